@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use super::clients::{Clients, Request};
 use super::ranges::Ranges;
 use super::rate::Rate;
+use super::reads::{Reads, TakeAfter, TakenRead};
 use super::recent::Recent;
 use super::time::Time;
 
@@ -30,6 +31,8 @@ pub(super) struct State {
     pub(super) last: Option<Instant>,
     /// When the latest request arrived to which something was sent.
     pub(super) latest_request: Option<Instant>,
+    /// What each client has read and nobody has taken yet.
+    reads: Reads,
 }
 
 impl FileReading {
@@ -46,11 +49,17 @@ impl FileReading {
     /// Begins a new record. Current answers are still recorded.
     pub(super) fn restart(&self) {
         let mut state = self.0.lock();
-        *state = State { open: state.open, ..State::default() };
+        let (open, reads) = (state.open, std::mem::take(&mut state.reads));
+        *state = State { open, reads, ..State::default() };
     }
 
     pub(super) fn state(&self) -> State {
         self.0.lock().clone()
+    }
+
+    /// Takes what clients have read, and how many reads were dropped.
+    pub(super) fn take_reads(&self, name: &'static str, after: TakeAfter, now: Instant) -> (Vec<TakenRead>, u64) {
+        self.0.lock().reads.take(name, after, now)
     }
 }
 
@@ -75,7 +84,9 @@ impl Recorder {
         state.last = Some(now);
         state.latest_request = state.latest_request.max(Some(self.begun));
         if let Some(peer) = self.peer {
-            state.clients.sent(peer, bytes, Time(SystemTime::now()));
+            let time = SystemTime::now();
+            state.clients.sent(peer, bytes, Time(time));
+            state.reads.add(peer, range, now, time);
         }
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Instant, SystemTime};
 use parking_lot::Mutex;
 
 use super::file::FileReading;
+use super::reads::{TakeAfter, TakenRead};
 use super::snapshot::{FileSnapshot, ReadingSnapshot};
 
 /// The record of an image, with those of its files that somebody has requested.
@@ -58,6 +59,19 @@ impl ImageReading {
             FileSnapshot::of(name, size, &state, now, time)
         });
         ReadingSnapshot { since: record.since, taken: time, files: files.collect() }
+    }
+
+    /// Takes what each client has read of each file since somebody last took it, if the client has paused; and how many reads were
+    /// dropped because too many clients read the image at once. Independent of [`restart`](Self::restart).
+    pub fn take_reads(&self, after: TakeAfter) -> (Vec<TakenRead>, u64) {
+        let (mut reads, mut dropped) = (Vec::new(), 0_u64);
+        let now = Instant::now();
+        for (name, file) in &self.0.lock().files {
+            let (taken, more) = file.take_reads(name, after, now);
+            reads.extend(taken);
+            dropped = dropped.saturating_add(more);
+        }
+        (reads, dropped)
     }
 
     /// What was read from a file since `moment`, or at any time.

@@ -8,12 +8,14 @@ use axum::middleware::Next;
 use axum::response::Response;
 use http::header::{AUTHORIZATION, COOKIE, ORIGIN};
 use http::{HeaderMap, Uri};
+use media::listen::Peer;
 
-use super::clients::{ApiClients, Caller, Role, TokenDigest};
+use super::clients::{ApiClients, Caller, Identity, Role, TokenDigest};
 use super::origin::{Source, authority};
 use super::permissions::Permissions;
 use super::problem::{Problem, ProblemKind};
 use super::sessions::Sessions;
+use crate::audit::{Actor, Audit, AuditState, Event, Who};
 
 /// Who may use the API. Clones share their clients and sessions.
 #[derive(Debug, Clone)]
@@ -90,16 +92,42 @@ impl Access {
 pub(super) struct Gate {
     pub(super) access: Access,
     pub(super) permissions: Arc<Permissions>,
+    pub(super) audit: Audit,
 }
+
+/// Routes whose POST changes nothing.
+const HARMLESS: [&str; 2] = ["/v1/check", "/v1/keyfiles"];
 
 /// Middleware: lets a request pass if it has one of the tokens or comes from a page with a session; or, if the server has no
 /// tokens, if it comes from a program on this machine. The client's role must allow the operation.
 pub(super) async fn check(State(gate): State<Gate>, mut request: Request, next: Next) -> Result<Response, Problem> {
     let caller = gate.access.caller(request.uri(), request.headers())?;
     let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str).unwrap_or_default();
-    check_role(&caller, gate.permissions.needed(request.method(), route))?;
+    let needed = gate.permissions.needed(request.method(), route);
+    let actor = Actor { who: who(&caller, &request), audit: gate.audit };
+    if let Err(problem) = check_role(&caller, needed) {
+        let (method, route, needed_role) = (request.method().to_string(), route.to_owned(), needed.word());
+        actor.record(Event::RequestRefused { method, route, needed_role });
+        return Err(problem);
+    }
+    let changes = !request.method().is_safe() && !HARMLESS.contains(&route);
+    if changes && actor.audit.state() == AuditState::Unavailable {
+        let detail = "the server cannot write its audit log, so it changes nothing; it still serves images";
+        return Err(Problem::new(ProblemKind::AuditUnavailable, detail));
+    }
     request.extensions_mut().insert(caller);
+    request.extensions_mut().insert(actor);
     Ok(next.run(request).await)
+}
+
+/// Who sends a request, for the audit log.
+fn who(caller: &Caller, request: &Request) -> Who {
+    let address = request.extensions().get::<Peer>().map(|peer| peer.address.ip().to_canonical());
+    match &caller.identity {
+        Identity::Local => Who::local(address),
+        Identity::Token(name) => Who::token(name.as_str(), address),
+        Identity::Certificate(name) => Who::certificate(name.as_str(), address),
+    }
 }
 
 fn check_role(caller: &Caller, needed: Role) -> Result<(), Problem> {

@@ -35,6 +35,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use utoipa_axum::router::OpenApiRouter;
 
+use crate::audit::Audit;
 use crate::bases::BaseFetches;
 use crate::boots::Boots;
 use crate::live::Publisher;
@@ -99,12 +100,12 @@ impl Api {
     /// The router of the plane, for [`media::listen::Listener::serve`].
     ///
     /// `access` decides about all routes except `/healthz` and `/readyz`, which load balancers request. `page` has the routes of
-    /// the page for browsers, which see to their access themselves.
-    pub fn into_router(self, access: Access, page: axum::Router<Arc<Self>>) -> axum::Router {
+    /// the page for browsers, which see to their access themselves. `audit` records what clients change.
+    pub fn into_router(self, access: Access, audit: Audit, page: axum::Router<Arc<Self>>) -> axum::Router {
         let api = Arc::new(self);
         let (router, document) = protected().split_for_parts();
         let permissions = Permissions::of(&document).with(http::Method::GET, DESCRIPTION, Role::Read);
-        let gate = Gate { access: access.clone(), permissions: Arc::new(permissions) };
+        let gate = Gate { access: access.clone(), permissions: Arc::new(permissions), audit: audit.clone() };
         // The document is the same for every request.
         let document = openapi::to_json(&document);
         let router = router
@@ -113,7 +114,7 @@ impl Api {
             .route_layer(from_fn_with_state(gate, access::check));
         let (open, _) = health::router().split_for_parts();
         router
-            .merge(open)
+            .merge(open.layer(axum::Extension(audit)))
             .merge(page)
             .fallback(async || nothing_here())
             .method_not_allowed_fallback(async || {

@@ -115,6 +115,8 @@ problem_kinds! {
     StorageFull = INSUFFICIENT_STORAGE, "storage-full", "The data directory is full";
     /// The server cannot write its data directory, or the directory was removed or replaced. The server has stored nothing.
     StorageUnavailable = SERVICE_UNAVAILABLE, "storage-unavailable", "The data directory is not usable";
+    /// The server cannot write its audit log, and does nothing that it could not record. It still serves images, and answers what changes nothing.
+    AuditUnavailable = SERVICE_UNAVAILABLE, "audit-unavailable", "The audit log is not usable";
     /// The server is stopping. Send the request again later.
     Stopping = SERVICE_UNAVAILABLE, "stopping", "The server is stopping";
     /// The server has failed; its log has the cause, under the request's id.
@@ -294,6 +296,7 @@ impl IntoResponse for Problem {
             | ProblemKind::TooManyBrowsers
             | ProblemKind::TooManyFollowers
             | ProblemKind::StorageUnavailable
+            | ProblemKind::AuditUnavailable
             | ProblemKind::Stopping => {
                 headers.insert(RETRY_AFTER, HeaderValue::from_static("10"));
             }

@@ -1,5 +1,6 @@
 //! The command line: one file per command.
 
+mod audit;
 mod base;
 mod bmc;
 mod boot;
@@ -30,6 +31,7 @@ mod upstream;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub use audit::{AuditCommand, AuditShowArguments, AuditVerifyArguments};
 pub use base::{
     BaseAddArguments, BaseCommand, BaseFetchArguments, BaseListArguments, BaseRmArguments, OfRole, ProofArguments,
     StreamArguments,
@@ -107,6 +109,9 @@ pub enum Command {
     /// Add bases to a dayone server, replace, list and remove them; fetch a base into a file
     #[command(subcommand)]
     Base(Box<BaseCommand>),
+    /// Check and show the audit log of a dayone server
+    #[command(subcommand)]
+    Audit(AuditCommand),
     /// List the images of a dayone server: the host and the URL of each
     Images(ImagesCommandArguments),
     /// Convert NMState to NetworkManager keyfiles

@@ -63,6 +63,14 @@ pub struct Settings {
     #[arg(long, env = "DAYONE_API_TLS_KEY", value_name = "FILE")]
     pub api_tls_key: Option<PathBuf>,
 
+    /// File of the audit log: who ordered which image, and who read which bytes of it [default: no audit log]
+    #[arg(long, env = "DAYONE_AUDIT_LOG", value_name = "FILE")]
+    pub audit_log: Option<PathBuf>,
+
+    /// Size of the audit log from which on dayone renames it and begins a new file, in MiB [default: it never does]
+    #[arg(long, env = "DAYONE_AUDIT_LOG_MAX_MIB", value_name = "MIB")]
+    pub audit_log_max_mib: Option<NonZeroU64>,
+
     /// Address from which BMCs fetch images [default: [::]:8081, which accepts IPv4, too]
     #[arg(long, env = "DAYONE_MEDIA_LISTEN", value_name = "ADDRESS")]
     pub media_listen: Option<SocketAddr>,
@@ -142,6 +150,8 @@ impl Settings {
             media_listen: running.media_listen,
             media_url: running.media_url.clone(),
             log_format: running.log_format,
+            audit_log: running.audit_log.clone(),
+            audit_log_max_mib: running.audit_log_max_mib,
             api_tls_cert: tls(api_tls, self.api_tls_cert, &running.api_tls_cert),
             api_tls_key: tls(api_tls, self.api_tls_key, &running.api_tls_key),
             media_tls_cert: tls(media_tls, self.media_tls_cert, &running.media_tls_cert),
@@ -164,7 +174,7 @@ mod tests {
             let value = match setting.value.as_str() {
                 "ADDRESS" => format!("127.0.0.1:{number}"),
                 "URL" | "URL|DIR" => format!("http://192.0.2.{number}"),
-                "SECONDS" | "NUMBER" | "GIB" => number.to_string(),
+                "SECONDS" | "NUMBER" | "GIB" | "MIB" => number.to_string(),
                 "CIDR" => format!("192.0.{number}.0/24"),
                 "NAME=PATH" => format!("a=/{number}.iso"),
                 "true|false" => (number == 1).to_string(),
@@ -203,6 +213,8 @@ mod tests {
             api_listen,
             api_token_file,
             api_clients,
+            audit_log,
+            audit_log_max_mib,
             api_tls_cert,
             api_tls_key,
             media_listen,

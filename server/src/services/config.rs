@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::api::clients::{ApiClients, ClientFileError, TokenError, TokenFileError};
 use crate::arguments::Settings;
+use crate::audit::AuditSettings;
 use crate::bases::{AllowedSources, FetchSettings, Keyring, KeyringError};
 use crate::boots::BootSettings;
 use crate::store::BaseDefinition;
@@ -131,6 +132,8 @@ pub struct Config {
     pub api_listen: SocketAddr,
     /// The clients of the API, each with its role. Without one, the API must listen on loopback, and anyone on this machine may use it.
     pub api_clients: ApiClients,
+    /// The audit log. `None`: there is none.
+    pub audit: Option<AuditSettings>,
     /// Without it, the API speaks plain HTTP.
     pub api_tls: Option<Tls>,
     /// The address of the media plane. `None`: port 8081 of all addresses.
@@ -169,6 +172,8 @@ impl Config {
         }
         let boots = boots(&settings)?;
         let fetches = fetches(&settings)?;
+        let most = settings.audit_log_max_mib.map(|mebibytes| mebibytes.get().saturating_mul(1 << 20));
+        let audit = settings.audit_log.clone().map(|path| AuditSettings { path, most });
         let config = Self {
             boots,
             data_dir: settings.data_dir.unwrap_or_else(|| DATA_DIR.into()),
@@ -176,6 +181,7 @@ impl Config {
             fetches,
             api_listen: settings.api_listen.unwrap_or_else(|| ([127, 0, 0, 1], API_PORT).into()),
             api_clients,
+            audit,
             api_tls: tls("api", settings.api_tls_cert, settings.api_tls_key)?,
             media_listen: settings.media_listen,
             media_url: settings.media_url,

@@ -11,15 +11,17 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use media::listen::{ListenMetrics, Listener, LiveOptions, Options, Tls};
+use media::reading::TakeAfter;
 use media::served::Published;
 use media::{MediaMetrics, MediaUrl};
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::api::Api;
 use crate::api::access::Access;
 use crate::api::clients::ApiClients;
+use crate::audit::{Audit, AuditMetrics, AuditSettings, Event, Readings, Who};
 use crate::bases::{BaseFetches, FetchMetrics};
 use crate::boots::{BootMetrics, Boots};
 use crate::metrics::Metrics;
@@ -47,6 +49,8 @@ pub struct Server {
     media_url: MediaUrl,
     clients: ApiClients,
     boots: Boots,
+    audit: Audit,
+    readings: JoinHandle<Readings>,
     api_options: LiveOptions,
     media_options: LiveOptions,
     stopping: CancellationToken,
@@ -101,13 +105,14 @@ impl Server {
 
         let stopping = CancellationToken::new();
         let media_metrics = MediaMetrics::default();
-        let (metrics, (boot_metrics, fetch_metrics)) = Metrics::new(|registry| {
+        let (metrics, (boot_metrics, fetch_metrics, audit_metrics)) = Metrics::new(|registry| {
             media_metrics.register(registry);
             listen_metrics.register(registry, "media");
             api_metrics.register(registry, "api");
-            (BootMetrics::new(registry), FetchMetrics::new(registry))
+            (BootMetrics::new(registry), FetchMetrics::new(registry), AuditMetrics::new(registry))
         });
         let metrics = Arc::new(metrics);
+        let audit = start_audit(config.audit.clone(), audit_metrics).await?;
         let instance = instance()?;
         let media = media::service_with_probe(Arc::clone(&store) as Arc<dyn Published>, media_metrics, &instance);
         let boots = Boots::start(
@@ -116,15 +121,17 @@ impl Server {
             media.call_homes().clone(),
             config.boots,
             boot_metrics,
+            audit.clone(),
             stopping.clone(),
         );
         let boots = boots.await.map_err(StartError::Boots)?;
         let fetches = BaseFetches::start(Arc::clone(&store), config.fetches, fetch_metrics, stopping.clone());
         let fetches = fetches.map_err(StartError::Fetches)?;
+        let readings = tokio::spawn(Readings::new(Arc::clone(&store), audit.clone()).follow(stopping.clone()));
         let api = Api::new(store, media.clone(), media_url.clone(), boots.clone(), fetches, metrics, stopping.clone());
         let clients = config.api_clients;
         let access = Access::new(clients.clone(), config.api_tls.is_some());
-        let router = api.into_router(access.clone(), page::router(access));
+        let router = api.into_router(access.clone(), audit.clone(), page::router(access));
         let (api_options, media_options) = (api_listener.options(), media_listener.options());
         let mut planes = JoinSet::new();
         planes.spawn(media_listener.serve(media, stopping.clone()));
@@ -136,6 +143,8 @@ impl Server {
             media_url,
             clients,
             boots,
+            audit,
+            readings,
             api_options,
             media_options,
             stopping,
@@ -163,6 +172,8 @@ impl Server {
     /// can fail. Must be called on a runtime.
     pub fn configure(&self, config: Config) {
         self.clients.replace(&config.api_clients);
+        self.audit.reopen();
+        self.audit.record(Who::SERVER, Event::SettingsReloaded { clients: self.clients.len() });
         self.boots.configure(config.boots);
         self.api_options.change(|options| {
             replace_tls(&mut options.tls, config.api_tls);
@@ -182,7 +193,25 @@ impl Server {
     pub async fn stop(mut self) {
         self.stopping.cancel();
         while self.planes.join_next().await.is_some() {}
+        let Ok(mut readings) = self.readings.await else { return };
+        let audit = self.audit;
+        let end = tokio::task::spawn_blocking(move || {
+            readings.look(TakeAfter::NOW);
+            audit.record(Who::SERVER, Event::ServerStopped);
+            audit.stop();
+        });
+        // Fails only if the work panics; the panic hook has logged where.
+        let _ = end.await;
     }
+}
+
+/// Opens the audit log if there shall be one.
+async fn start_audit(settings: Option<AuditSettings>, metrics: AuditMetrics) -> Result<Audit, StartError> {
+    let Some(settings) = settings else { return Ok(Audit::default()) };
+    let audit = tokio::task::spawn_blocking(move || Audit::start(&settings, metrics)).await?;
+    let audit = audit.map_err(StartError::Audit)?;
+    audit.record(Who::SERVER, Event::ServerStarted { version: env!("CARGO_PKG_VERSION").to_owned() });
+    Ok(audit)
 }
 
 /// A name for this run of the server, which no other run has.

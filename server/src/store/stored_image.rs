@@ -12,7 +12,7 @@ use imagelib::image::{FileName, Image, ImageError};
 use imagelib::layout::Layout;
 use imagelib::overlay::{Content, Overlay, OverlayError, Segment, Sizes};
 use imagelib::recipe::{Recipe, RecipeId, RootfsLocation, RootfsUrl, RootfsUrlError};
-use media::reading::{ImageReading, Progress, ReadingSnapshot, Since};
+use media::reading::{ImageReading, Progress, ReadingSnapshot, Since, TakeAfter, TakenRead};
 use media::served::{ETag, Lookup, ServedFile};
 use media::{MediaToken, MediaUrl, MediaUrlError};
 use parking_lot::{Mutex, RwLock};
@@ -214,6 +214,11 @@ impl StoredImage {
     /// Clears the record of what was read, because a boot begins.
     pub fn restart_reading(&self) {
         self.reading.restart();
+    }
+
+    /// Takes what clients have read and nobody has taken yet, for the audit log; and how many reads were dropped.
+    pub fn take_reads(&self, after: TakeAfter) -> (Vec<TakenRead>, u64) {
+        self.reading.take_reads(after)
     }
 
     /// What was read of a file since `moment`, or without one, since the server was started or a boot began.

@@ -97,7 +97,7 @@ async fn a_role_that_is_too_small_is_named_with_the_one_that_is_needed() {
 #[tokio::test]
 async fn who_may_only_read_gets_no_url_of_an_image() {
     let dayone = start().await;
-    let order = dayone.post("/v1/images?base=coreos&kernel_arguments=pw%3Dhunter2", NMSTATE);
+    let order = dayone.post("/v1/images?base=coreos&karg_append=pw%3Dhunter2", NMSTATE);
     let image = Answer::of(order.bearer_auth(token(Role::Build))).await.ok();
     let path = format!("/v1/images/{}", image["id"].as_str().unwrap());
     let url = image["url"].as_str().unwrap();

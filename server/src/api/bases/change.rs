@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, LOCATION};
 
@@ -12,6 +12,7 @@ use super::order::BaseOrder;
 use super::show::{self, BaseBody};
 use crate::api::problem::{Problem, ProblemKind};
 use crate::api::{Api, json, request};
+use crate::audit::{Actor, Event};
 use crate::bases::{AddError, Added, RemoveError};
 use crate::store::{AddBaseError, RemoveBaseError, StorageTrouble};
 
@@ -36,7 +37,11 @@ use crate::store::{AddBaseError, RemoveBaseError, StorageTrouble};
         (status = 503, description = "The data directory is not usable (`storage-unavailable`)"),
         (status = 507, description = "The data directory is full (`storage-full`)"),
     ))]
-pub(super) async fn add(State(api): State<Arc<Api>>, request: Request) -> Result<Response, Problem> {
+pub(super) async fn add(
+    State(api): State<Arc<Api>>,
+    Extension(actor): Extension<Actor>,
+    request: Request,
+) -> Result<Response, Problem> {
     let media_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = media_type.split(';').next().unwrap_or_default().trim();
     if !essence.eq_ignore_ascii_case("application/json") {
@@ -46,6 +51,9 @@ pub(super) async fn add(State(api): State<Arc<Api>>, request: Request) -> Result
     let record = json::read::<BaseOrder>(&body)?.into_record();
     let name = record.name.to_string();
     let added = api.fetches.add(record).await?;
+    if added == Added::Fetching {
+        actor.record(Event::BaseAdded { base: name.clone() });
+    }
     let body = show::find(&api, &name).ok_or_else(show::not_found)?;
     Ok(match added {
         Added::Present => Json(body).into_response(),
@@ -66,8 +74,13 @@ pub(super) async fn add(State(api): State<Arc<Api>>, request: Request) -> Result
         (status = 503, description = "The data directory is not usable (`storage-unavailable`)"),
         (status = 507, description = "The data directory is full (`storage-full`)"),
     ))]
-pub(super) async fn remove(State(api): State<Arc<Api>>, Path(name): Path<String>) -> Result<StatusCode, Problem> {
+pub(super) async fn remove(
+    State(api): State<Arc<Api>>,
+    Extension(actor): Extension<Actor>,
+    Path(name): Path<String>,
+) -> Result<StatusCode, Problem> {
     api.fetches.remove(&name).await?;
+    actor.record(Event::BaseRemoved { base: name });
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -81,8 +94,13 @@ pub(super) async fn remove(State(api): State<Arc<Api>>, Path(name): Path<String>
         (status = 503, description = "The data directory is not usable (`storage-unavailable`)"),
         (status = 507, description = "The data directory is full (`storage-full`)"),
     ))]
-pub(super) async fn stop(State(api): State<Arc<Api>>, Path(name): Path<String>) -> Result<StatusCode, Problem> {
+pub(super) async fn stop(
+    State(api): State<Arc<Api>>,
+    Extension(actor): Extension<Actor>,
+    Path(name): Path<String>,
+) -> Result<StatusCode, Problem> {
     if api.fetches.stop(&name).await? {
+        actor.record(Event::BaseFetchStopped { base: name });
         Ok(StatusCode::NO_CONTENT)
     } else {
         Err(Problem::new(ProblemKind::NotFound, "the server does not fetch a base of this name"))

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -13,6 +13,7 @@ use super::show::{self, BootBody};
 use crate::api::Api;
 use crate::api::parameters::{Limit, StrictQuery, page, query_parameters};
 use crate::api::problem::Problem;
+use crate::audit::{Actor, Event};
 use crate::boots::{BootId, BootState, Deleted};
 
 /// A page of boots.
@@ -101,11 +102,16 @@ query_parameters! {
     ))]
 pub(super) async fn delete(
     State(api): State<Arc<Api>>,
+    Extension(actor): Extension<Actor>,
     Path(id): Path<String>,
     StrictQuery(DeleteQuery { power_off, forget }): StrictQuery<DeleteQuery>,
 ) -> Result<Response, Problem> {
     let boot = super::find(&api, &id)?;
-    match api.boots.delete(boot.id(), power_off, forget.unwrap_or_default()).await? {
+    let record = boot.record();
+    let deleted = api.boots.delete(boot.id(), power_off, forget.unwrap_or_default()).await?;
+    let (boot, image) = (record.id.to_string(), record.image.to_string());
+    actor.record(Event::BootDeleted { boot, image, host: record.host.clone() });
+    match deleted {
         Deleted::Forgotten => Ok(StatusCode::NO_CONTENT.into_response()),
         Deleted::Ejecting(boot) => Ok((StatusCode::ACCEPTED, Json(show::boot(&boot.view()))).into_response()),
     }

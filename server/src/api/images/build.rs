@@ -25,7 +25,7 @@ pub(in crate::api) struct Draft {
     /// The recipe.
     pub recipe: Recipe,
     /// What the user calls the host.
-    label: Option<String>,
+    pub label: Option<String>,
     /// Warnings about the documents.
     pub report: Report,
 }

@@ -7,6 +7,7 @@ use axum::{Extension, Json};
 use http::StatusCode;
 use imagelib::image::{Change, EmbeddedFile};
 use imagelib::recipe::RecipeId;
+use media::reading::TakeAfter;
 use serde::Serialize;
 use utoipa::ToSchema;
 use vocabulary::report::Report;
@@ -16,6 +17,8 @@ use crate::api::clients::{Caller, Role};
 use crate::api::parameters::{Limit, StrictQuery, page, query_parameters};
 use crate::api::problem::{Problem, ProblemKind};
 use crate::api::{Api, blocking};
+use crate::audit::{Actor, Event, record_reads};
+use crate::store::StoreError;
 
 /// A page of images.
 #[derive(Debug, Serialize, ToSchema)]
@@ -110,7 +113,11 @@ pub(super) async fn single(
         (status = 503, description = "The data directory is not usable (`storage-unavailable`)"),
         (status = 507, description = "The data directory is full (`storage-full`)"),
     ))]
-pub(super) async fn delete(State(api): State<Arc<Api>>, Path(id): Path<String>) -> Result<StatusCode, Problem> {
+pub(super) async fn delete(
+    State(api): State<Arc<Api>>,
+    Extension(actor): Extension<Actor>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
     let id = super::parse_id(&id)?;
     if let Some(boot) = api.boots.of_image(&id) {
         let detail = format!(
@@ -119,7 +126,18 @@ pub(super) async fn delete(State(api): State<Arc<Api>>, Path(id): Path<String>) 
         return Err(Problem::new(ProblemKind::ImageInUse, detail));
     }
     let store = Arc::clone(&api.store);
-    if blocking(move || store.release(&id)).await?? { Ok(StatusCode::NO_CONTENT) } else { Err(super::unknown_id()) }
+    // On the thread that deletes, because it runs to its end even if the client does not wait for it.
+    let released = blocking(move || {
+        let image = store.image(&id);
+        let released = store.release(&id)?;
+        if let Some(image) = image.filter(|_| released) {
+            record_reads(&actor.audit, &image, TakeAfter::NOW);
+            let (image, host) = (id.to_string(), image.label().map(ToOwned::to_owned));
+            actor.record(Event::ImageDeleted { image, host });
+        }
+        Ok::<_, StoreError>(released)
+    });
+    if released.await?? { Ok(StatusCode::NO_CONTENT) } else { Err(super::unknown_id()) }
 }
 
 /// List the files that are embedded in an image, with their lengths and digests.

@@ -9,8 +9,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use vocabulary::report::Report;
 
+use crate::audit::Event;
 use crate::findings::{FindingBody, findings};
-use crate::store::{IPXE_SCRIPT, ImageState, PlannedImage, StoredImage};
+use crate::store::{IPXE_SCRIPT, ImageState, PlannedImage, Publication, StoredImage};
 
 /// An image with its URLs. The URLs are credentials: anyone who has one can read the image.
 #[derive(Debug, Serialize, ToSchema)]
@@ -122,6 +123,16 @@ fn summarise(image: &StoredImage, state: &ImageState) -> SummaryBody {
         reason: state.as_ref().err().cloned(),
         size,
         etag,
+    }
+}
+
+/// What the audit log records about an order.
+pub(in crate::api) fn ordered(image: &StoredImage, publication: Publication) -> Event {
+    Event::ImageOrdered {
+        image: image.id().to_string(),
+        host: image.label().map(ToOwned::to_owned),
+        base: image.base_name().map(ToString::to_string),
+        new: publication == Publication::Created,
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) struct State {
     /// When the latest request arrived to which something was sent.
     pub(super) latest_request: Option<Instant>,
     /// What each client has read and nobody has taken yet.
-    reads: Reads,
+    pub(super) reads: Reads,
 }
 
 impl FileReading {

@@ -8,9 +8,9 @@ use axum::middleware::Next;
 use axum::response::Response;
 use http::header::{AUTHORIZATION, COOKIE, ORIGIN};
 use http::{HeaderMap, Uri};
-use media::listen::Peer;
+use media::listen::{ClientCertificate, Peer};
 
-use super::clients::{ApiClients, Caller, Identity, Role, TokenDigest};
+use super::clients::{ApiClients, Caller, ClientName, Identity, Role, TokenDigest};
 use super::origin::{Source, authority};
 use super::permissions::Permissions;
 use super::problem::{Problem, ProblemKind};
@@ -23,12 +23,15 @@ pub struct Access {
     clients: ApiClients,
     sessions: Sessions,
     tls: bool,
+    /// Whether every client has a certificate that the listener has verified.
+    has_certificates: bool,
 }
 
 impl Access {
     /// Access for `clients`, or for every program on this machine if there are none. `tls` tells whether the API speaks TLS.
-    pub fn new(clients: ApiClients, tls: bool) -> Self {
-        Self { clients, sessions: Sessions::default(), tls }
+    /// `has_certificates` tells whether every client has a certificate that the listener has verified.
+    pub fn new(clients: ApiClients, tls: bool, has_certificates: bool) -> Self {
+        Self { clients, sessions: Sessions::default(), tls, has_certificates }
     }
 
     /// Whether the API speaks TLS.
@@ -73,18 +76,42 @@ impl Access {
 
     /// Returns who sends a request. A session counts only for requests of the server's own pages: browsers send its cookie with
     /// requests of other pages on the same site, too.
-    pub(crate) fn caller(&self, uri: &Uri, headers: &HeaderMap) -> Result<Arc<Caller>, Problem> {
-        if !self.needs_token() {
-            return check_local(uri, headers).map(|()| Arc::new(Caller::LOCAL));
+    pub(crate) fn caller(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+        certificate: Option<&ClientCertificate>,
+    ) -> Result<Arc<Caller>, Problem> {
+        // A token that is given decides.
+        if self.needs_token() && headers.contains_key(AUTHORIZATION) {
+            return check_token(&self.clients, headers);
         }
-        let session = if headers.contains_key(AUTHORIZATION) { None } else { self.session(headers) };
-        let Some(caller) = session else { return check_token(&self.clients, headers) };
-        if Source::of(uri, headers) == Source::Own {
-            return Ok(caller);
+        if let Some(caller) = self.session(headers) {
+            return if Source::of(uri, headers) == Source::Own { Ok(caller) } else { Err(foreign_session()) };
         }
-        let detail = "the session of a browser is valid only for requests of this server's own pages; other programs send a token";
-        Err(Problem::new(ProblemKind::ForeignOrigin, detail))
+        if let Some(caller) = certificate.and_then(|certificate| self.certified(certificate)) {
+            // A browser shows its certificate to this server whatever page makes it send a request.
+            return if Source::of(uri, headers) == Source::Foreign { Err(foreign_session()) } else { Ok(caller) };
+        }
+        if self.needs_token() || self.has_certificates {
+            return check_token(&self.clients, headers);
+        }
+        check_local(uri, headers).map(|()| Arc::new(Caller::LOCAL))
     }
+
+    /// The client with this certificate. Without clients, every certificate of the authority may do everything.
+    pub(crate) fn certified(&self, certificate: &ClientCertificate) -> Option<Arc<Caller>> {
+        if self.needs_token() || !self.has_certificates {
+            return self.clients.with_certificate(certificate.names());
+        }
+        let name = ClientName::of_text(certificate.names().first().map_or("", String::as_str));
+        Some(Arc::new(Caller { identity: Identity::Certificate(name), role: Role::Boot }))
+    }
+}
+
+fn foreign_session() -> Problem {
+    let detail = "the session or the certificate of a browser is valid only for requests of this server's own pages; other programs send a token";
+    Problem::new(ProblemKind::ForeignOrigin, detail)
 }
 
 /// What the middleware needs: who may use the API, and for what.
@@ -99,9 +126,9 @@ pub(super) struct Gate {
 const HARMLESS: [&str; 2] = ["/v1/check", "/v1/keyfiles"];
 
 /// Middleware: lets a request pass if it has one of the tokens or comes from a page with a session; or, if the server has no
-/// tokens, if it comes from a program on this machine. The client's role must allow the operation.
+/// tokens, if it comes from a program on this machine. A certificate that belongs to a client counts like its token. The client's role must allow the operation.
 pub(super) async fn check(State(gate): State<Gate>, mut request: Request, next: Next) -> Result<Response, Problem> {
-    let caller = gate.access.caller(request.uri(), request.headers())?;
+    let caller = gate.access.caller(request.uri(), request.headers(), request.extensions().get())?;
     let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str).unwrap_or_default();
     let needed = gate.permissions.needed(request.method(), route);
     let actor = Actor { who: who(&caller, &request), audit: gate.audit };
@@ -227,7 +254,7 @@ mod tests {
     fn a_session_is_for_the_servers_own_pages() {
         let mut tokens = ApiClients::default();
         tokens.add("0123456789abcdef", "the test").unwrap();
-        let access = Access::new(tokens, false);
+        let access = Access::new(tokens, false, false);
         assert_eq!(access.log_in("0123456789abcdee").unwrap(), None);
         let id = access.log_in("0123456789abcdef").unwrap().unwrap();
         let checked = |told: &[(&'static str, &str)]| {
@@ -238,7 +265,7 @@ mod tests {
                 headers.insert(*name, value.parse().unwrap());
             }
             access
-                .caller(&Uri::from_static("/v1/bases"), &headers)
+                .caller(&Uri::from_static("/v1/bases"), &headers, None)
                 .map(|caller| caller.role)
                 .map_err(|problem| problem.kind())
         };

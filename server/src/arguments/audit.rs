@@ -28,6 +28,7 @@ Exit codes: 0 all entries are intact, 1 they are not, 2 wrong arguments, or dayo
 
 Examples:
   dayone audit verify /var/log/dayone/audit.jsonl*
+  dayone audit verify audit.jsonl --format json
   dayone audit verify audit.jsonl --known 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
 pub struct AuditVerifyArguments {
     /// The files of the log, in any order
@@ -51,6 +52,7 @@ dayone shows the entries in the order of the log. It does not check them: do tha
 Exit codes: 0 success, 1 a line is not an entry, 2 wrong arguments, or dayone cannot read a file.
 
 Examples:
+  dayone audit show /var/log/dayone/audit.jsonl
   dayone audit show /var/log/dayone/audit.jsonl --host worker-0
   dayone audit show /var/log/dayone/audit.jsonl* --image 9f86d081884c --format json")]
 pub struct AuditShowArguments {

@@ -51,7 +51,7 @@ pub struct Settings {
     #[arg(long, env = "DAYONE_API_TOKEN_FILE", value_name = "FILE", value_delimiter = '\n')]
     pub api_token_file: Vec<PathBuf>,
 
-    /// File (YAML) with the API's clients: name, role (read, build or boot), and the SHA-256 of the token of each
+    /// File (YAML) with the API's clients: name, role (read, build or boot), and the SHA-256 of the token or the certificate of each
     #[arg(long, env = "DAYONE_API_CLIENTS", value_name = "FILE")]
     pub api_clients: Option<PathBuf>,
 
@@ -62,6 +62,11 @@ pub struct Settings {
     /// Private key (PEM) of the API
     #[arg(long, env = "DAYONE_API_TLS_KEY", value_name = "FILE")]
     pub api_tls_key: Option<PathBuf>,
+
+    /// Certificate authorities (PEM) of the API's clients: every client needs a certificate of one [default: clients need no
+    /// certificate]
+    #[arg(long, env = "DAYONE_API_CLIENT_CA", value_name = "FILE")]
+    pub api_client_ca: Option<PathBuf>,
 
     /// File of the audit log: who ordered which image, and who read which bytes of it [default: no audit log]
     #[arg(long, env = "DAYONE_AUDIT_LOG", value_name = "FILE")]
@@ -137,6 +142,7 @@ impl Settings {
     #[must_use]
     pub fn within(self, running: &Self) -> Self {
         let api_tls = self.api_tls_cert.is_some() == running.api_tls_cert.is_some();
+        let api_ca = self.api_client_ca.is_some() == running.api_client_ca.is_some();
         let media_tls = self.media_tls_cert.is_some() == running.media_tls_cert.is_some();
         let tls = |changes: bool, new: Option<PathBuf>, old: &Option<PathBuf>| if changes { new } else { old.clone() };
         Self {
@@ -154,6 +160,7 @@ impl Settings {
             audit_log_max_mib: running.audit_log_max_mib,
             api_tls_cert: tls(api_tls, self.api_tls_cert, &running.api_tls_cert),
             api_tls_key: tls(api_tls, self.api_tls_key, &running.api_tls_key),
+            api_client_ca: tls(api_ca, self.api_client_ca, &running.api_client_ca),
             media_tls_cert: tls(media_tls, self.media_tls_cert, &running.media_tls_cert),
             media_tls_key: tls(media_tls, self.media_tls_key, &running.media_tls_key),
             ..self
@@ -213,6 +220,7 @@ mod tests {
             api_listen,
             api_token_file,
             api_clients,
+            api_client_ca,
             audit_log,
             audit_log_max_mib,
             api_tls_cert,

@@ -4,6 +4,7 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::HeaderMap;
+use media::listen::ClientCertificate;
 
 use super::credential_form::CredentialForm;
 use super::shell::Shell;
@@ -23,10 +24,11 @@ pub(super) async fn admit(State(access): State<Access>, mut request: Request, ne
         return nothing_here().into_response();
     }
     let caller = if access.needs_token() {
-        access.session(headers)
+        let certificate = request.extensions().get::<ClientCertificate>();
+        access.session(headers).or_else(|| access.certified(certificate?))
     } else {
         // Without tokens, the API checks where a request comes from, and so does the page.
-        match access.caller(request.uri(), headers) {
+        match access.caller(request.uri(), headers, request.extensions().get()) {
             Ok(caller) => Some(caller),
             Err(problem) => return problem.into_response(),
         }
@@ -46,6 +48,6 @@ pub(super) async fn admit_script(
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    access.caller(request.uri(), request.headers())?;
+    access.caller(request.uri(), request.headers(), request.extensions().get())?;
     Ok(next.run(request).await)
 }

@@ -71,6 +71,12 @@ pub enum ConfigError {
         /// `api` or `media`.
         plane: &'static str,
     },
+    /// Clients cannot show certificates without TLS.
+    #[error("--api-client-ca needs TLS: add --api-tls-cert and --api-tls-key")]
+    ClientCaWithoutTls,
+    /// A client could never show its certificate.
+    #[error("--api-clients: a client is known by its certificate, but clients need none: add --api-client-ca")]
+    CertificateWithoutCa,
     /// Anyone could use the API.
     #[error(
         "the API would listen on {0}, where other machines reach it, without a token: add --api-token-file FILE with a \
@@ -97,6 +103,7 @@ impl ConfigError {
             Self::BaseCa { .. } => "base-ca",
             Self::BaseKeys { .. } => "base-keys",
             Self::BmcCredentials(_) => "bmc-credentials",
+            Self::ClientCaWithoutTls | Self::CertificateWithoutCa => "api-client-ca",
             Self::OpenApi(_) => "api-listen",
             Self::NoMediaUrl(_) => "media-url",
         }
@@ -113,6 +120,7 @@ impl ConfigError {
             Self::BaseCa { .. } => "base-ca",
             Self::BaseKeys { .. } => "base-keys",
             Self::BmcCredentials(_) => "bmc-credentials",
+            Self::ClientCaWithoutTls | Self::CertificateWithoutCa => "client-ca",
             Self::OpenApi(_) => "open-api",
             Self::NoMediaUrl(_) => "no-media-url",
         }
@@ -130,7 +138,7 @@ pub struct Config {
     pub fetches: FetchSettings,
     /// The address of the API.
     pub api_listen: SocketAddr,
-    /// The clients of the API, each with its role. Without one, the API must listen on loopback, and anyone on this machine may use it.
+    /// The clients of the API, each with its role. Without one and without client certificates, the API must listen on loopback, and anyone on this machine may use it.
     pub api_clients: ApiClients,
     /// The audit log. `None`: there is none.
     pub audit: Option<AuditSettings>,
@@ -182,10 +190,10 @@ impl Config {
             api_listen: settings.api_listen.unwrap_or_else(|| ([127, 0, 0, 1], API_PORT).into()),
             api_clients,
             audit,
-            api_tls: tls("api", settings.api_tls_cert, settings.api_tls_key)?,
+            api_tls: tls("api", settings.api_tls_cert, settings.api_tls_key, settings.api_client_ca)?,
             media_listen: settings.media_listen,
             media_url: settings.media_url,
-            media_tls: tls("media", settings.media_tls_cert, settings.media_tls_key)?,
+            media_tls: tls("media", settings.media_tls_cert, settings.media_tls_key, None)?,
             media_idle: Duration::from_secs(settings.media_idle_seconds.unwrap_or(300)),
             media_sendfile: settings.media_sendfile.unwrap_or(true),
             media_per_address: settings.media_connections_per_address.map(NonZeroU32::get),
@@ -198,7 +206,11 @@ impl Config {
 
     /// Checks what can be checked before the start.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        if self.api_clients.is_empty() && !is_loopback(self.api_listen.ip()) {
+        let has_certificates = self.api_tls.as_ref().is_some_and(Tls::requires_certificates);
+        if self.api_clients.has_certificates() && !has_certificates {
+            return Err(ConfigError::CertificateWithoutCa);
+        }
+        if self.api_clients.is_empty() && !has_certificates && !is_loopback(self.api_listen.ip()) {
             return Err(ConfigError::OpenApi(self.api_listen));
         }
         match self.media_listen {
@@ -276,10 +288,19 @@ fn fetches(settings: &Settings) -> Result<FetchSettings, ConfigError> {
     Ok(fetches)
 }
 
-fn tls(plane: &'static str, certificate: Option<PathBuf>, key: Option<PathBuf>) -> Result<Option<Tls>, ConfigError> {
+fn tls(
+    plane: &'static str,
+    certificate: Option<PathBuf>,
+    key: Option<PathBuf>,
+    client_ca: Option<PathBuf>,
+) -> Result<Option<Tls>, ConfigError> {
     match (certificate, key) {
+        (None, None) if client_ca.is_some() => Err(ConfigError::ClientCaWithoutTls),
         (None, None) => Ok(None),
-        (Some(certificate), Some(key)) => Ok(Some(Tls::from_files(&certificate, &key)?)),
+        (Some(certificate), Some(key)) => Ok(Some(match client_ca {
+            Some(client_ca) => Tls::for_clients_of(&certificate, &key, &client_ca)?,
+            None => Tls::from_files(&certificate, &key)?,
+        })),
         (Some(_), None) | (None, Some(_)) => Err(ConfigError::HalfTls { plane }),
     }
 }

@@ -130,7 +130,8 @@ impl Server {
         let readings = tokio::spawn(Readings::new(Arc::clone(&store), audit.clone()).follow(stopping.clone()));
         let api = Api::new(store, media.clone(), media_url.clone(), boots.clone(), fetches, metrics, stopping.clone());
         let clients = config.api_clients;
-        let access = Access::new(clients.clone(), config.api_tls.is_some());
+        let has_certificates = config.api_tls.as_ref().is_some_and(Tls::requires_certificates);
+        let access = Access::new(clients.clone(), config.api_tls.is_some(), has_certificates);
         let router = api.into_router(access.clone(), audit.clone(), page::router(access));
         let (api_options, media_options) = (api_listener.options(), media_listener.options());
         let mut planes = JoinSet::new();

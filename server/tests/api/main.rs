@@ -8,6 +8,7 @@ mod audit;
 mod bases;
 mod boots;
 mod check;
+mod client_certificates;
 mod command;
 mod data;
 mod fixtures;

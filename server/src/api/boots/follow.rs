@@ -6,6 +6,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, Uri};
+use media::listen::ClientCertificate;
 use utoipa::ToSchema;
 
 use super::overview::{OverviewBody, overview};
@@ -63,10 +64,12 @@ pub(super) async fn follow(
     State(api): State<Arc<Api>>,
     Extension(access): Extension<Access>,
     StrictQuery(FollowQuery { host }): StrictQuery<FollowQuery>,
+    certificate: Option<Extension<ClientCertificate>>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let is_admitted = move || access.caller(&uri, &headers).is_ok();
+    let certificate = certificate.map(|Extension(certificate)| certificate);
+    let is_admitted = move || access.caller(&uri, &headers, certificate.as_ref()).is_ok();
     let followed = api.followed_boots.follow(FollowedBoots { host }, &api, &api.stopping, is_admitted);
     followed.ok_or_else(|| {
         let detail = format!("{MOST_FOLLOWERS} clients follow all boots already; end one, or list the boots instead");

@@ -115,7 +115,8 @@ mod tests {
         assert!(reads.take("boot.iso", after, at(11)).0.is_empty());
         let (taken, dropped) = reads.take("boot.iso", after, at(12));
         assert_eq!((taken.len(), dropped), (1, 0));
-        assert_eq!((taken[0].peer, &taken[0].ranges[..], taken[0].sent), (peer(1), &[0..20][..], 30));
+        assert_eq!((taken[0].peer, taken[0].sent), (peer(1), 30));
+        assert_eq!(taken[0].ranges, std::slice::from_ref(&(0..20)));
         for second in 10..309 {
             reads.add(peer(2), &(second..second + 1), at(second), time);
         }

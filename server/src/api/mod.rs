@@ -19,6 +19,7 @@ mod permissions;
 pub mod problem;
 mod problems;
 mod queues;
+pub(crate) mod rate_limits;
 mod request;
 mod sessions;
 pub(crate) mod timestamp;
@@ -46,6 +47,7 @@ use clients::Role;
 use permissions::Permissions;
 use problem::{Problem, ProblemKind};
 use queues::Queues;
+use rate_limits::RateLimits;
 
 pub use openapi::document;
 
@@ -100,8 +102,15 @@ impl Api {
     /// The router of the plane, for [`media::listen::Listener::serve`].
     ///
     /// `access` decides about all routes except `/healthz` and `/readyz`, which load balancers request. `page` has the routes of
-    /// the page for browsers, which see to their access themselves. `audit` records what clients change.
-    pub fn into_router(self, access: Access, audit: Audit, page: axum::Router<Arc<Self>>) -> axum::Router {
+    /// the page for browsers, which see to their access themselves. `limits` bounds the
+    /// requests of each client, and `audit` records what clients change.
+    pub fn into_router(
+        self,
+        access: Access,
+        limits: RateLimits,
+        audit: Audit,
+        page: axum::Router<Arc<Self>>,
+    ) -> axum::Router {
         let api = Arc::new(self);
         let (router, document) = protected().split_for_parts();
         let permissions = Permissions::of(&document).with(http::Method::GET, DESCRIPTION, Role::Read);
@@ -114,8 +123,9 @@ impl Api {
             .route_layer(from_fn_with_state(gate, access::check));
         let (open, _) = health::router().split_for_parts();
         router
-            .merge(open.layer(axum::Extension(audit)))
             .merge(page)
+            .layer(from_fn_with_state(limits, rate_limits::limit))
+            .merge(open.layer(axum::Extension(audit)))
             .fallback(async || nothing_here())
             .method_not_allowed_fallback(async || {
                 Problem::new(

@@ -77,7 +77,7 @@ fn complete(openapi: &mut utoipa::openapi::OpenApi) {
             if let Needed::Role(role) = needed {
                 let description = operation.description.get_or_insert_default();
                 let separator = if description.is_empty() { "" } else { "\n\n" };
-                description.push_str(&format!("{separator}Needs the role `{role}`."));
+                *description = format!("{description}{separator}Needs the role `{role}`.");
             }
             let takes_body = operation.request_body.is_some();
             let problems = [
@@ -92,6 +92,7 @@ fn complete(openapi: &mut utoipa::openapi::OpenApi) {
                     403,
                     "The client's role does not allow this (`role-too-small`); the request comes from another web site; or the server has no token, and it comes from another machine (`foreign-origin`)",
                 ),
+                (needs_token, 429, "Too many requests come from this address (`too-many-requests`)"),
                 (needs_token, 500, "The server has failed; its log has the cause (`internal`)"),
             ];
             for (_, status, description) in problems.into_iter().filter(|(applies, ..)| *applies) {

@@ -59,6 +59,8 @@ problem_kinds! {
     ForeignOrigin = FORBIDDEN, "foreign-origin", "The request comes from another web site or machine";
     /// The client may do less than this; `needed_role` is the role that it needs. Use a token with that role.
     RoleTooSmall = FORBIDDEN, "role-too-small", "The client's role does not allow this";
+    /// Too many requests come from this address, or too many without a valid token. Wait for the seconds in the header Retry-After.
+    TooManyRequests = TOO_MANY_REQUESTS, "too-many-requests", "Too many requests";
     /// Nothing exists at this path.
     NotFound = NOT_FOUND, "not-found", "Not found";
     /// This path supports other methods; see the Allow header.

@@ -68,6 +68,11 @@ pub struct Settings {
     #[arg(long, env = "DAYONE_API_CLIENT_CA", value_name = "FILE")]
     pub api_client_ca: Option<PathBuf>,
 
+    /// How many requests per second each client address may send to the API; after ten requests without a valid token, one
+    /// [default: any number]
+    #[arg(long, env = "DAYONE_API_REQUESTS_PER_SECOND", value_name = "NUMBER")]
+    pub api_requests_per_second: Option<NonZeroU32>,
+
     /// File of the audit log: who ordered which image, and who read which bytes of it [default: no audit log]
     #[arg(long, env = "DAYONE_AUDIT_LOG", value_name = "FILE")]
     pub audit_log: Option<PathBuf>,
@@ -221,6 +226,7 @@ mod tests {
             api_token_file,
             api_clients,
             api_client_ca,
+            api_requests_per_second,
             audit_log,
             audit_log_max_mib,
             api_tls_cert,

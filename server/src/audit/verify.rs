@@ -168,13 +168,13 @@ impl Verifier {
                 self.fault(file, line, FaultKind::Broken);
             }
             None => {}
-            Some(link) => {
-                let expected = link.sequence.saturating_add(1);
+            Some(end) => {
+                let expected = end.sequence.saturating_add(1);
                 if found > expected {
                     self.fault(file, line, FaultKind::Missing { first: expected, last: found - 1 });
                 } else if found < expected {
                     self.fault(file, line, FaultKind::Order { found, expected });
-                } else if entry.previous != link.hash {
+                } else if entry.previous != end.hash {
                     self.fault(file, line, FaultKind::Broken);
                 }
             }

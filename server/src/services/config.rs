@@ -140,6 +140,8 @@ pub struct Config {
     pub api_listen: SocketAddr,
     /// The clients of the API, each with its role. Without one and without client certificates, the API must listen on loopback, and anyone on this machine may use it.
     pub api_clients: ApiClients,
+    /// How many requests each client address may send to the API per second. `None`: any number.
+    pub api_requests_per_second: Option<NonZeroU32>,
     /// The audit log. `None`: there is none.
     pub audit: Option<AuditSettings>,
     /// Without it, the API speaks plain HTTP.
@@ -189,6 +191,7 @@ impl Config {
             fetches,
             api_listen: settings.api_listen.unwrap_or_else(|| ([127, 0, 0, 1], API_PORT).into()),
             api_clients,
+            api_requests_per_second: settings.api_requests_per_second,
             audit,
             api_tls: tls("api", settings.api_tls_cert, settings.api_tls_key, settings.api_client_ca)?,
             media_listen: settings.media_listen,

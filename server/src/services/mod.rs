@@ -21,6 +21,7 @@ use tracing::{info, warn};
 use crate::api::Api;
 use crate::api::access::Access;
 use crate::api::clients::ApiClients;
+use crate::api::rate_limits::RateLimits;
 use crate::audit::{Audit, AuditMetrics, AuditSettings, Event, Readings, Who};
 use crate::bases::{BaseFetches, FetchMetrics};
 use crate::boots::{BootMetrics, Boots};
@@ -48,6 +49,7 @@ pub struct Server {
     media_address: SocketAddr,
     media_url: MediaUrl,
     clients: ApiClients,
+    limits: RateLimits,
     boots: Boots,
     audit: Audit,
     readings: JoinHandle<Readings>,
@@ -132,7 +134,8 @@ impl Server {
         let clients = config.api_clients;
         let has_certificates = config.api_tls.as_ref().is_some_and(Tls::requires_certificates);
         let access = Access::new(clients.clone(), config.api_tls.is_some(), has_certificates);
-        let router = api.into_router(access.clone(), audit.clone(), page::router(access));
+        let limits = RateLimits::new(config.api_requests_per_second);
+        let router = api.into_router(access.clone(), limits.clone(), audit.clone(), page::router(access));
         let (api_options, media_options) = (api_listener.options(), media_listener.options());
         let mut planes = JoinSet::new();
         planes.spawn(media_listener.serve(media, stopping.clone()));
@@ -143,6 +146,7 @@ impl Server {
             media_address,
             media_url,
             clients,
+            limits,
             boots,
             audit,
             readings,
@@ -173,6 +177,7 @@ impl Server {
     /// can fail. Must be called on a runtime.
     pub fn configure(&self, config: Config) {
         self.clients.replace(&config.api_clients);
+        self.limits.set(config.api_requests_per_second);
         self.audit.reopen();
         self.audit.record(Who::SERVER, Event::SettingsReloaded { clients: self.clients.len() });
         self.boots.configure(config.boots);

@@ -3,9 +3,10 @@
 use super::effective::Effective;
 
 /// The options whose new values a running server takes over. All others need a restart.
-pub(super) const LIVE: [&str; 20] = [
+pub(super) const LIVE: [&str; 21] = [
     "api-client-ca",
     "api-clients",
+    "api-requests-per-second",
     "api-tls-cert",
     "api-tls-key",
     "api-token-file",

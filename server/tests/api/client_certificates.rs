@@ -12,6 +12,8 @@ use reqwest::{Certificate, Client, Identity};
 
 use super::support::{Answer, Dayone, NMSTATE, Place, TOKEN};
 
+const DAYONE: &str = env!("CARGO_BIN_EXE_dayone");
+
 /// A certificate authority.
 struct Authority {
     pem: String,
@@ -166,7 +168,6 @@ async fn curl_and_the_commands_show_their_certificates() {
     };
     let run = async |program: &'static str, arguments: &[&str]| {
         let arguments = arguments.iter().map(ToString::to_string).collect();
-        let run = run.clone();
         tokio::task::spawn_blocking(move || run(program, arguments)).await.unwrap()
     };
     let (ca, pem, url) = (ca.to_str().unwrap(), pem.to_str().unwrap(), format!("https://{address}"));
@@ -175,7 +176,6 @@ async fn curl_and_the_commands_show_their_certificates() {
     assert!(succeeds && output.contains("coreos"), "{output}");
     let (succeeds, _) = run("curl", &["-sS", "--fail", "--cacert", ca, &bases]).await;
     assert!(!succeeds);
-    const DAYONE: &str = env!("CARGO_BIN_EXE_dayone");
     let list = ["images", "--server", &url, "--server-ca", ca];
     let (succeeds, output) = run(DAYONE, &[&list[..], &["--client-cert", pem]].concat()).await;
     assert!(succeeds && output.contains("HOST"), "{output}");

@@ -21,6 +21,7 @@ mod list;
 mod orders;
 mod page;
 mod page_access;
+mod rate_limits;
 mod reading;
 mod roles;
 mod rolling_bases;

@@ -16,12 +16,12 @@ fn token(role: Role) -> String {
 
 /// Writes a file of clients, one for each role. It has digests only.
 fn write_clients(place: &Place, roles: &[Role]) {
-    let mut text = "clients:\n".to_owned();
-    for role in roles {
+    let client = |role: &Role| {
         let digest = data_encoding::HEXLOWER.encode(&Sha256::digest(token(*role)));
-        text += &format!("- name: client-{role}\n  role: {role}\n  token-sha256: {digest}\n");
-    }
-    fs::write(place.path("clients.yaml"), text).unwrap();
+        format!("- name: client-{role}\n  role: {role}\n  token-sha256: {digest}\n")
+    };
+    let clients: String = roles.iter().map(client).collect();
+    fs::write(place.path("clients.yaml"), format!("clients:\n{clients}")).unwrap();
     fs::set_permissions(place.path("clients.yaml"), fs::Permissions::from_mode(0o600)).unwrap();
 }
 

@@ -85,6 +85,7 @@ impl Place {
             fetches: FetchSettings::default(),
             api_listen: "127.0.0.1:0".parse().unwrap(),
             api_clients: ApiClients::default(),
+            api_requests_per_second: None,
             audit: None,
             api_tls: None,
             media_listen: Some("127.0.0.1:0".parse().unwrap()),

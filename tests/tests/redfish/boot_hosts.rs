@@ -31,6 +31,7 @@ impl Dayone {
             bases: vec![base.parse().unwrap()],
             api_listen: "127.0.0.1:0".parse().unwrap(),
             api_clients: ApiClients::default(),
+            api_requests_per_second: None,
             audit: None,
             api_tls: None,
             media_listen: Some("127.0.0.1:0".parse().unwrap()),

@@ -73,7 +73,9 @@ impl ApiClients {
             return Err(TokenFileError::Empty(path.to_owned()));
         }
         let mut known = self.write();
-        digests.into_iter().for_each(|(digest, name)| known.add_token(digest, name, Role::Boot));
+        for (digest, name) in digests {
+            known.add_token(digest, name, Role::Boot);
+        }
         Ok(())
     }
 

@@ -95,7 +95,7 @@ proptest! {
         let mut bytes = log(ENTRIES);
         let position = position.index(bytes.len());
         prop_assume!(bytes[position] != byte);
-        let line = bytes[..position].iter().filter(|byte| **byte == b'\n').count() + 1;
+        let line = bytes[..position].split(|byte| *byte == b'\n').count();
         bytes[position] = byte;
         let faults = check(bytes).faults;
         prop_assert!(!faults.is_empty());

@@ -2,6 +2,7 @@
 
 pub mod api;
 pub mod arguments;
+pub mod audit;
 pub mod bases;
 pub mod boots;
 pub mod commands;

@@ -19,6 +19,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tower::ServiceExt as _;
 
+use super::client_certificate::ClientCertificate;
 use super::file_ranges::FileRanges;
 use super::idle::Activity;
 use super::message::Fault;
@@ -71,7 +72,7 @@ pub(super) async fn serve<S, B>(
         tracing::debug!(%address, %error, "TCP_NODELAY");
     }
     let Some(tls) = &options.tls else {
-        return serve_http(stream, Peer { address, tls: None }, admission, service, options, phase).await;
+        return serve_http(stream, Peer { address, tls: None }, None, admission, service, options, phase).await;
     };
     let handshake = tls.acceptor().accept(stream);
     let result = tokio::select! {
@@ -87,7 +88,9 @@ pub(super) async fn serve<S, B>(
                 Some(ProtocolVersion::TLSv1_3) => "1.3",
                 _ => "other",
             };
-            serve_http(stream, Peer { address, tls: Some(version) }, admission, service, options, phase).await;
+            let own = stream.get_ref().1.peer_certificates().and_then(<[_]>::first).map(ClientCertificate::new);
+            let peer = Peer { address, tls: Some(version) };
+            serve_http(stream, peer, own, admission, service, options, phase).await;
         }
         Ok(Err(error)) => {
             options.metrics.closed(Closed::Handshake);
@@ -107,6 +110,7 @@ pub(super) async fn serve<S, B>(
 async fn serve_http<T, S, B>(
     stream: T,
     peer: Peer,
+    certificate: Option<ClientCertificate>,
     admission: &Admission,
     service: S,
     options: &Options,
@@ -125,6 +129,9 @@ async fn serve_http<T, S, B>(
     let service = service_fn(move |mut request: Request<Incoming>| {
         let in_progress = standing.begin_request();
         request.extensions_mut().insert(peer);
+        if let Some(certificate) = &certificate {
+            request.extensions_mut().insert(certificate.clone());
+        }
         if let Some(files) = &files {
             request.extensions_mut().insert(files.clone());
         }

@@ -2,6 +2,7 @@
 //!
 //! `axum::serve` does not limit connections, and lets a fast download delay all others (see [`yielding`]).
 
+mod client_certificate;
 mod connection;
 pub(crate) mod file_ranges;
 mod idle;
@@ -30,6 +31,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+pub use client_certificate::ClientCertificate;
 pub use connection::Peer;
 use connection::Phase;
 use metrics::Closed;

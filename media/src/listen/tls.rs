@@ -8,8 +8,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::Mutex;
-use rustls::ServerConfig;
+use rustls::crypto::CryptoProvider;
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
 use rustls::version::{TLS12, TLS13};
+use rustls::{RootCertStore, ServerConfig};
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
@@ -36,6 +39,22 @@ pub enum TlsError {
         /// The reason.
         source: rustls_pki_types::pem::Error,
     },
+    /// The certificates of authorities of clients cannot be read.
+    #[error("file {} of the authorities of client certificates: {source}", path.display())]
+    ClientAuthority {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: rustls_pki_types::pem::Error,
+    },
+    /// The certificates of authorities of clients cannot be used.
+    #[error("file {} of the authorities of client certificates: {reason}", path.display())]
+    UnusableClientAuthority {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        reason: String,
+    },
     /// The files can be read, but not used, for example because the key belongs to another certificate.
     #[error("TLS certificate {} with key {}: {source}", certificate.display(), key.display())]
     Unusable {
@@ -55,12 +74,14 @@ pub struct Tls(Arc<Files>);
 struct Files {
     certificate: PathBuf,
     key: PathBuf,
+    /// The authorities that sign the certificates of clients. If there is a file, every client needs such a certificate.
+    client_authorities: Option<PathBuf>,
     loaded: Mutex<Loaded>,
 }
 
 struct Loaded {
     config: Arc<ServerConfig>,
-    modified: [Option<SystemTime>; 2],
+    modified: [Option<SystemTime>; 3],
     checked: Instant,
     is_checking: bool,
 }
@@ -68,10 +89,27 @@ struct Loaded {
 impl Tls {
     /// Reads PEM files: the certificates, the server's own first, and its private key (PKCS #8, PKCS #1 or SEC 1).
     pub fn from_files(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
-        let modified = [modified(certificate), modified(key)];
-        let config = load(certificate, key)?;
+        Self::new(certificate, key, None)
+    }
+
+    /// The same, for clients that have a certificate of an authority in the PEM file `authorities`. Other clients are refused during
+    /// the handshake.
+    pub fn for_clients_of(certificate: &Path, key: &Path, authorities: &Path) -> Result<Self, TlsError> {
+        Self::new(certificate, key, Some(authorities))
+    }
+
+    fn new(certificate: &Path, key: &Path, authorities: Option<&Path>) -> Result<Self, TlsError> {
+        let modified = [Some(certificate), Some(key), authorities].map(|path| path.and_then(modified));
+        let config = load(certificate, key, authorities)?;
         let loaded = Mutex::new(Loaded { config, modified, checked: Instant::now(), is_checking: false });
-        Ok(Self(Arc::new(Files { certificate: certificate.to_owned(), key: key.to_owned(), loaded })))
+        let (certificate, key) = (certificate.to_owned(), key.to_owned());
+        let client_authorities = authorities.map(Path::to_owned);
+        Ok(Self(Arc::new(Files { certificate, key, client_authorities, loaded })))
+    }
+
+    /// Whether clients need a certificate.
+    pub fn requires_certificates(&self) -> bool {
+        self.0.client_authorities.is_some()
     }
 
     /// An acceptor with the last usable content of the files. Checks from time to time whether they have changed, on
@@ -89,9 +127,10 @@ impl Tls {
 
 impl Files {
     fn reload(&self) {
-        let modified = [modified(&self.certificate), modified(&self.key)];
+        let authorities = self.client_authorities.as_deref();
+        let modified = [Some(&*self.certificate), Some(&*self.key), authorities].map(|path| path.and_then(modified));
         let known = self.loaded.lock().modified;
-        let read = (modified != known).then(|| load(&self.certificate, &self.key));
+        let read = (modified != known).then(|| load(&self.certificate, &self.key, authorities));
         let mut loaded = self.loaded.lock();
         loaded.checked = Instant::now();
         loaded.is_checking = false;
@@ -120,15 +159,19 @@ fn modified(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
 }
 
-fn load(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
+fn load(certificate: &Path, key: &Path, authorities: Option<&Path>) -> Result<Arc<ServerConfig>, TlsError> {
     let chain = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|source| TlsError::Certificate { path: certificate.to_owned(), source })?;
     let private = PrivateKeyDer::from_pem_file(key).map_err(|source| TlsError::Key { path: key.to_owned(), source })?;
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let verifier = match authorities {
+        None => WebPkiClientVerifier::no_client_auth(),
+        Some(path) => client_verifier(path, Arc::clone(&provider))?,
+    };
     let config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&TLS12, &TLS13])
-        .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, private))
+        .and_then(|builder| builder.with_client_cert_verifier(verifier).with_single_cert(chain, private))
         .map_err(|source| {
             let (certificate, key) = (certificate.to_owned(), key.to_owned());
             TlsError::Unusable { certificate, key, source }
@@ -136,6 +179,19 @@ fn load(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
     let mut config = config?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
+}
+
+/// Verifies that an authority in a file has signed the certificate of a client.
+fn client_verifier(path: &Path, provider: Arc<CryptoProvider>) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
+    let unusable = |reason: String| TlsError::UnusableClientAuthority { path: path.to_owned(), reason };
+    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let read = read.map_err(|source| TlsError::ClientAuthority { path: path.to_owned(), source })?;
+    let mut roots = RootCertStore::empty();
+    for certificate in read {
+        roots.add(certificate).map_err(|error| unusable(error.to_string()))?;
+    }
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
+    verifier.map_err(|error| unusable(error.to_string()))
 }
 
 impl From<TlsError> for io::Error {

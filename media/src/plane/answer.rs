@@ -71,10 +71,17 @@ pub(super) struct Plane {
     call_homes: CallHomes,
     arrivals: Arrivals,
     probe: Option<ServedFile>,
+    /// Whether somebody takes what clients have read.
+    keeps_reads: bool,
 }
 
 impl Plane {
-    pub(super) fn new(published: Arc<dyn Published>, metrics: MediaMetrics, probe: Option<ServedFile>) -> Self {
+    pub(super) fn new(
+        published: Arc<dyn Published>,
+        metrics: MediaMetrics,
+        probe: Option<ServedFile>,
+        keeps_reads: bool,
+    ) -> Self {
         Self {
             published,
             metrics,
@@ -85,6 +92,7 @@ impl Plane {
             call_homes: CallHomes::default(),
             arrivals: Arrivals::default(),
             probe,
+            keeps_reads,
         }
     }
 
@@ -210,7 +218,10 @@ impl Plane {
             return self.refused(asked, &file, refusal);
         }
         let (etag, size) = (file.etag.to_string(), file.overlay.size());
-        let recorder = file.reading.as_ref().map(|reading| reading.request(&reading_request(head)));
+        let recorder = file
+            .reading
+            .as_ref()
+            .map(|reading| reading.request(&reading_request(head)).keeping_reads(self.keeps_reads));
         let last_modified = whole_seconds(file.last_modified);
         let validators = Validators { etag: &etag, last_modified, changes: file.changes };
         let mut builder = Response::builder().header(ETAG, &etag);

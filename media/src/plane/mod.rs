@@ -41,12 +41,18 @@ use crate::served::Published;
 
 /// Makes the service of the media plane, for [`Listener::serve`](crate::listen::Listener::serve).
 pub fn service(published: Arc<dyn Published>, metrics: MediaMetrics) -> MediaService {
-    MediaService(Arc::new(answer::Plane::new(published, metrics, None)))
+    MediaService(Arc::new(answer::Plane::new(published, metrics, None, false)))
 }
 
-/// [`service`] with a [probe](probe_content) of the instance with this name.
-pub fn service_with_probe(published: Arc<dyn Published>, metrics: MediaMetrics, instance: &str) -> MediaService {
-    MediaService(Arc::new(answer::Plane::new(published, metrics, Some(probe::file(instance)))))
+/// [`service`] with a [probe](probe_content) of the instance with this name. `keeps_reads`: what each client reads of an image is kept until
+/// somebody [takes](crate::reading::ImageReading::take_reads) it, which must happen every few seconds.
+pub fn service_with_probe(
+    published: Arc<dyn Published>,
+    metrics: MediaMetrics,
+    instance: &str,
+    keeps_reads: bool,
+) -> MediaService {
+    MediaService(Arc::new(answer::Plane::new(published, metrics, Some(probe::file(instance)), keeps_reads)))
 }
 
 /// Answers the requests of the media plane. Clones share everything.

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use super::clients::{Clients, Request};
 use super::ranges::Ranges;
 use super::rate::Rate;
+use super::reads::{Reads, TakeAfter, TakenRead};
 use super::recent::Recent;
 use super::time::Time;
 
@@ -30,6 +31,8 @@ pub(super) struct State {
     pub(super) last: Option<Instant>,
     /// When the latest request arrived to which something was sent.
     pub(super) latest_request: Option<Instant>,
+    /// What each client has read and nobody has taken yet.
+    pub(super) reads: Reads,
 }
 
 impl FileReading {
@@ -40,17 +43,23 @@ impl FileReading {
         state.clients.request(request, Time(SystemTime::now()));
         state.open += 1;
         drop(state);
-        Recorder { file: Arc::clone(self), peer: request.peer, begun }
+        Recorder { file: Arc::clone(self), peer: request.peer, begun, keeps_reads: false }
     }
 
     /// Begins a new record. Current answers are still recorded.
     pub(super) fn restart(&self) {
         let mut state = self.0.lock();
-        *state = State { open: state.open, ..State::default() };
+        let (open, reads) = (state.open, std::mem::take(&mut state.reads));
+        *state = State { open, reads, ..State::default() };
     }
 
     pub(super) fn state(&self) -> State {
         self.0.lock().clone()
+    }
+
+    /// Takes what clients have read, and how many reads were dropped.
+    pub(super) fn take_reads(&self, name: &'static str, after: TakeAfter, now: Instant) -> (Vec<TakenRead>, u64) {
+        self.0.lock().reads.take(name, after, now)
     }
 }
 
@@ -60,9 +69,19 @@ pub struct Recorder {
     file: Arc<FileReading>,
     peer: Option<IpAddr>,
     begun: Instant,
+    /// Whether what the client reads is kept until somebody takes it.
+    keeps_reads: bool,
 }
 
 impl Recorder {
+    /// Keeps what the client reads until [`ImageReading::take_reads`](super::ImageReading::take_reads) takes it.
+    #[must_use]
+    pub fn keeping_reads(self, keeps_reads: bool) -> Self {
+        let mut recorder = self;
+        recorder.keeps_reads = keeps_reads;
+        recorder
+    }
+
     /// Records that these bytes of the file were passed to the connection.
     pub fn sent(&self, range: &Range<u64>) {
         let (now, bytes) = (Instant::now(), range.end.saturating_sub(range.start));
@@ -75,7 +94,11 @@ impl Recorder {
         state.last = Some(now);
         state.latest_request = state.latest_request.max(Some(self.begun));
         if let Some(peer) = self.peer {
-            state.clients.sent(peer, bytes, Time(SystemTime::now()));
+            let time = SystemTime::now();
+            state.clients.sent(peer, bytes, Time(time));
+            if self.keeps_reads {
+                state.reads.add(peer, range, now, time);
+            }
         }
     }
 }

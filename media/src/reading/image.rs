@@ -7,6 +7,7 @@ use std::time::{Instant, SystemTime};
 use parking_lot::Mutex;
 
 use super::file::FileReading;
+use super::reads::{TakeAfter, TakenRead};
 use super::snapshot::{FileSnapshot, ReadingSnapshot};
 
 /// The record of an image, with those of its files that somebody has requested.
@@ -60,6 +61,19 @@ impl ImageReading {
         ReadingSnapshot { since: record.since, taken: time, files: files.collect() }
     }
 
+    /// Takes what each client has read of each file since somebody last took it, if the client has paused; and how many reads were
+    /// dropped because too many clients read the image at once. Nothing, unless the recorders [keep](super::Recorder::keeping_reads) it. Independent of [`restart`](Self::restart).
+    pub fn take_reads(&self, after: TakeAfter) -> (Vec<TakenRead>, u64) {
+        let (mut reads, mut dropped) = (Vec::new(), 0_u64);
+        let now = Instant::now();
+        for (name, file) in &self.0.lock().files {
+            let (taken, more) = file.take_reads(name, after, now);
+            reads.extend(taken);
+            dropped = dropped.saturating_add(more);
+        }
+        (reads, dropped)
+    }
+
     /// What was read from a file since `moment`, or at any time.
     pub fn since(&self, name: &str, moment: Option<Instant>) -> Since {
         let Some(state) = self.0.lock().files.get(name).map(|file| file.state()) else { return Since::Nothing };
@@ -102,5 +116,18 @@ mod tests {
         file.request(&request).sent(&(0..1));
         assert_eq!(image.since("boot.iso", Some(moment)), Since::Asked);
         assert_eq!(image.since("nothing", None), Since::Nothing);
+    }
+
+    #[test]
+    fn reads_are_kept_only_for_somebody_who_takes_them() {
+        let image = ImageReading::default();
+        let peer = Some([192, 0, 2, 1].into());
+        let request = Request { peer, user_agent: None, tls: None, is_head: false, asks_range: false };
+        let file = image.file("boot.iso");
+        file.request(&request).sent(&(0..10));
+        assert_eq!(image.take_reads(TakeAfter::NOW), (vec![], 0));
+        file.request(&request).keeping_reads(true).sent(&(10..20));
+        let (taken, _) = image.take_reads(TakeAfter::NOW);
+        assert_eq!(taken[0].ranges, std::slice::from_ref(&(10..20)));
     }
 }

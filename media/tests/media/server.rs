@@ -126,7 +126,7 @@ pub(crate) async fn start_with(options: Options) -> Server {
     let options = listener.options();
     let shutdown = CancellationToken::new();
     let files = Arc::new(files);
-    let service = media::service_with_probe(Arc::clone(&files) as Arc<dyn Published>, metrics, INSTANCE);
+    let service = media::service_with_probe(Arc::clone(&files) as Arc<dyn Published>, metrics, INSTANCE, false);
     let call_homes = service.call_homes().clone();
     let serving = tokio::spawn(listener.serve(service, shutdown.clone()));
     let (base, etag) = (path, etag.to_string());

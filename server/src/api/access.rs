@@ -1,30 +1,37 @@
 //! Access control of the API: bearer tokens of programs, and sessions of browsers.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
-use axum::extract::{Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::header::{AUTHORIZATION, COOKIE, ORIGIN};
 use http::{HeaderMap, Uri};
+use media::listen::{ClientCertificate, Peer};
 
+use super::clients::{ApiClients, Caller, ClientName, Identity, Role, TokenDigest};
 use super::origin::{Source, authority};
+use super::permissions::Permissions;
 use super::problem::{Problem, ProblemKind};
 use super::sessions::Sessions;
-use super::tokens::{ApiTokens, TokenDigest};
+use crate::audit::{Actor, Audit, AuditState, Event, Who};
 
-/// Who may use the API. Clones share their tokens and sessions.
+/// Who may use the API. Clones share their clients and sessions.
 #[derive(Debug, Clone)]
 pub struct Access {
-    tokens: ApiTokens,
+    clients: ApiClients,
     sessions: Sessions,
     tls: bool,
+    /// Whether every client has a certificate that the listener has verified.
+    has_certificates: bool,
 }
 
 impl Access {
-    /// Access with one of `tokens`, or without a token if there are none. `tls` tells whether the API speaks TLS.
-    pub fn new(tokens: ApiTokens, tls: bool) -> Self {
-        Self { tokens, sessions: Sessions::default(), tls }
+    /// Access for `clients`, or for every program on this machine if there are none. `tls` tells whether the API speaks TLS.
+    /// `has_certificates` tells whether every client has a certificate that the listener has verified.
+    pub fn new(clients: ApiClients, tls: bool, has_certificates: bool) -> Self {
+        Self { clients, sessions: Sessions::default(), tls, has_certificates }
     }
 
     /// Whether the API speaks TLS.
@@ -34,12 +41,12 @@ impl Access {
 
     /// Whether a client needs a token.
     pub(crate) fn needs_token(&self) -> bool {
-        !self.tokens.is_empty()
+        !self.clients.is_empty()
     }
 
     /// Begins a session if the token is valid. Returns its id.
     pub(crate) fn log_in(&self, token: &str) -> Result<Option<String>, getrandom::Error> {
-        if !self.tokens.admit(token) {
+        if self.clients.with_token(token).is_none() {
             return Ok(None);
         }
         self.sessions.begin(TokenDigest::of(token)).map(Some)
@@ -62,44 +69,115 @@ impl Access {
         pairs.filter(move |(given, _)| *given == name).map(|(_, id)| id)
     }
 
-    /// Whether a request has the cookie of a session.
-    pub(crate) fn has_session(&self, headers: &HeaderMap) -> bool {
-        self.cookies(headers).any(|id| self.sessions.admit(id, &self.tokens))
+    /// The client whose session a request has the cookie of.
+    pub(crate) fn session(&self, headers: &HeaderMap) -> Option<Arc<Caller>> {
+        self.cookies(headers).find_map(|id| self.sessions.client(id, &self.clients))
     }
 
-    /// Checks a request for the API. A session counts only for requests of the server's own pages: browsers send its cookie with
+    /// Returns who sends a request. A session counts only for requests of the server's own pages: browsers send its cookie with
     /// requests of other pages on the same site, too.
-    pub(crate) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
-        if !self.needs_token() {
-            return check_local(uri, headers);
+    pub(crate) fn caller(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+        certificate: Option<&ClientCertificate>,
+    ) -> Result<Arc<Caller>, Problem> {
+        // A token that is given decides.
+        if self.needs_token() && headers.contains_key(AUTHORIZATION) {
+            return check_token(&self.clients, headers);
         }
-        if headers.contains_key(AUTHORIZATION) || !self.has_session(headers) {
-            return check_token(&self.tokens, headers);
+        if let Some(caller) = self.session(headers) {
+            return if Source::of(uri, headers) == Source::Own { Ok(caller) } else { Err(foreign_session()) };
         }
-        if Source::of(uri, headers) == Source::Own {
-            return Ok(());
+        if let Some(caller) = certificate.and_then(|certificate| self.certified(certificate)) {
+            // A browser shows its certificate to this server whatever page makes it send a request.
+            return if Source::of(uri, headers) == Source::Foreign { Err(foreign_session()) } else { Ok(caller) };
         }
-        let detail = "the session of a browser is valid only for requests of this server's own pages; other programs send a token";
-        Err(Problem::new(ProblemKind::ForeignOrigin, detail))
+        if self.needs_token() || self.has_certificates {
+            return check_token(&self.clients, headers);
+        }
+        check_local(uri, headers).map(|()| Arc::new(Caller::LOCAL))
+    }
+
+    /// The client with this certificate. Without clients, every certificate of the authority may do everything.
+    pub(crate) fn certified(&self, certificate: &ClientCertificate) -> Option<Arc<Caller>> {
+        if self.needs_token() || !self.has_certificates {
+            return self.clients.with_certificate(certificate.names());
+        }
+        let name = ClientName::of_text(certificate.names().first().map_or("", String::as_str));
+        Some(Arc::new(Caller { identity: Identity::Certificate(name), role: Role::Boot }))
     }
 }
 
+fn foreign_session() -> Problem {
+    let detail = "the session or the certificate of a browser is valid only for requests of this server's own pages; other programs send a token";
+    Problem::new(ProblemKind::ForeignOrigin, detail)
+}
+
+/// What the middleware needs: who may use the API, and for what.
+#[derive(Debug, Clone)]
+pub(super) struct Gate {
+    pub(super) access: Access,
+    pub(super) permissions: Arc<Permissions>,
+    pub(super) audit: Audit,
+}
+
+/// Routes whose POST changes nothing.
+const HARMLESS: [&str; 2] = ["/v1/check", "/v1/keyfiles"];
+
 /// Middleware: lets a request pass if it has one of the tokens or comes from a page with a session; or, if the server has no
-/// tokens, if it comes from a program on this machine.
-pub(super) async fn check(State(access): State<Access>, request: Request, next: Next) -> Result<Response, Problem> {
-    access.check(request.uri(), request.headers())?;
+/// tokens, if it comes from a program on this machine. A certificate that belongs to a client counts like its token. The client's role must allow the operation.
+pub(super) async fn check(State(gate): State<Gate>, mut request: Request, next: Next) -> Result<Response, Problem> {
+    let caller = gate.access.caller(request.uri(), request.headers(), request.extensions().get())?;
+    let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str).unwrap_or_default();
+    let needed = gate.permissions.needed(request.method(), route);
+    let actor = Actor { who: who(&caller, &request), audit: gate.audit };
+    if let Err(problem) = check_role(&caller, needed) {
+        let (method, route, needed_role) = (request.method().to_string(), route.to_owned(), needed.word());
+        actor.record(Event::RequestRefused { method, route, needed_role });
+        return Err(problem);
+    }
+    let changes = !request.method().is_safe() && !HARMLESS.contains(&route);
+    if changes && actor.audit.state() == AuditState::Unavailable {
+        let detail = "the server cannot write its audit log, so it changes nothing; it still serves images";
+        return Err(Problem::new(ProblemKind::AuditUnavailable, detail));
+    }
+    request.extensions_mut().insert(caller);
+    request.extensions_mut().insert(actor);
     Ok(next.run(request).await)
 }
 
-fn check_token(tokens: &ApiTokens, headers: &HeaderMap) -> Result<(), Problem> {
+/// Who sends a request, for the audit log.
+fn who(caller: &Caller, request: &Request) -> Who {
+    let address = request.extensions().get::<Peer>().map(|peer| peer.address.ip().to_canonical());
+    match &caller.identity {
+        Identity::Local => Who::local(address),
+        Identity::Token(name) => Who::token(name.as_str(), address),
+        Identity::Certificate(name) => Who::certificate(name.as_str(), address),
+    }
+}
+
+fn check_role(caller: &Caller, needed: Role) -> Result<(), Problem> {
+    if caller.role >= needed {
+        return Ok(());
+    }
+    let detail = format!(
+        "this needs the role '{needed}', and {} has the role '{}'; use another token, or ask the server's operator",
+        caller.identity, caller.role
+    );
+    Err(Problem::new(ProblemKind::RoleTooSmall, detail).with_needed_role(needed))
+}
+
+fn check_token(clients: &ApiClients, headers: &HeaderMap) -> Result<Arc<Caller>, Problem> {
     let header = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
     let token = header.and_then(|value| value.split_once(' ')).and_then(|(scheme, token)| {
         // RFC 9110 §11.1: schemes are case-insensitive.
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
     });
     match token {
-        Some(token) if tokens.admit(token) => Ok(()),
-        Some(_) => Err(Problem::new(ProblemKind::Unauthorized, "the bearer token is not valid on this server")),
+        Some(token) => clients
+            .with_token(token)
+            .ok_or_else(|| Problem::new(ProblemKind::Unauthorized, "the bearer token is not valid on this server")),
         None => Err(Problem::new(
             ProblemKind::Unauthorized,
             "send one of this server's tokens in the header: Authorization: Bearer TOKEN",
@@ -159,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_token_is_read_as_rfc_6750_writes_it() {
-        let mut tokens = ApiTokens::default();
+        let mut tokens = ApiClients::default();
         tokens.add("0123456789abcdef", "the test").unwrap();
         let admitted = |value: &str| {
             let mut headers = HeaderMap::new();
@@ -174,9 +252,9 @@ mod tests {
 
     #[test]
     fn a_session_is_for_the_servers_own_pages() {
-        let mut tokens = ApiTokens::default();
+        let mut tokens = ApiClients::default();
         tokens.add("0123456789abcdef", "the test").unwrap();
-        let access = Access::new(tokens, false);
+        let access = Access::new(tokens, false, false);
         assert_eq!(access.log_in("0123456789abcdee").unwrap(), None);
         let id = access.log_in("0123456789abcdef").unwrap().unwrap();
         let checked = |told: &[(&'static str, &str)]| {
@@ -186,10 +264,13 @@ mod tests {
             for (name, value) in told {
                 headers.insert(*name, value.parse().unwrap());
             }
-            access.check(&Uri::from_static("/v1/bases"), &headers).map_err(|problem| problem.kind())
+            access
+                .caller(&Uri::from_static("/v1/bases"), &headers, None)
+                .map(|caller| caller.role)
+                .map_err(|problem| problem.kind())
         };
-        assert_eq!(checked(&[("sec-fetch-site", "same-origin")]), Ok(()));
-        assert_eq!(checked(&[("referer", "http://dayone.example/")]), Ok(()));
+        assert_eq!(checked(&[("sec-fetch-site", "same-origin")]), Ok(Role::Boot));
+        assert_eq!(checked(&[("referer", "http://dayone.example/")]), Ok(Role::Boot));
         for told in [&[][..], &[("sec-fetch-site", "same-site")], &[("origin", "http://evil.example")]] {
             assert_eq!(checked(told), Err(ProblemKind::ForeignOrigin), "{told:?}");
         }

@@ -111,6 +111,7 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
 /// Which settings the hosts' NetworkManager supports depends on its release. dayone checks for the release of `base`, or for
 /// `network_manager`. Without both, or if the base does not show its release, dayone assumes 1.42.
 #[utoipa::path(operation_id = "checkDocuments", post, path = "/v1/check", tag = "findings",
+    security(("token" = ["build"])),
     params(CheckQuery),
     request_body(description = "At most 4 MiB", content(
         (CheckRequest = "application/json"),

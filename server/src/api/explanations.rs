@@ -28,6 +28,7 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
 
 /// Explain all codes of findings.
 #[utoipa::path(operation_id = "listExplanations", get, path = "/v1/explanations", tag = "findings",
+    security(("token" = ["read"])),
     responses((status = 200, description = "The explanations", body = ListBody)))]
 async fn list() -> Json<ListBody> {
     Json(ListBody { explanations: explanations() })
@@ -35,6 +36,7 @@ async fn list() -> Json<ListBody> {
 
 /// Explain a finding's code.
 #[utoipa::path(operation_id = "getExplanation", get, path = "/v1/explanations/{code}", tag = "findings",
+    security(("token" = ["read"])),
     params(("code" = String, Path, description = "The `code` of a finding", example = "ip-not-enabled")),
     responses(
         (status = 200, description = "The explanation", body = Explanation),

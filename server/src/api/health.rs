@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -13,6 +13,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::Api;
+use crate::audit::{Audit, AuditState};
 use crate::store::ReplacedBase;
 
 const AVAILABLE: &str = "available";
@@ -27,6 +28,8 @@ pub(super) struct Readiness {
     bases: BTreeMap<String, &'static str>,
     /// `available` or `unavailable`: whether the server can write its data directory.
     data_directory: &'static str,
+    /// `available`, `unavailable` or `off`: whether the server can write its audit log. It refuses all changes while it cannot.
+    audit_log: &'static str,
     /// Whether the server is stopping.
     stopping: bool,
     /// The reasons why the server is not ready, as sentences without file names.
@@ -53,14 +56,14 @@ async fn healthz() -> &'static str {
 /// Check whether the server is ready. Needs no token.
 ///
 /// The server is ready if all bases are available and are those that its images were made from, if it can write its data
-/// directory, and if it is not stopping. Otherwise `problems` has the reasons. A server that is not ready still serves what it
+/// directory and its audit log, and if it is not stopping. Otherwise `problems` has the reasons. A server that is not ready still serves what it
 /// can. `/v1/bases` and the log name the missing files of a base.
 #[utoipa::path(operation_id = "getReadiness", get, path = "/readyz", tag = "service", security(()),
     responses(
         (status = 200, description = "The server is ready", body = Readiness),
         (status = 503, description = "The server is not ready", body = Readiness),
     ))]
-async fn readyz(State(api): State<Arc<Api>>) -> Response {
+async fn readyz(State(api): State<Arc<Api>>, Extension(audit): Extension<Audit>) -> Response {
     let bases = api.store.bases().into_iter().map(|base| {
         let state = if base.available().is_some() { AVAILABLE } else { UNAVAILABLE };
         (base.name().to_string(), state)
@@ -80,16 +83,25 @@ async fn readyz(State(api): State<Arc<Api>>) -> Response {
         ));
     }
     problems.extend(trouble.map(|trouble| format!("the data directory is not usable: {trouble}")));
+    let audit_log = match audit.state() {
+        AuditState::Off => "off",
+        AuditState::Available => AVAILABLE,
+        AuditState::Unavailable => UNAVAILABLE,
+    };
+    if audit_log == UNAVAILABLE {
+        problems
+            .push("the audit log cannot be written, so the API refuses all changes; the log has the reason".to_owned());
+    }
     problems.extend(stopping.then(|| "the server is stopping".to_owned()));
 
     let ready = problems.is_empty();
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let data_directory = if trouble.is_none() { AVAILABLE } else { UNAVAILABLE };
-    (status, Json(Readiness { ready, bases, data_directory, stopping, problems })).into_response()
+    (status, Json(Readiness { ready, bases, data_directory, audit_log, stopping, problems })).into_response()
 }
 
 /// Read the metrics, in the format `OpenMetrics`.
-#[utoipa::path(operation_id = "getMetrics", get, path = "/metrics", tag = "service",
+#[utoipa::path(operation_id = "getMetrics", get, path = "/metrics", tag = "service", security(("token" = ["read"])),
     responses((status = 200, description = "The metrics", body = String, content_type = "application/openmetrics-text")))]
 async fn metrics(State(api): State<Arc<Api>>) -> Response {
     api.boots.measure();

@@ -102,6 +102,7 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
 ///
 /// Send a `KeyfilesRequest` as `application/json`, or documents in YAML or JSON as `application/yaml`.
 #[utoipa::path(operation_id = "convertDocuments", post, path = "/v1/keyfiles", tag = "keyfiles",
+    security(("token" = ["build"])),
     params(KeyfilesQuery),
     request_body(description = "At most 4 MiB", content(
         (KeyfilesRequest = "application/json"),

@@ -5,6 +5,7 @@ pub mod access;
 pub(crate) mod bases;
 mod boots;
 mod check;
+pub mod clients;
 mod documents;
 mod explanations;
 mod health;
@@ -14,13 +15,14 @@ mod keyfiles;
 mod openapi;
 pub(crate) mod origin;
 mod parameters;
+mod permissions;
 pub mod problem;
 mod problems;
 mod queues;
+pub(crate) mod rate_limits;
 mod request;
 mod sessions;
 pub(crate) mod timestamp;
-pub mod tokens;
 mod trace;
 mod user_documents;
 
@@ -34,19 +36,26 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use utoipa_axum::router::OpenApiRouter;
 
+use crate::audit::Audit;
 use crate::bases::BaseFetches;
 use crate::boots::Boots;
 use crate::live::Publisher;
 use crate::metrics::Metrics;
 use crate::store::Store;
-use access::Access;
+use access::{Access, Gate};
+use clients::Role;
+use permissions::Permissions;
 use problem::{Problem, ProblemKind};
 use queues::Queues;
+use rate_limits::RateLimits;
 
 pub use openapi::document;
 
 /// How many digests of images dayone computes at once. Each keeps a processor busy for seconds, which BMCs need, too.
 const DIGESTS_AT_ONCE: usize = 1;
+
+/// The path of the description of the API, which does not describe itself.
+const DESCRIPTION: &str = "/v1/openapi.json";
 
 /// The state that all handlers share.
 pub struct Api {
@@ -93,20 +102,30 @@ impl Api {
     /// The router of the plane, for [`media::listen::Listener::serve`].
     ///
     /// `access` decides about all routes except `/healthz` and `/readyz`, which load balancers request. `page` has the routes of
-    /// the page for browsers, which see to their access themselves.
-    pub fn into_router(self, access: Access, page: axum::Router<Arc<Self>>) -> axum::Router {
+    /// the page for browsers, which see to their access themselves. `limits` bounds the
+    /// requests of each client, and `audit` records what clients change.
+    pub fn into_router(
+        self,
+        access: Access,
+        limits: RateLimits,
+        audit: Audit,
+        page: axum::Router<Arc<Self>>,
+    ) -> axum::Router {
         let api = Arc::new(self);
         let (router, document) = protected().split_for_parts();
+        let permissions = Permissions::of(&document).with(http::Method::GET, DESCRIPTION, Role::Read);
+        let gate = Gate { access: access.clone(), permissions: Arc::new(permissions), audit: audit.clone() };
         // The document is the same for every request.
         let document = openapi::to_json(&document);
         let router = router
-            .route("/v1/openapi.json", get(async move || ([(CONTENT_TYPE, "application/json")], document.clone())))
-            .layer(axum::Extension(access.clone()))
-            .route_layer(from_fn_with_state(access, access::check));
+            .route(DESCRIPTION, get(async move || ([(CONTENT_TYPE, "application/json")], document.clone())))
+            .layer(axum::Extension(access))
+            .route_layer(from_fn_with_state(gate, access::check));
         let (open, _) = health::router().split_for_parts();
         router
-            .merge(open)
             .merge(page)
+            .layer(from_fn_with_state(limits, rate_limits::limit))
+            .merge(open.layer(axum::Extension(audit)))
             .fallback(async || nothing_here())
             .method_not_allowed_fallback(async || {
                 Problem::new(

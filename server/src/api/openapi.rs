@@ -7,6 +7,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{Content, Ref, RefOr, ResponseBuilder, Schema};
 
 use super::boots::BootChanges;
+use super::permissions::{Needed, SCHEME, operations};
 use super::problem::ProblemBody;
 use super::{Api, health, protected};
 
@@ -18,7 +19,10 @@ use super::{Api, health, protected};
         description = "`NMState` in, bootable virtual media out.\n\nErrors are problem details (RFC 9457) with the media \
                        type `application/problem+json`. Sizes are in bytes.\n\n\
                        Every answer has a header `X-Request-Id`, which is also in the server's log. A request can have its \
-                       own.",
+                       own.\n\n\
+                       Each client of the API has a role. `read` may read everything but the URLs of images. `build` may also \
+                       check documents, and make and delete images. `boot` may do everything. The security requirement of an \
+                       operation names the role that it needs.",
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
     ),
     servers(
@@ -38,7 +42,6 @@ use super::{Api, health, protected};
         (name = "service", description = "The server itself"),
     ),
     components(schemas(ProblemBody, BootChanges)),
-    security(("token" = [])),
     modifiers(&Token),
 )]
 struct Description;
@@ -48,7 +51,7 @@ struct Token;
 impl utoipa::Modify for Token {
     fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
         let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
-        openapi.components.get_or_insert_default().security_schemes.insert("token".to_owned(), scheme.into());
+        openapi.components.get_or_insert_default().security_schemes.insert(SCHEME.to_owned(), scheme.into());
     }
 }
 
@@ -68,8 +71,14 @@ pub fn document() -> String {
 /// Completes the errors of every operation: adds those that many operations have, and describes their bodies.
 fn complete(openapi: &mut utoipa::openapi::OpenApi) {
     for item in openapi.paths.paths.values_mut() {
-        for operation in [&mut item.get, &mut item.post, &mut item.delete].into_iter().flatten() {
-            let needs_token = operation.security.is_none();
+        for (_, operation) in operations(item) {
+            let needed = Needed::of(operation);
+            let needs_token = needed != Needed::Nothing;
+            if let Needed::Role(role) = needed {
+                let description = operation.description.get_or_insert_default();
+                let separator = if description.is_empty() { "" } else { "\n\n" };
+                *description = format!("{description}{separator}Needs the role `{role}`.");
+            }
             let takes_body = operation.request_body.is_some();
             let problems = [
                 (takes_body, 400, "The request is malformed (`malformed-request`, `wrong-parameter`)"),
@@ -81,8 +90,9 @@ fn complete(openapi: &mut utoipa::openapi::OpenApi) {
                 (
                     needs_token,
                     403,
-                    "The request comes from another web site; or the server has no token, and it comes from another machine (`foreign-origin`)",
+                    "The client's role does not allow this (`role-too-small`); the request comes from another web site; or the server has no token, and it comes from another machine (`foreign-origin`)",
                 ),
+                (needs_token, 429, "Too many requests come from this address (`too-many-requests`)"),
                 (needs_token, 500, "The server has failed; its log has the cause (`internal`)"),
             ];
             for (_, status, description) in problems.into_iter().filter(|(applies, ..)| *applies) {

@@ -12,6 +12,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use vocabulary::report::Report;
 
+use super::clients::Role;
 use crate::findings::{FindingBody, findings};
 use crate::store::StorageTrouble;
 
@@ -56,6 +57,10 @@ problem_kinds! {
     Unauthorized = UNAUTHORIZED, "unauthorized", "A valid bearer token is required";
     /// The request comes from another web site; or the server has no token, and the request comes from another machine. Set a token to use the API from there.
     ForeignOrigin = FORBIDDEN, "foreign-origin", "The request comes from another web site or machine";
+    /// The client may do less than this; `needed_role` is the role that it needs. Use a token with that role.
+    RoleTooSmall = FORBIDDEN, "role-too-small", "The client's role does not allow this";
+    /// Too many requests come from this address, or too many without a valid token. Wait for the seconds in the header Retry-After.
+    TooManyRequests = TOO_MANY_REQUESTS, "too-many-requests", "Too many requests";
     /// Nothing exists at this path.
     NotFound = NOT_FOUND, "not-found", "Not found";
     /// This path supports other methods; see the Allow header.
@@ -112,6 +117,8 @@ problem_kinds! {
     StorageFull = INSUFFICIENT_STORAGE, "storage-full", "The data directory is full";
     /// The server cannot write its data directory, or the directory was removed or replaced. The server has stored nothing.
     StorageUnavailable = SERVICE_UNAVAILABLE, "storage-unavailable", "The data directory is not usable";
+    /// The server cannot write its audit log, and does nothing that it could not record. It still serves images, and answers what changes nothing.
+    AuditUnavailable = SERVICE_UNAVAILABLE, "audit-unavailable", "The audit log is not usable";
     /// The server is stopping. Send the request again later.
     Stopping = SERVICE_UNAVAILABLE, "stopping", "The server is stopping";
     /// The server has failed; its log has the cause, under the request's id.
@@ -152,6 +159,9 @@ pub struct ProblemBody {
     /// How many bytes are available, if something does not fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     available: Option<u64>,
+    /// The role that the request needs: `read`, `build` or `boot`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    needed_role: Option<&'static str>,
 }
 
 /// Why the server refuses a request: an answer for the client, and a cause that only the log gets.
@@ -183,6 +193,7 @@ impl Problem {
             known: None,
             needed: None,
             available: None,
+            needed_role: None,
         };
         Self { kind, body: Box::new(body), cause: None }
     }
@@ -247,6 +258,13 @@ impl Problem {
         self
     }
 
+    /// Adds the role that the request needs.
+    #[must_use]
+    pub fn with_needed_role(mut self, role: Role) -> Self {
+        self.body.needed_role = Some(role.word());
+        self
+    }
+
     /// The problem as a part of an answer about something else, and the cause for the log.
     pub fn into_parts(self) -> (ProblemBody, Option<String>) {
         (*self.body, self.cause)
@@ -280,6 +298,7 @@ impl IntoResponse for Problem {
             | ProblemKind::TooManyBrowsers
             | ProblemKind::TooManyFollowers
             | ProblemKind::StorageUnavailable
+            | ProblemKind::AuditUnavailable
             | ProblemKind::Stopping => {
                 headers.insert(RETRY_AFTER, HeaderValue::from_static("10"));
             }

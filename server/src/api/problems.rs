@@ -35,6 +35,7 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
 
 /// Explain a kind of problem.
 #[utoipa::path(operation_id = "getProblemKind", get, path = "/v1/problems/{kind}", tag = "service",
+    security(("token" = ["read"])),
     params(("kind" = String, Path, description = "The last part of a problem's `type`", example = "several-hosts")),
     responses(
         (status = 200, description = "The kind", body = KindBody),

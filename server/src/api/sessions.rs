@@ -9,7 +9,7 @@ use data_encoding::BASE64URL_NOPAD;
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
-use super::tokens::{ApiTokens, TokenDigest};
+use super::clients::{ApiClients, Caller, TokenDigest};
 
 /// How long a session lasts.
 const LIFETIME: Duration = Duration::from_hours(12);
@@ -47,14 +47,15 @@ impl Sessions {
         Ok(id)
     }
 
-    /// Whether the session with this id is going on.
-    pub(crate) fn admit(&self, id: &str, tokens: &ApiTokens) -> bool {
-        self.admit_at(id, tokens, Instant::now())
+    /// The client whose session with this id is going on.
+    pub(crate) fn client(&self, id: &str, clients: &ApiClients) -> Option<Arc<Caller>> {
+        self.client_at(id, clients, Instant::now())
     }
 
-    fn admit_at(&self, id: &str, tokens: &ApiTokens, now: Instant) -> bool {
+    fn client_at(&self, id: &str, clients: &ApiClients, now: Instant) -> Option<Arc<Caller>> {
         let sessions = self.0.lock();
-        sessions.get(&key(id)).is_some_and(|session| session.until > now && tokens.admit_digest(&session.token))
+        let session = sessions.get(&key(id)).filter(|session| session.until > now)?;
+        clients.with_digest(&session.token)
     }
 
     /// Ends the session with this id.
@@ -81,26 +82,27 @@ mod tests {
 
     #[test]
     fn a_session_ends_with_its_time_its_token_and_a_logout() {
-        let mut tokens = ApiTokens::default();
+        let mut tokens = ApiClients::default();
         tokens.add(TOKEN, "the test").unwrap();
         let sessions = Sessions::default();
         let id = sessions.begin(TokenDigest::of(TOKEN)).unwrap();
-        assert!(sessions.admit(&id, &tokens) && !sessions.admit("", &tokens) && !sessions.admit(TOKEN, &tokens));
-        assert!(!sessions.admit(&id, &ApiTokens::default()), "the token was withdrawn");
+        let admitted = |id: &str, clients: &ApiClients| sessions.client(id, clients).is_some();
+        assert!(admitted(&id, &tokens) && !admitted("", &tokens) && !admitted(TOKEN, &tokens));
+        assert!(!admitted(&id, &ApiClients::default()), "the token was withdrawn");
         let now = Instant::now();
-        assert!(sessions.admit_at(&id, &tokens, now + LIFETIME / 2));
-        assert!(!sessions.admit_at(&id, &tokens, now + LIFETIME + Duration::from_secs(1)));
+        assert!(sessions.client_at(&id, &tokens, now + LIFETIME / 2).is_some());
+        assert!(sessions.client_at(&id, &tokens, now + LIFETIME + Duration::from_secs(1)).is_none());
         sessions.end(&id);
-        assert!(!sessions.admit(&id, &tokens));
+        assert!(!admitted(&id, &tokens));
     }
 
     #[test]
     fn the_oldest_session_makes_room() {
-        let mut tokens = ApiTokens::default();
+        let mut tokens = ApiClients::default();
         tokens.add(TOKEN, "the test").unwrap();
         let sessions = Sessions::default();
         let ids: Vec<String> = (0..=MOST).map(|_| sessions.begin(TokenDigest::of(TOKEN)).unwrap()).collect();
-        assert!(!sessions.admit(&ids[0], &tokens));
-        assert!(ids[1..].iter().all(|id| sessions.admit(id, &tokens)));
+        assert!(sessions.client(&ids[0], &tokens).is_none());
+        assert!(ids[1..].iter().all(|id| sessions.client(id, &tokens).is_some()));
     }
 }

@@ -1,6 +1,7 @@
 //! The command line: one file per command.
 
 mod access;
+mod audit;
 mod base;
 mod bmc;
 mod boot;
@@ -32,6 +33,7 @@ mod upstream;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub use access::AccessArguments;
+pub use audit::{AuditCommand, AuditShowArguments, AuditVerifyArguments};
 pub use base::{
     BaseAddArguments, BaseCommand, BaseFetchArguments, BaseListArguments, BaseRmArguments, OfRole, ProofArguments,
     StreamArguments,
@@ -109,6 +111,9 @@ pub enum Command {
     /// Add bases to a dayone server, replace, list and remove them; fetch a base into a file
     #[command(subcommand)]
     Base(Box<BaseCommand>),
+    /// Check and show the audit log of a dayone server
+    #[command(subcommand)]
+    Audit(AuditCommand),
     /// List the images of a dayone server: the host and the URL of each
     Images(ImagesCommandArguments),
     /// Convert NMState to NetworkManager keyfiles

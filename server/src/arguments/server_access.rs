@@ -14,4 +14,8 @@ pub struct ServerAccess {
     /// Certificates (PEM) that verify the server [default: this system's certificate authorities]
     #[arg(long, value_name = "FILE", requires = "url")]
     pub server_ca: Option<PathBuf>,
+
+    /// Client certificate with its key (PEM), for a server that requires one
+    #[arg(long, value_name = "FILE", requires = "url")]
+    pub client_cert: Option<PathBuf>,
 }

@@ -52,6 +52,10 @@ pub struct Settings {
     #[arg(long, env = "DAYONE_API_TOKEN_FILE", value_name = "FILE", value_delimiter = '\n')]
     pub api_token_file: Vec<PathBuf>,
 
+    /// File (YAML) with the API's clients: name, role (read, build or boot), and the SHA-256 of the token or the certificate of each
+    #[arg(long, env = "DAYONE_API_CLIENTS", value_name = "FILE")]
+    pub api_clients: Option<PathBuf>,
+
     /// Certificate chain (PEM) of the API [default: plain HTTP]
     #[arg(long, env = "DAYONE_API_TLS_CERT", value_name = "FILE")]
     pub api_tls_cert: Option<PathBuf>,
@@ -59,6 +63,24 @@ pub struct Settings {
     /// Private key (PEM) of the API
     #[arg(long, env = "DAYONE_API_TLS_KEY", value_name = "FILE")]
     pub api_tls_key: Option<PathBuf>,
+
+    /// Certificate authorities (PEM) of the API's clients: every client needs a certificate of one [default: clients need no
+    /// certificate]
+    #[arg(long, env = "DAYONE_API_CLIENT_CA", value_name = "FILE")]
+    pub api_client_ca: Option<PathBuf>,
+
+    /// How many requests per second each client address may send to the API; after ten requests without a valid token, one
+    /// [default: any number]
+    #[arg(long, env = "DAYONE_API_REQUESTS_PER_SECOND", value_name = "NUMBER")]
+    pub api_requests_per_second: Option<NonZeroU32>,
+
+    /// File of the audit log: who ordered which image, and who read which bytes of it [default: no audit log]
+    #[arg(long, env = "DAYONE_AUDIT_LOG", value_name = "FILE")]
+    pub audit_log: Option<PathBuf>,
+
+    /// Size of the audit log from which on dayone renames it and begins a new file, in MiB [default: it never does]
+    #[arg(long, env = "DAYONE_AUDIT_LOG_MAX_MIB", value_name = "MIB")]
+    pub audit_log_max_mib: Option<NonZeroU64>,
 
     /// Address from which BMCs fetch images [default: [::]:8081, which accepts IPv4, too]
     #[arg(long, env = "DAYONE_MEDIA_LISTEN", value_name = "ADDRESS")]
@@ -131,6 +153,7 @@ impl Settings {
     #[must_use]
     pub fn within(self, running: &Self) -> Self {
         let api_tls = self.api_tls_cert.is_some() == running.api_tls_cert.is_some();
+        let api_ca = self.api_client_ca.is_some() == running.api_client_ca.is_some();
         let media_tls = self.media_tls_cert.is_some() == running.media_tls_cert.is_some();
         let tls = |changes: bool, new: Option<PathBuf>, old: &Option<PathBuf>| if changes { new } else { old.clone() };
         Self {
@@ -144,8 +167,11 @@ impl Settings {
             media_listen: running.media_listen,
             media_url: running.media_url.clone(),
             log_format: running.log_format,
+            audit_log: running.audit_log.clone(),
+            audit_log_max_mib: running.audit_log_max_mib,
             api_tls_cert: tls(api_tls, self.api_tls_cert, &running.api_tls_cert),
             api_tls_key: tls(api_tls, self.api_tls_key, &running.api_tls_key),
+            api_client_ca: tls(api_ca, self.api_client_ca, &running.api_client_ca),
             media_tls_cert: tls(media_tls, self.media_tls_cert, &running.media_tls_cert),
             media_tls_key: tls(media_tls, self.media_tls_key, &running.media_tls_key),
             ..self
@@ -166,7 +192,7 @@ mod tests {
             let value = match setting.value.as_str() {
                 "ADDRESS" => format!("127.0.0.1:{number}"),
                 "URL" | "URL|DIR" => format!("http://192.0.2.{number}"),
-                "SECONDS" | "NUMBER" | "GIB" => number.to_string(),
+                "SECONDS" | "NUMBER" | "GIB" | "MIB" => number.to_string(),
                 "CIDR" => format!("192.0.{number}.0/24"),
                 "NAME=PATH" => format!("a=/{number}.iso"),
                 "anyone|bmc" => (if number == 1 { "anyone" } else { "bmc" }).to_owned(),
@@ -205,6 +231,11 @@ mod tests {
             base_max_gib,
             api_listen,
             api_token_file,
+            api_clients,
+            api_client_ca,
+            api_requests_per_second,
+            audit_log,
+            audit_log_max_mib,
             api_tls_cert,
             api_tls_key,
             media_listen,

@@ -24,6 +24,7 @@ use super::record::{BootRecord, BootState, NewBoot};
 use super::records;
 use super::shared::{BootSettings, MOST_ACTIVE, Shared, name_of};
 use super::step::Step;
+use crate::audit::Audit;
 use crate::store::Store;
 
 /// How many boots that have ended the server keeps. The newest stay.
@@ -56,6 +57,7 @@ impl Boots {
         call_homes: CallHomes,
         settings: BootSettings,
         metrics: BootMetrics,
+        audit: Audit,
         stopping: CancellationToken,
     ) -> io::Result<Self> {
         let reading = Arc::clone(&store);
@@ -69,6 +71,7 @@ impl Boots {
             credentials: CredentialsStore::new(cipher),
             settings: RwLock::new(Arc::new(settings)),
             metrics,
+            audit,
             stopping,
             boot_permits: Permits::new(at_once),
             eject_permits: Permits::new(at_once),

@@ -20,6 +20,7 @@ use super::listing::Listing;
 use super::metrics::BootMetrics;
 use super::permits::Permits;
 use super::record::{BootRecord, BootState, NewBoot};
+use crate::audit::{Audit, Event, Who};
 use crate::store::Store;
 use redfish::bmc::Limits;
 use redfish::{ClientOptions, Verification};
@@ -65,6 +66,7 @@ pub(super) struct Shared {
     /// The settings, which can change while boots run.
     pub(super) settings: RwLock<Arc<BootSettings>>,
     pub(super) metrics: BootMetrics,
+    pub(super) audit: Audit,
     pub(super) credentials: CredentialsStore,
     pub(super) stopping: CancellationToken,
     /// Permits of running boots.
@@ -97,7 +99,22 @@ impl Shared {
         let old = boot.record();
         let new = boot.update(&self.store, change).await?;
         self.metrics.changed(&old, &new);
+        self.record_end(&old, &new);
         Ok(new)
+    }
+
+    /// Records the end of a boot in the audit log.
+    pub(super) fn record_end(&self, old: &BootRecord, new: &BootRecord) {
+        if new.is_ended() && old.state != new.state {
+            let event = Event::BootEnded {
+                boot: new.id.to_string(),
+                image: new.image.to_string(),
+                host: new.host.clone(),
+                bmc: new.bmc.address.to_string(),
+                state: new.state.to_string(),
+            };
+            self.audit.record(Who::SERVER, event);
+        }
     }
 
     /// Whether another running boot has the same image.

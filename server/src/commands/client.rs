@@ -1,8 +1,15 @@
 //! A client of a dayone server's API.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::{RequestBuilder, Response, StatusCode};
+use rustls::ClientConfig;
+use rustls::client::ResolvesClientCert;
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use serde::Deserialize;
 use url::{Host, Url};
 use vocabulary::report::Position;
@@ -90,7 +97,10 @@ impl Client {
                 Verification::CaFile(Certificates::from_file(path).map_err(|error| Failure::System(error.to_string()))?)
             }
         };
-        let tls = client_config(&verification).map_err(|error| Failure::system("--server-ca", &error))?;
+        let mut tls = client_config(&verification).map_err(|error| Failure::system("--server-ca", &error))?;
+        if let Some(path) = &access.client_cert {
+            tls.client_auth_cert_resolver = client_certificate(path, &tls)?;
+        }
         let mut builder = reqwest::Client::builder().tls_backend_preconfigured(tls);
         if is_loopback(&url) {
             // A proxy would reach another machine under this address.
@@ -164,6 +174,16 @@ impl From<ApiError> for Failure {
             ApiError::Refused { .. } | ApiError::Missing => Self::Input(message),
         }
     }
+}
+
+/// Reads a certificate, with those of the authorities between it and the server's, and its key from one file.
+fn client_certificate(path: &Path, tls: &ClientConfig) -> Result<Arc<dyn ResolvesClientCert>, Failure> {
+    let what = format!("--client-cert {}", path.display());
+    let chain = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let chain = chain.map_err(|error| Failure::system(&what, &error))?;
+    let key = PrivateKeyDer::from_pem_file(path).map_err(|error| Failure::system(&what, &error))?;
+    let certified = CertifiedKey::from_der(chain, key, tls.crypto_provider());
+    Ok(Arc::new(SingleCertAndKey::from(certified.map_err(|error| Failure::system(&what, &error))?)))
 }
 
 fn is_loopback(url: &Url) -> bool {

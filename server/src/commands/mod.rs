@@ -1,5 +1,6 @@
 //! The commands of `dayone`: one file or directory per command.
 
+mod audit;
 mod base;
 mod bases;
 mod bmc;
@@ -54,6 +55,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Boots(command) => boots::run(&command),
         Command::Build(arguments) => build::run(&arguments),
         Command::Base(command) => bases::run(&command),
+        Command::Audit(command) => audit::run(&command),
         Command::Images(arguments) => images::run(&arguments),
         Command::Convert(arguments) => convert::run(&arguments),
         Command::SecondStep(arguments) => second_step::run(&arguments),

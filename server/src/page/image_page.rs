@@ -99,7 +99,10 @@ fn find(api: &Api, id: &str) -> Option<Arc<StoredImage>> {
 }
 
 fn page<'a>(api: &Api, shell: &'a Shell, image: &StoredImage) -> ImagePage<'a> {
-    let body = show::image(image, &api.media_url, Report::new());
+    let mut body = show::image(image, &api.media_url, Report::new());
+    if !shell.may_build() {
+        body.withhold_secrets();
+    }
     let planned = image.available();
     let (embedded, changes) = planned
         .as_ref()
@@ -109,7 +112,7 @@ fn page<'a>(api: &Api, shell: &'a Shell, image: &StoredImage) -> ImagePage<'a> {
     let file = |(name, file): (&&'static str, &show::FileBody)| File {
         name,
         size: bytes(file.size),
-        url: file.url.clone(),
+        url: file.url.clone().unwrap_or_default(),
         etag: file.etag.clone(),
     };
     ImagePage {

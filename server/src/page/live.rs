@@ -6,6 +6,7 @@ use axum::Extension;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, Uri};
+use media::listen::ClientCertificate;
 
 use super::subject::Followed;
 use crate::api::Api;
@@ -19,10 +20,12 @@ pub(super) async fn live(
     Extension(access): Extension<Access>,
     Extension(publisher): Extension<Publisher<Followed>>,
     RawQuery(query): RawQuery,
+    certificate: Option<Extension<ClientCertificate>>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let is_admitted = move || access.check(&uri, &headers).is_ok();
+    let certificate = certificate.map(|Extension(certificate)| certificate);
+    let is_admitted = move || access.caller(&uri, &headers, certificate.as_ref()).is_ok();
     let followed = publisher.follow(Followed::of(query.as_deref()), &api, &api.stopping, is_admitted);
     followed.ok_or_else(|| {
         let detail = format!("{MOST_FOLLOWERS} browsers follow the page already; reload it to see the present state");

@@ -5,6 +5,7 @@ use axum::response::{Html, IntoResponse as _, Response};
 use http::{HeaderMap, StatusCode, Uri};
 
 use crate::api::access::Access;
+use crate::api::clients::{Caller, Role};
 use crate::api::problem::Problem;
 
 /// What the views of one request share.
@@ -12,6 +13,8 @@ use crate::api::problem::Problem;
 pub(super) struct Shell {
     /// Whether there is a session that can be ended.
     pub(super) has_session: bool,
+    /// What the client may do.
+    pub(super) role: Role,
     /// How the client reaches the server: `http://127.0.0.1:8080`.
     pub(super) origin: String,
     /// The version of dayone.
@@ -19,15 +22,26 @@ pub(super) struct Shell {
 }
 
 impl Shell {
-    pub(super) fn new(access: &Access, uri: &Uri, headers: &HeaderMap) -> Self {
+    pub(super) fn new(access: &Access, caller: &Caller, uri: &Uri, headers: &HeaderMap) -> Self {
         let host = uri.authority().map(http::uri::Authority::as_str);
         let host = host.or_else(|| headers.get(http::header::HOST)?.to_str().ok()).unwrap_or("localhost");
         let scheme = if access.tls() { "https" } else { "http" };
         Self {
             has_session: access.needs_token(),
+            role: caller.role,
             origin: format!("{scheme}://{host}"),
             version: env!("CARGO_PKG_VERSION"),
         }
+    }
+
+    /// Whether the client may check documents and make images.
+    pub(super) fn may_build(&self) -> bool {
+        self.role >= Role::Build
+    }
+
+    /// Whether the client may boot hosts.
+    pub(super) fn may_boot(&self) -> bool {
+        self.role >= Role::Boot
     }
 
     /// The beginning of a curl command for the API of this server.

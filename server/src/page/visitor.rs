@@ -4,6 +4,7 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::HeaderMap;
+use media::listen::ClientCertificate;
 
 use super::credential_form::CredentialForm;
 use super::shell::Shell;
@@ -22,16 +23,21 @@ pub(super) async fn admit(State(access): State<Access>, mut request: Request, ne
     if !wants_html(headers) {
         return nothing_here().into_response();
     }
-    // Without tokens, the API checks where a request comes from, and so does the page.
-    if !access.needs_token() {
-        if let Err(problem) = access.check(request.uri(), headers) {
-            return problem.into_response();
+    let caller = if access.needs_token() {
+        let certificate = request.extensions().get::<ClientCertificate>();
+        access.session(headers).or_else(|| access.certified(certificate?))
+    } else {
+        // Without tokens, the API checks where a request comes from, and so does the page.
+        match access.caller(request.uri(), headers, request.extensions().get()) {
+            Ok(caller) => Some(caller),
+            Err(problem) => return problem.into_response(),
         }
-    } else if !access.has_session(headers) {
+    };
+    let Some(caller) = caller else {
         let then = request.uri().path_and_query().map_or("/", |path| path.as_str());
         return CredentialForm::new(then).into_response();
-    }
-    let shell = Shell::new(&access, request.uri(), headers);
+    };
+    let shell = Shell::new(&access, &caller, request.uri(), headers);
     request.extensions_mut().insert(shell);
     next.run(request).await
 }
@@ -42,6 +48,6 @@ pub(super) async fn admit_script(
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    access.check(request.uri(), request.headers())?;
+    access.caller(request.uri(), request.headers(), request.extensions().get())?;
     Ok(next.run(request).await)
 }

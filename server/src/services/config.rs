@@ -5,8 +5,9 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::api::tokens::{ApiTokens, TokenError};
+use crate::api::clients::{ApiClients, ClientFileError, TokenError, TokenFileError};
 use crate::arguments::Settings;
+use crate::audit::AuditSettings;
 use crate::bases::{AllowedSources, FetchSettings, Keyring, KeyringError};
 use crate::boots::BootSettings;
 use crate::store::BaseDefinition;
@@ -25,6 +26,12 @@ pub enum ConfigError {
     /// A token is not valid.
     #[error(transparent)]
     Token(#[from] TokenError),
+    /// A file with tokens is not valid.
+    #[error(transparent)]
+    TokenFile(#[from] TokenFileError),
+    /// The file with the API's clients is not valid.
+    #[error("--api-clients {0}")]
+    Clients(#[from] ClientFileError),
     /// TLS files are not valid.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -64,6 +71,12 @@ pub enum ConfigError {
         /// `api` or `media`.
         plane: &'static str,
     },
+    /// Clients cannot show certificates without TLS.
+    #[error("--api-client-ca needs TLS: add --api-tls-cert and --api-tls-key")]
+    ClientCaWithoutTls,
+    /// A client could never show its certificate.
+    #[error("--api-clients: a client is known by its certificate, but clients need none: add --api-client-ca")]
+    CertificateWithoutCa,
     /// Anyone could use the API.
     #[error(
         "the API would listen on {0}, where other machines reach it, without a token: add --api-token-file FILE with a \
@@ -82,13 +95,15 @@ impl ConfigError {
     /// The setting that the error is about.
     pub(crate) fn setting(&self) -> &'static str {
         match self {
-            Self::Token(_) => "api-token-file",
+            Self::Token(_) | Self::TokenFile(_) => "api-token-file",
+            Self::Clients(_) => "api-clients",
             Self::Tls(_) | Self::HalfTls { plane: "media" } => "media-tls-cert",
             Self::HalfTls { .. } => "api-tls-cert",
             Self::BmcCa { .. } => "bmc-ca",
             Self::BaseCa { .. } => "base-ca",
             Self::BaseKeys { .. } => "base-keys",
             Self::BmcCredentials(_) => "bmc-credentials",
+            Self::ClientCaWithoutTls | Self::CertificateWithoutCa => "api-client-ca",
             Self::OpenApi(_) => "api-listen",
             Self::NoMediaUrl(_) => "media-url",
         }
@@ -97,13 +112,15 @@ impl ConfigError {
     /// A stable name.
     pub(crate) fn code(&self) -> &'static str {
         match self {
-            Self::Token(_) => "token-file",
+            Self::Token(_) | Self::TokenFile(_) => "token-file",
+            Self::Clients(_) => "client-file",
             Self::Tls(_) => "tls-unusable",
             Self::HalfTls { .. } => "half-tls",
             Self::BmcCa { .. } => "bmc-ca",
             Self::BaseCa { .. } => "base-ca",
             Self::BaseKeys { .. } => "base-keys",
             Self::BmcCredentials(_) => "bmc-credentials",
+            Self::ClientCaWithoutTls | Self::CertificateWithoutCa => "client-ca",
             Self::OpenApi(_) => "open-api",
             Self::NoMediaUrl(_) => "no-media-url",
         }
@@ -121,8 +138,12 @@ pub struct Config {
     pub fetches: FetchSettings,
     /// The address of the API.
     pub api_listen: SocketAddr,
-    /// The tokens for the API. Without one, the API must listen on loopback, and anyone on this machine may use it.
-    pub api_tokens: ApiTokens,
+    /// The clients of the API, each with its role. Without one and without client certificates, the API must listen on loopback, and anyone on this machine may use it.
+    pub api_clients: ApiClients,
+    /// How many requests each client address may send to the API per second. `None`: any number.
+    pub api_requests_per_second: Option<NonZeroU32>,
+    /// The audit log. `None`: there is none.
+    pub audit: Option<AuditSettings>,
     /// Without it, the API speaks plain HTTP.
     pub api_tls: Option<Tls>,
     /// The address of the media plane. `None`: port 8081 of all addresses.
@@ -149,26 +170,33 @@ impl Config {
     /// Makes a configuration from `settings`, with defaults for what they leave out. `token` is one more token for the API,
     /// from the variable `DAYONE_API_TOKEN`: others can read a command line.
     pub fn new(settings: Settings, token: Option<&str>) -> Result<Self, ConfigError> {
-        let mut api_tokens = ApiTokens::default();
+        let mut api_clients = ApiClients::default();
         for path in &settings.api_token_file {
-            api_tokens.add_file(path)?;
+            api_clients.add_token_file(path)?;
+        }
+        if let Some(path) = &settings.api_clients {
+            api_clients.add_client_file(path)?;
         }
         if let Some(token) = token {
-            api_tokens.add(token, "the variable DAYONE_API_TOKEN")?;
+            api_clients.add(token, "the variable DAYONE_API_TOKEN")?;
         }
         let boots = boots(&settings)?;
         let fetches = fetches(&settings)?;
+        let most = settings.audit_log_max_mib.map(|mebibytes| mebibytes.get().saturating_mul(1 << 20));
+        let audit = settings.audit_log.clone().map(|path| AuditSettings { path, most });
         let config = Self {
             boots,
             data_dir: settings.data_dir.unwrap_or_else(|| DATA_DIR.into()),
             bases: settings.base,
             fetches,
             api_listen: settings.api_listen.unwrap_or_else(|| ([127, 0, 0, 1], API_PORT).into()),
-            api_tokens,
-            api_tls: tls("api", settings.api_tls_cert, settings.api_tls_key)?,
+            api_clients,
+            api_requests_per_second: settings.api_requests_per_second,
+            audit,
+            api_tls: tls("api", settings.api_tls_cert, settings.api_tls_key, settings.api_client_ca)?,
             media_listen: settings.media_listen,
             media_url: settings.media_url,
-            media_tls: tls("media", settings.media_tls_cert, settings.media_tls_key)?,
+            media_tls: tls("media", settings.media_tls_cert, settings.media_tls_key, None)?,
             media_idle: Duration::from_secs(settings.media_idle_seconds.unwrap_or(300)),
             media_sendfile: settings.media_sendfile.unwrap_or(true),
             media_per_address: settings.media_connections_per_address.map(NonZeroU32::get),
@@ -181,7 +209,11 @@ impl Config {
 
     /// Checks what can be checked before the start.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        if self.api_tokens.is_empty() && !is_loopback(self.api_listen.ip()) {
+        let has_certificates = self.api_tls.as_ref().is_some_and(Tls::requires_certificates);
+        if self.api_clients.has_certificates() && !has_certificates {
+            return Err(ConfigError::CertificateWithoutCa);
+        }
+        if self.api_clients.is_empty() && !has_certificates && !is_loopback(self.api_listen.ip()) {
             return Err(ConfigError::OpenApi(self.api_listen));
         }
         match self.media_listen {
@@ -260,10 +292,19 @@ fn fetches(settings: &Settings) -> Result<FetchSettings, ConfigError> {
     Ok(fetches)
 }
 
-fn tls(plane: &'static str, certificate: Option<PathBuf>, key: Option<PathBuf>) -> Result<Option<Tls>, ConfigError> {
+fn tls(
+    plane: &'static str,
+    certificate: Option<PathBuf>,
+    key: Option<PathBuf>,
+    client_ca: Option<PathBuf>,
+) -> Result<Option<Tls>, ConfigError> {
     match (certificate, key) {
+        (None, None) if client_ca.is_some() => Err(ConfigError::ClientCaWithoutTls),
         (None, None) => Ok(None),
-        (Some(certificate), Some(key)) => Ok(Some(Tls::from_files(&certificate, &key)?)),
+        (Some(certificate), Some(key)) => Ok(Some(match client_ca {
+            Some(client_ca) => Tls::for_clients_of(&certificate, &key, &client_ca)?,
+            None => Tls::from_files(&certificate, &key)?,
+        })),
         (Some(_), None) | (None, Some(_)) => Err(ConfigError::HalfTls { plane }),
     }
 }

@@ -8,6 +8,7 @@ use media::MediaUrlError;
 use tokio::task::JoinError;
 
 use super::ConfigError;
+use crate::audit::AuditError;
 use crate::host_images::BuildError;
 use crate::kubernetes::{ConnectError, InstallationKeyError};
 use crate::store::{KeyError, OpenError};
@@ -37,6 +38,9 @@ pub enum StartError {
     /// Bases cannot be watched.
     #[error("cannot start the thread that watches bases: {0}")]
     Watch(io::Error),
+    /// The audit log cannot be written.
+    #[error(transparent)]
+    Audit(AuditError),
     /// The records of boots cannot be read.
     #[error("cannot read the records of boots in the data directory: {0}")]
     Boots(io::Error),

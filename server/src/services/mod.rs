@@ -11,15 +11,18 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use media::listen::{ListenMetrics, Listener, LiveOptions, Options, Tls};
+use media::reading::TakeAfter;
 use media::served::Published;
 use media::{MediaMetrics, MediaUrl};
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::api::Api;
 use crate::api::access::Access;
-use crate::api::tokens::ApiTokens;
+use crate::api::clients::ApiClients;
+use crate::api::rate_limits::RateLimits;
+use crate::audit::{Audit, AuditMetrics, AuditSettings, Event, Readings, Who};
 use crate::bases::{BaseFetches, FetchMetrics};
 use crate::boots::{BootMetrics, Boots};
 use crate::metrics::Metrics;
@@ -45,8 +48,11 @@ pub struct Server {
     api_address: SocketAddr,
     media_address: SocketAddr,
     media_url: MediaUrl,
-    tokens: ApiTokens,
+    clients: ApiClients,
+    limits: RateLimits,
     boots: Boots,
+    audit: Audit,
+    readings: JoinHandle<Readings>,
     api_options: LiveOptions,
     media_options: LiveOptions,
     stopping: CancellationToken,
@@ -102,26 +108,34 @@ impl Server {
 
         let stopping = CancellationToken::new();
         let media_metrics = MediaMetrics::default();
-        let (metrics, (boot_metrics, fetch_metrics)) = Metrics::new(|registry| {
+        let (metrics, (boot_metrics, fetch_metrics, audit_metrics)) = Metrics::new(|registry| {
             media_metrics.register(registry);
             listen_metrics.register(registry, "media");
             api_metrics.register(registry, "api");
-            (BootMetrics::new(registry), FetchMetrics::new(registry))
+            (BootMetrics::new(registry), FetchMetrics::new(registry), AuditMetrics::new(registry))
         });
         let metrics = Arc::new(metrics);
+        let audit = start_audit(config.audit.clone(), audit_metrics).await?;
         let instance = instance()?;
-        let media = media::service_with_probe(Arc::clone(&store) as Arc<dyn Published>, media_metrics, &instance);
+        let media = media::service_with_probe(
+            Arc::clone(&store) as Arc<dyn Published>,
+            media_metrics,
+            &instance,
+            audit.is_on(),
+        );
         let boots = Boots::start(
             Arc::clone(&store),
             media_url.clone(),
             media.call_homes().clone(),
             config.boots,
             boot_metrics,
+            audit.clone(),
             stopping.clone(),
         );
         let boots = boots.await.map_err(StartError::Boots)?;
         let fetches = BaseFetches::start(Arc::clone(&store), config.fetches, fetch_metrics, stopping.clone());
         let fetches = fetches.map_err(StartError::Fetches)?;
+        let readings = tokio::spawn(Readings::new(Arc::clone(&store), audit.clone()).follow(stopping.clone()));
         let api = Api::new(
             Arc::clone(&store),
             media.clone(),
@@ -131,9 +145,11 @@ impl Server {
             metrics,
             stopping.clone(),
         );
-        let tokens = config.api_tokens;
-        let access = Access::new(tokens.clone(), config.api_tls.is_some());
-        let router = api.into_router(access.clone(), page::router(access));
+        let clients = config.api_clients;
+        let has_certificates = config.api_tls.as_ref().is_some_and(Tls::requires_certificates);
+        let access = Access::new(clients.clone(), config.api_tls.is_some(), has_certificates);
+        let limits = RateLimits::new(config.api_requests_per_second);
+        let router = api.into_router(access.clone(), limits.clone(), audit.clone(), page::router(access));
         let (api_options, media_options) = (api_listener.options(), media_listener.options());
         let mut planes = JoinSet::new();
         planes.spawn(media_listener.serve(media, stopping.clone()));
@@ -143,8 +159,11 @@ impl Server {
             api_address,
             media_address,
             media_url,
-            tokens,
+            clients,
+            limits,
             boots,
+            audit,
+            readings,
             api_options,
             media_options,
             stopping,
@@ -172,7 +191,10 @@ impl Server {
     /// Takes over what can change while the server runs: tokens, certificates, limits, and the settings for boots. Nothing of it
     /// can fail. Must be called on a runtime.
     pub fn configure(&self, config: Config) {
-        self.tokens.replace(&config.api_tokens);
+        self.clients.replace(&config.api_clients);
+        self.limits.set(config.api_requests_per_second);
+        self.audit.reopen();
+        self.audit.record(Who::SERVER, Event::SettingsReloaded { clients: self.clients.len() });
         self.boots.configure(config.boots);
         self.api_options.change(|options| {
             replace_tls(&mut options.tls, config.api_tls);
@@ -194,9 +216,26 @@ impl Server {
         self.stopping.cancel();
         while self.planes.join_next().await.is_some() {}
         let store = Arc::clone(&self.store);
-        // Fails only if that panics; the panic hook has logged where.
-        let _ = tokio::task::spawn_blocking(move || store.record_reads()).await;
+        let Ok(mut readings) = self.readings.await else { return };
+        let audit = self.audit;
+        let end = tokio::task::spawn_blocking(move || {
+            store.record_reads();
+            readings.look(TakeAfter::NOW);
+            audit.record(Who::SERVER, Event::ServerStopped);
+            audit.stop();
+        });
+        // Fails only if the work panics; the panic hook has logged where.
+        let _ = end.await;
     }
+}
+
+/// Opens the audit log if there shall be one.
+async fn start_audit(settings: Option<AuditSettings>, metrics: AuditMetrics) -> Result<Audit, StartError> {
+    let Some(settings) = settings else { return Ok(Audit::default()) };
+    let audit = tokio::task::spawn_blocking(move || Audit::start(&settings, metrics)).await?;
+    let audit = audit.map_err(StartError::Audit)?;
+    audit.record(Who::SERVER, Event::ServerStarted { version: env!("CARGO_PKG_VERSION").to_owned() });
+    Ok(audit)
 }
 
 /// A name for this run of the server, which no other run has.

@@ -14,7 +14,7 @@ pub mod reference;
 mod reload;
 mod similar;
 mod value;
-mod yaml;
+pub(crate) mod yaml;
 
 use std::ffi::OsString;
 use std::io;

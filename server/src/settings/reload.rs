@@ -3,7 +3,10 @@
 use super::effective::Effective;
 
 /// The options whose new values a running server takes over. All others need a restart.
-pub(super) const LIVE: [&str; 19] = [
+pub(super) const LIVE: [&str; 22] = [
+    "api-client-ca",
+    "api-clients",
+    "api-requests-per-second",
     "api-tls-cert",
     "api-tls-key",
     "api-token-file",
@@ -25,9 +28,17 @@ pub(super) const LIVE: [&str; 19] = [
     "shutdown-delay-seconds",
 ];
 
-/// The settings of a certificate and its key. Whether a listener speaks TLS at all changes only with a restart.
-const TLS: [&str; 6] =
-    ["api-tls-cert", "api-tls-key", "images-tls-cert-file", "images-tls-key-file", "media-tls-cert", "media-tls-key"];
+/// The settings of a certificate, its key, and the certificates of clients. Whether a listener speaks TLS or requires certificates
+/// at all changes only with a restart.
+const TLS: [&str; 7] = [
+    "api-client-ca",
+    "api-tls-cert",
+    "api-tls-key",
+    "images-tls-cert-file",
+    "images-tls-key-file",
+    "media-tls-cert",
+    "media-tls-key",
+];
 
 /// What differs between the settings of a running server and those that were read again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -8,14 +8,14 @@ const DEPTH: usize = 8;
 
 /// A value with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Node {
-    pub(super) at: LineColumn,
-    pub(super) content: Content,
+pub(crate) struct Node {
+    pub(crate) at: LineColumn,
+    pub(crate) content: Content,
 }
 
 /// A value of YAML. Scalars stay texts: the type of a setting decides what a text means.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Content {
+pub(crate) enum Content {
     Null,
     Scalar(String),
     List(Vec<Node>),
@@ -24,20 +24,20 @@ pub(super) enum Content {
 
 /// The key of a member of a mapping.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Key {
-    pub(super) at: LineColumn,
-    pub(super) name: String,
+pub(crate) struct Key {
+    pub(crate) at: LineColumn,
+    pub(crate) name: String,
 }
 
 /// Why a text is not usable YAML, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct YamlError {
-    pub(super) at: LineColumn,
-    pub(super) message: String,
+pub(crate) struct YamlError {
+    pub(crate) at: LineColumn,
+    pub(crate) message: String,
 }
 
 /// Reads the only document of a text. An empty text is null.
-pub(super) fn read(text: &str) -> Result<Node, YamlError> {
+pub(crate) fn read(text: &str) -> Result<Node, YamlError> {
     let mut options = Options::default();
     options.set_emit_comments(false);
     let mut reader = Reader { parser: Parser::new_from_str_with_options(text, options) };

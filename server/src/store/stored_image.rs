@@ -11,7 +11,7 @@ use imagelib::image::FileName;
 use imagelib::layout::Layout;
 use imagelib::recipe::{Recipe, RecipeId};
 use media::access::ImageAccess;
-use media::reading::{ImageReading, Progress, ReadingSnapshot, Since};
+use media::reading::{ImageReading, Progress, ReadingSnapshot, Since, TakeAfter, TakenRead};
 use media::served::{ETag, Lookup, ServedFile};
 use media::{MediaToken, MediaUrl};
 use parking_lot::{Mutex, RwLock};
@@ -204,6 +204,11 @@ impl StoredImage {
     /// Clears the record of what was read, because a boot begins.
     pub fn restart_reading(&self) {
         self.reading.restart();
+    }
+
+    /// Takes what clients have read and nobody has taken yet, for the audit log; and how many reads were dropped.
+    pub fn take_reads(&self, after: TakeAfter) -> (Vec<TakenRead>, u64) {
+        self.reading.take_reads(after)
     }
 
     /// What was read of a file since `moment`, or without one, since the server was started or a boot began.

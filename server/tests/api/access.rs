@@ -10,8 +10,8 @@ use super::support::{Answer, Dayone, NMSTATE, Place, TOKEN};
 async fn with_token() -> Dayone {
     let place = Place::new();
     let mut config = place.config();
-    config.api_tokens.add(TOKEN, "the test").unwrap();
-    config.api_tokens.add("another-token-of-some-length", "the test").unwrap();
+    config.api_clients.add(TOKEN, "the test").unwrap();
+    config.api_clients.add("another-token-of-some-length", "the test").unwrap();
     Dayone::start_with(place, config).await
 }
 

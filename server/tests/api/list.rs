@@ -56,7 +56,7 @@ async fn the_command_uses_the_token_and_says_what_is_wrong() {
     std::fs::write(place.path("token"), TOKEN).unwrap();
     std::fs::write(place.path("other"), "another-token-of-some-length").unwrap();
     let mut config = place.config();
-    config.api_tokens.add(TOKEN, "the test").unwrap();
+    config.api_clients.add(TOKEN, "the test").unwrap();
     let dayone = Dayone::start_with(place, config).await;
     let path = |name| dayone.place.path(name).to_str().unwrap().to_owned();
     assert_eq!(images(&dayone, &["--token-file", &path("token")]).await.code, Some(0));

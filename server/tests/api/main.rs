@@ -4,9 +4,11 @@
 
 mod access;
 mod added_bases;
+mod audit;
 mod bases;
 mod boots;
 mod check;
+mod client_certificates;
 mod command;
 mod data;
 mod fixtures;
@@ -20,7 +22,9 @@ mod list;
 mod orders;
 mod page;
 mod page_access;
+mod rate_limits;
 mod reading;
+mod roles;
 mod rolling_bases;
 mod service;
 mod support;

@@ -12,7 +12,7 @@ const HTML: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=
 async fn with_token() -> Dayone {
     let place = Place::new();
     let mut config = place.config();
-    config.api_tokens.add(TOKEN, "the test").unwrap();
+    config.api_clients.add(TOKEN, "the test").unwrap();
     let mut dayone = Dayone::start_with(place, config).await;
     dayone.client = Client::builder().redirect(Policy::none()).build().unwrap();
     dayone
@@ -124,7 +124,7 @@ async fn a_withdrawn_token_ends_its_sessions() {
     };
     write(TOKEN);
     let mut config = place.config();
-    config.api_tokens.add_file(&path).unwrap();
+    config.api_clients.add_token_file(&path).unwrap();
     let mut dayone = Dayone::start_with(place, config).await;
     dayone.client = Client::builder().redirect(Policy::none()).build().unwrap();
     let cookie = log_in(&dayone).await;
@@ -132,7 +132,7 @@ async fn a_withdrawn_token_ends_its_sessions() {
     assert!(text(&Answer::of(page()).await).contains("coreos"));
     std::fs::write(dayone.place.path("tokens"), "another-token-of-some-length").unwrap();
     let mut changed = dayone.place.config();
-    changed.api_tokens.add_file(&dayone.place.path("tokens")).unwrap();
+    changed.api_clients.add_token_file(&dayone.place.path("tokens")).unwrap();
     dayone.server.configure(changed);
     assert!(text(&Answer::of(page()).await).contains("action=\"/login\""));
 }
@@ -144,7 +144,7 @@ async fn with_tls_the_cookie_never_leaves_it() {
     std::fs::write(place.path("tls.crt"), cert.pem()).unwrap();
     std::fs::write(place.path("tls.key"), signing_key.serialize_pem()).unwrap();
     let mut config = place.config();
-    config.api_tokens.add(TOKEN, "the test").unwrap();
+    config.api_clients.add(TOKEN, "the test").unwrap();
     config.api_tls = Some(Tls::from_files(&place.path("tls.crt"), &place.path("tls.key")).unwrap());
     let dayone = Dayone::start_with(place, config).await;
     let root = Certificate::from_pem(cert.pem().as_bytes()).unwrap();

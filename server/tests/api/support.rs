@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use dayone::api::tokens::ApiTokens;
+use dayone::api::clients::ApiClients;
 use dayone::bases::FetchSettings;
 use dayone::boots::BootSettings;
 use dayone::services::{Config, Server, StartError};
@@ -85,7 +85,9 @@ impl Place {
             bases: bases.iter().map(|base| base.parse().unwrap()).collect(),
             fetches: FetchSettings::default(),
             api_listen: "127.0.0.1:0".parse().unwrap(),
-            api_tokens: ApiTokens::default(),
+            api_clients: ApiClients::default(),
+            api_requests_per_second: None,
+            audit: None,
             api_tls: None,
             media_listen: Some("127.0.0.1:0".parse().unwrap()),
             media_url: None,

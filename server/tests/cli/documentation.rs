@@ -114,6 +114,8 @@ fn run_all(name: &str, place: &Place, least: usize) {
 fn the_page_names_every_option() {
     let page = page("commands.md");
     let commands = [
+        "audit show",
+        "audit verify",
         "bmc probe",
         "boot",
         "boots list",

@@ -51,3 +51,20 @@ fn operations_have_ids_of_their_own() {
         }
     }
 }
+
+/// Who adds a route has to decide who may use it.
+#[test]
+fn every_operation_says_which_role_it_needs() {
+    let document: serde_json::Value = serde_json::from_str(&dayone::api::document()).unwrap();
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for (method, operation) in operations.as_object().unwrap() {
+            let security = operation["security"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let roles = ["read", "build", "boot"].map(|role| serde_json::json!({"token": [role]}));
+            let is_open = security == [serde_json::json!({})] && path.ends_with('z');
+            assert!(
+                is_open || roles.iter().any(|role| security == [role.clone()]),
+                "{method} {path} needs security((\"token\" = [\"ROLE\"])) in its #[utoipa::path], with the role read, build or boot"
+            );
+        }
+    }
+}

@@ -8,7 +8,7 @@ use acceptance::bases::coreos_iso;
 use acceptance::bmc::target::{impatient, limits};
 use acceptance::bmc::{EmulatedBmc, Failure, Fault, Machine, Options, PASSWORD, USERNAME, Vendor};
 use base64::prelude::*;
-use dayone::api::tokens::ApiTokens;
+use dayone::api::clients::ApiClients;
 use dayone::boots::BootSettings;
 use dayone::services::{Config, Server};
 use reqwest::Client;
@@ -30,7 +30,9 @@ impl Dayone {
             data_dir: directory.path().join("data"),
             bases: vec![base.parse().unwrap()],
             api_listen: "127.0.0.1:0".parse().unwrap(),
-            api_tokens: ApiTokens::default(),
+            api_clients: ApiClients::default(),
+            api_requests_per_second: None,
+            audit: None,
             api_tls: None,
             media_listen: Some("127.0.0.1:0".parse().unwrap()),
             media_url: None,

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, LOCATION};
 
@@ -12,6 +12,7 @@ use super::order::BaseOrder;
 use super::show::{self, BaseBody};
 use crate::api::problem::{Problem, ProblemKind};
 use crate::api::{Api, json, request};
+use crate::audit::{Actor, Event};
 use crate::bases::{AddError, Added, RemoveError};
 use crate::store::{AddBaseError, RemoveBaseError, StorageTrouble};
 
@@ -23,7 +24,7 @@ use crate::store::{AddBaseError, RemoveBaseError, StorageTrouble};
 ///
 /// If a base of this name was added before, images that exist keep it, with their URLs and bytes. The server removes it when no
 /// image uses it any more. A request for the files that the base has already changes nothing.
-#[utoipa::path(operation_id = "addBase", post, path = "/v1/bases", tag = "bases",
+#[utoipa::path(operation_id = "addBase", post, path = "/v1/bases", tag = "bases", security(("token" = ["boot"])),
     request_body(content = BaseOrder, description = "The base"),
     responses(
         (status = 200, description = "The base has these files already", body = BaseBody),
@@ -36,7 +37,11 @@ use crate::store::{AddBaseError, RemoveBaseError, StorageTrouble};
         (status = 503, description = "The data directory is not usable (`storage-unavailable`)"),
         (status = 507, description = "The data directory is full (`storage-full`)"),
     ))]
-pub(super) async fn add(State(api): State<Arc<Api>>, request: Request) -> Result<Response, Problem> {
+pub(super) async fn add(
+    State(api): State<Arc<Api>>,
+    Extension(actor): Extension<Actor>,
+    request: Request,
+) -> Result<Response, Problem> {
     let media_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = media_type.split(';').next().unwrap_or_default().trim();
     if !essence.eq_ignore_ascii_case("application/json") {
@@ -46,6 +51,9 @@ pub(super) async fn add(State(api): State<Arc<Api>>, request: Request) -> Result
     let record = json::read::<BaseOrder>(&body)?.into_record();
     let name = record.name.to_string();
     let added = api.fetches.add(record).await?;
+    if added == Added::Fetching {
+        actor.record(Event::BaseAdded { base: name.clone() });
+    }
     let body = show::find(&api, &name).ok_or_else(show::not_found)?;
     Ok(match added {
         Added::Present => Json(body).into_response(),
@@ -57,6 +65,7 @@ pub(super) async fn add(State(api): State<Arc<Api>>, request: Request) -> Result
 
 /// Remove a base that was added, with all its versions, and stop fetching it. The server refuses that while images use it.
 #[utoipa::path(operation_id = "removeBase", delete, path = "/v1/bases/{name}", tag = "bases",
+    security(("token" = ["boot"])),
     params(("name" = String, Path, description = "The base's name")),
     responses(
         (status = 204, description = "The base is removed. The server deletes its files after the last transfer of them"),
@@ -65,13 +74,19 @@ pub(super) async fn add(State(api): State<Arc<Api>>, request: Request) -> Result
         (status = 503, description = "The data directory is not usable (`storage-unavailable`)"),
         (status = 507, description = "The data directory is full (`storage-full`)"),
     ))]
-pub(super) async fn remove(State(api): State<Arc<Api>>, Path(name): Path<String>) -> Result<StatusCode, Problem> {
+pub(super) async fn remove(
+    State(api): State<Arc<Api>>,
+    Extension(actor): Extension<Actor>,
+    Path(name): Path<String>,
+) -> Result<StatusCode, Problem> {
     api.fetches.remove(&name).await?;
+    actor.record(Event::BaseRemoved { base: name });
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Stop fetching a base, and forget a failed attempt. The version that is there stays.
 #[utoipa::path(operation_id = "stopBaseFetch", delete, path = "/v1/bases/{name}/fetch", tag = "bases",
+    security(("token" = ["boot"])),
     params(("name" = String, Path, description = "The base's name")),
     responses(
         (status = 204, description = "The server no longer fetches the base, and has removed what had arrived"),
@@ -79,8 +94,13 @@ pub(super) async fn remove(State(api): State<Arc<Api>>, Path(name): Path<String>
         (status = 503, description = "The data directory is not usable (`storage-unavailable`)"),
         (status = 507, description = "The data directory is full (`storage-full`)"),
     ))]
-pub(super) async fn stop(State(api): State<Arc<Api>>, Path(name): Path<String>) -> Result<StatusCode, Problem> {
+pub(super) async fn stop(
+    State(api): State<Arc<Api>>,
+    Extension(actor): Extension<Actor>,
+    Path(name): Path<String>,
+) -> Result<StatusCode, Problem> {
     if api.fetches.stop(&name).await? {
+        actor.record(Event::BaseFetchStopped { base: name });
         Ok(StatusCode::NO_CONTENT)
     } else {
         Err(Problem::new(ProblemKind::NotFound, "the server does not fetch a base of this name"))

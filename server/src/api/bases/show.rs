@@ -149,14 +149,14 @@ pub(crate) struct BaseFileBody {
 }
 
 /// List the bases.
-#[utoipa::path(operation_id = "listBases", get, path = "/v1/bases", tag = "bases",
+#[utoipa::path(operation_id = "listBases", get, path = "/v1/bases", tag = "bases", security(("token" = ["read"])),
     responses((status = 200, description = "All bases", body = BaseList)))]
 pub(super) async fn list(State(api): State<Arc<Api>>) -> Json<BaseList> {
     Json(BaseList { bases: bodies(&api) })
 }
 
 /// Show a base. While the server fetches it, `fetch` has the progress.
-#[utoipa::path(operation_id = "getBase", get, path = "/v1/bases/{name}", tag = "bases",
+#[utoipa::path(operation_id = "getBase", get, path = "/v1/bases/{name}", tag = "bases", security(("token" = ["read"])),
     params(("name" = String, Path, description = "The base's name")),
     responses(
         (status = 200, description = "The base", body = BaseBody),

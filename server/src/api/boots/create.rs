@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use http::StatusCode;
 use http::header::LOCATION;
 use serde::Serialize;
@@ -13,11 +13,13 @@ use utoipa::ToSchema;
 use super::order::{BootOrder, BootQuery, BootRequest};
 use super::prepare::{Prepared, prepare};
 use super::show::{self, BootBody};
+use crate::api::images::show::ordered;
 use crate::api::images::{OrderQuery, Sealed};
 use crate::api::problem::Problem;
 use crate::api::request::Received;
 use crate::api::user_documents::{WorkbookDocuments, YamlDocuments};
 use crate::api::{Api, blocking};
+use crate::audit::{Actor, Event};
 use crate::boots::{Boot, NewBoot};
 use crate::findings::{FindingBody, findings};
 use crate::store::{Publication, Store, StoreError, StoredImage};
@@ -39,7 +41,7 @@ pub(super) struct BegunBoots {
 ///
 /// Each host in the documents gets its own boot, unless `host` selects one. Either all boots begin or none. The server answers
 /// when it has recorded the boots; `/v1/boots/{id}` shows their progress.
-#[utoipa::path(operation_id = "createBoots", post, path = "/v1/boots", tag = "boots",
+#[utoipa::path(operation_id = "createBoots", post, path = "/v1/boots", tag = "boots", security(("token" = ["boot"])),
     params(OrderQuery, BootQuery),
     request_body(description = "At most 4 MiB", content(
         (BootRequest = "application/json"),
@@ -54,13 +56,18 @@ pub(super) struct BegunBoots {
         (status = 503, description = "The base is not available (`base-unavailable`), too many boots are unfinished (`too-many-boots`), or the data directory is not usable (`storage-unavailable`)"),
         (status = 507, description = "The data directory is full (`storage-full`)"),
     ))]
-pub(super) async fn create(State(api): State<Arc<Api>>, request: Received<BootOrder>) -> Result<Response, Problem> {
+pub(super) async fn create(
+    State(api): State<Arc<Api>>,
+    Extension(actor): Extension<Actor>,
+    request: Received<BootOrder>,
+) -> Result<Response, Problem> {
     let shared = Arc::clone(&api);
     let Prepared { boots, images, report } = request.process(&api, move |order| prepare(&shared, &order)).await?;
     // Check before publishing anything, so that a refused request leaves nothing behind.
     api.boots.check(&boots)?;
     // A task runs to the end even if the client does not wait for it. Otherwise it could leave images without their boots.
-    let begun = tokio::spawn(async move { begin(&api, images, boots).await }).await.map_err(Problem::internal)??;
+    let begun =
+        tokio::spawn(async move { begin(&api, &actor, images, boots).await }).await.map_err(Problem::internal)??;
     let location = match begun.as_slice() {
         [boot] => Some([(LOCATION, format!("/v1/boots/{}", boot.id()))]),
         _ => None,
@@ -71,9 +78,10 @@ pub(super) async fn create(State(api): State<Arc<Api>>, request: Received<BootOr
 }
 
 /// Publishes the images and begins the boots. If this fails, it withdraws the new images.
-async fn begin(api: &Api, images: Vec<Sealed>, boots: Vec<NewBoot>) -> Result<Vec<Arc<Boot>>, Problem> {
+async fn begin(api: &Api, actor: &Actor, images: Vec<Sealed>, boots: Vec<NewBoot>) -> Result<Vec<Arc<Boot>>, Problem> {
     let store = Arc::clone(&api.store);
-    let (new, published) = blocking(move || publish(&store, images)).await?;
+    let orderer = actor.clone();
+    let (new, published) = blocking(move || publish(&store, &orderer, images)).await?;
     let begun = match published {
         Ok(()) => api.boots.begin(boots).await.map_err(Problem::from),
         Err(error) => Err(error.into()),
@@ -82,18 +90,33 @@ async fn begin(api: &Api, images: Vec<Sealed>, boots: Vec<NewBoot>) -> Result<Ve
         // Another request may have begun a boot from one of them meanwhile.
         let new: Vec<_> = new.into_iter().filter(|image| api.boots.of_image(&image.id()).is_none()).collect();
         let store = Arc::clone(&api.store);
+        for image in &new {
+            actor.record(Event::ImageDeleted { image: image.id().to_string(), host: image.label().map(str::to_owned) });
+        }
         blocking(move || store.withdraw(&new)).await?;
+    }
+    for record in begun.iter().flatten().map(|boot| boot.record()) {
+        actor.record(Event::BootBegun {
+            boot: record.id.to_string(),
+            image: record.image.to_string(),
+            host: record.host.clone(),
+            bmc: record.bmc.address.to_string(),
+        });
     }
     begun
 }
 
 /// Publishes the images, up to the first error. Returns the new ones, and the error.
-fn publish(store: &Store, images: Vec<Sealed>) -> (Vec<Arc<StoredImage>>, Result<(), StoreError>) {
+fn publish(store: &Store, actor: &Actor, images: Vec<Sealed>) -> (Vec<Arc<StoredImage>>, Result<(), StoreError>) {
     let mut new = Vec::new();
     for image in images {
         match image.publish(store) {
-            Ok((image, Publication::Created)) => new.push(image),
-            Ok((_, Publication::Existing)) => {}
+            Ok((image, publication)) => {
+                actor.record(ordered(&image, publication));
+                if publication == Publication::Created {
+                    new.push(image);
+                }
+            }
             Err(error) => return (new, Err(error)),
         }
     }

@@ -48,6 +48,7 @@ impl From<EventBody> for Event {
 /// A client that reconnects with the header `Last-Event-ID` gets the current boot, unless it has seen that revision. The stream
 /// ends when the boot has ended. A client that reconnects after the last event gets 204.
 #[utoipa::path(operation_id = "followBoot", get, path = "/v1/boots/{id}/events", tag = "boots",
+    security(("token" = ["read"])),
     params(
         ("id" = String, Path, description = "The boot's id"),
         ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that the client has seen"),

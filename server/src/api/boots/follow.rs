@@ -6,6 +6,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, Uri};
+use media::listen::ClientCertificate;
 use utoipa::ToSchema;
 
 use super::overview::{OverviewBody, overview};
@@ -52,6 +53,7 @@ pub(in crate::api) struct BootChanges {
 /// The stream ends only when the server stops. A client that connects again begins with all boots. Every 5 s without an event the
 /// server sends a comment. At most 64 clients follow all boots at once.
 #[utoipa::path(operation_id = "followBoots", get, path = "/v1/boots/events", tag = "boots",
+    security(("token" = ["read"])),
     params(FollowQuery),
     responses(
         (status = 200, description = "Events, each with `BootChanges`", body = EventBody, content_type = "text/event-stream"),
@@ -62,10 +64,12 @@ pub(super) async fn follow(
     State(api): State<Arc<Api>>,
     Extension(access): Extension<Access>,
     StrictQuery(FollowQuery { host }): StrictQuery<FollowQuery>,
+    certificate: Option<Extension<ClientCertificate>>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let is_admitted = move || access.check(&uri, &headers).is_ok();
+    let certificate = certificate.map(|Extension(certificate)| certificate);
+    let is_admitted = move || access.caller(&uri, &headers, certificate.as_ref()).is_ok();
     let followed = api.followed_boots.follow(FollowedBoots { host }, &api, &api.stopping, is_admitted);
     followed.ok_or_else(|| {
         let detail = format!("{MOST_FOLLOWERS} clients follow all boots already; end one, or list the boots instead");

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -13,6 +13,7 @@ use super::show::{self, BootBody};
 use crate::api::Api;
 use crate::api::parameters::{Limit, StrictQuery, page, query_parameters};
 use crate::api::problem::Problem;
+use crate::audit::{Actor, Event};
 use crate::boots::{BootId, BootState, Deleted};
 
 /// A page of boots.
@@ -45,7 +46,7 @@ query_parameters! {
 }
 
 /// List boots.
-#[utoipa::path(operation_id = "listBoots", get, path = "/v1/boots", tag = "boots",
+#[utoipa::path(operation_id = "listBoots", get, path = "/v1/boots", tag = "boots", security(("token" = ["read"])),
     params(Page),
     responses(
         (status = 200, description = "A page of boots", body = BootList),
@@ -65,7 +66,7 @@ pub(super) async fn list(State(api): State<Arc<Api>>, StrictQuery(query): Strict
 }
 
 /// Show a boot.
-#[utoipa::path(operation_id = "getBoot", get, path = "/v1/boots/{id}", tag = "boots",
+#[utoipa::path(operation_id = "getBoot", get, path = "/v1/boots/{id}", tag = "boots", security(("token" = ["read"])),
     params(("id" = String, Path, description = "The boot's id")),
     responses(
         (status = 200, description = "The boot", body = BootBody),
@@ -90,6 +91,7 @@ query_parameters! {
 ///
 /// Delete a boot only when the host no longer needs the medium: a live system reads it for as long as it runs.
 #[utoipa::path(operation_id = "deleteBoot", delete, path = "/v1/boots/{id}", tag = "boots",
+    security(("token" = ["boot"])),
     params(("id" = String, Path, description = "The boot's id"), DeleteQuery),
     responses(
         (status = 202, description = "dayone is restoring the BMC; the step `ejected` shows when that is done", body = BootBody),
@@ -100,11 +102,16 @@ query_parameters! {
     ))]
 pub(super) async fn delete(
     State(api): State<Arc<Api>>,
+    Extension(actor): Extension<Actor>,
     Path(id): Path<String>,
     StrictQuery(DeleteQuery { power_off, forget }): StrictQuery<DeleteQuery>,
 ) -> Result<Response, Problem> {
     let boot = super::find(&api, &id)?;
-    match api.boots.delete(boot.id(), power_off, forget.unwrap_or_default()).await? {
+    let record = boot.record();
+    let deleted = api.boots.delete(boot.id(), power_off, forget.unwrap_or_default()).await?;
+    let (boot, image) = (record.id.to_string(), record.image.to_string());
+    actor.record(Event::BootDeleted { boot, image, host: record.host.clone() });
+    match deleted {
         Deleted::Forgotten => Ok(StatusCode::NO_CONTENT.into_response()),
         Deleted::Ejecting(boot) => Ok((StatusCode::ACCEPTED, Json(show::boot(&boot.view()))).into_response()),
     }

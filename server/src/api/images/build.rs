@@ -26,7 +26,7 @@ pub(in crate::api) struct Draft {
     /// The recipe.
     pub recipe: Recipe,
     /// What the user calls the host.
-    label: Option<String>,
+    pub label: Option<String>,
     /// The limits on the access to the image.
     limits: AccessLimits,
     /// Warnings about the documents.

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, ETAG, LOCATION};
 use http::{HeaderMap, StatusCode};
 use imagelib::image::Image;
@@ -23,6 +23,7 @@ use crate::api::problem::{Problem, ProblemKind};
 use crate::api::request::Received;
 use crate::api::user_documents::{WorkbookDocuments, YamlDocuments};
 use crate::api::{Api, accept};
+use crate::audit::{Actor, Event};
 use crate::store::Publication;
 
 const JSON: &str = "application/json";
@@ -52,7 +53,7 @@ struct ImageBytes(Vec<u8>);
 /// With `hosts=all`, the answer is 207 and has a member for each host in the documents: its image or its problem. Errors of one
 /// host do not affect the others. An error that may concern every host, such as a document that is not YAML, is a problem of the
 /// whole request.
-#[utoipa::path(operation_id = "createImage", post, path = "/v1/images", tag = "images",
+#[utoipa::path(operation_id = "createImage", post, path = "/v1/images", tag = "images", security(("token" = ["build"])),
     params(OrderQuery),
     request_body(description = "At most 4 MiB", content(
         (ImageRequest = "application/json"),
@@ -74,21 +75,23 @@ struct ImageBytes(Vec<u8>);
     ))]
 pub(super) async fn create(
     State(api): State<Arc<Api>>,
+    Extension(actor): Extension<Actor>,
     headers: HeaderMap,
     request: Result<Received<Order>, Problem>,
 ) -> Result<Response, Problem> {
-    let result = answer(&api, &headers, request).await;
+    let result = answer(&api, &actor, &headers, request).await;
     result.inspect_err(|problem| api.metrics.build_refused(problem.kind().slug()))
 }
 
 async fn answer(
     api: &Arc<Api>,
+    actor: &Actor,
     headers: &HeaderMap,
     request: Result<Received<Order>, Problem>,
 ) -> Result<Response, Problem> {
     let started = Instant::now();
     let streams = accept::preferred(headers, &[JSON, IMAGE]) == IMAGE;
-    let shared = Arc::clone(api);
+    let (shared, orderer) = (Arc::clone(api), actor.clone());
     let made = request?.process(api, move |order| {
         if order.request.hosts == Some(Hosts::All) {
             return if streams {
@@ -101,11 +104,11 @@ async fn answer(
             return Err(limited_stream());
         }
         let draft = draft(&shared.store, &shared.media_url, order)?;
-        if streams { stream(&shared, draft) } else { publish(&shared, draft) }.map(Made::One)
+        if streams { stream(&shared, &orderer, draft) } else { publish(&shared, &orderer, draft) }.map(Made::One)
     });
     let response = match made.await? {
         Made::One(response) => response,
-        Made::All(hosts) => hosts.publish(api).await?,
+        Made::All(hosts) => hosts.publish(api, actor).await?,
     };
     api.metrics.built(started.elapsed());
     Ok(response)
@@ -131,9 +134,10 @@ fn limited_stream() -> Problem {
     Problem::new(ProblemKind::WrongParameter, detail)
 }
 
-fn publish(api: &Api, mut draft: Draft) -> Result<Response, Problem> {
+fn publish(api: &Api, actor: &Actor, mut draft: Draft) -> Result<Response, Problem> {
     let report = std::mem::take(&mut draft.report);
     let (image, publication) = draft.seal().publish(&api.store)?;
+    actor.record(show::ordered(&image, publication));
     let status = match publication {
         Publication::Created => StatusCode::CREATED,
         Publication::Existing => StatusCode::OK,
@@ -143,8 +147,8 @@ fn publish(api: &Api, mut draft: Draft) -> Result<Response, Problem> {
 }
 
 /// Answers with the image itself. There is no place for its warnings.
-fn stream(api: &Api, draft: Draft) -> Result<Response, Problem> {
-    let Draft { open, recipe, .. } = draft;
+fn stream(api: &Api, actor: &Actor, draft: Draft) -> Result<Response, Problem> {
+    let Draft { open, recipe, label, .. } = draft;
     if let Some(RootfsLocation::MediaPlane(_)) = recipe.rootfs {
         let detail = "this server has no URL for the root file system of an image that it does not store: give rootfs_url, or \
                       store the image (leave out Accept: application/octet-stream)";
@@ -163,6 +167,7 @@ fn stream(api: &Api, draft: Draft) -> Result<Response, Problem> {
     })?;
     let etag = ETag::new(&identity);
     let size = part.size();
+    actor.record(Event::ImageStreamed { image: recipe.seal().id().to_string(), host: label });
     let body = api.media.whole(Arc::new(part), Arc::new(files));
     let headers = [
         (CONTENT_TYPE, IMAGE.to_owned()),

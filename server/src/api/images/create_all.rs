@@ -17,6 +17,7 @@ use super::order::Order;
 use super::show::{self, ImageBody};
 use crate::api::problem::{Problem, ProblemBody};
 use crate::api::{Api, blocking, documents};
+use crate::audit::Actor;
 use crate::findings::{FindingBody, findings};
 use crate::store::{Publication, Store};
 
@@ -73,7 +74,7 @@ impl AllHosts {
     }
 
     /// Publishes the images in groups.
-    pub(super) async fn publish(self, api: &Arc<Api>) -> Result<Response, Problem> {
+    pub(super) async fn publish(self, api: &Arc<Api>, actor: &Actor) -> Result<Response, Problem> {
         let Self { base, order, mut hosts, common } = self;
         let ordered = Arc::new((base, order));
         let mut groups = Vec::with_capacity(hosts.len() / GROUP + 1);
@@ -82,8 +83,8 @@ impl AllHosts {
             groups.push(std::mem::replace(&mut hosts, rest));
         }
         let published = stream::iter(groups).map(|group| {
-            let (api, ordered) = (Arc::clone(api), Arc::clone(&ordered));
-            blocking(move || publish_group(&api, &ordered.0, &ordered.1, group))
+            let (api, actor, ordered) = (Arc::clone(api), actor.clone(), Arc::clone(&ordered));
+            blocking(move || publish_group(&api, &actor, &ordered.0, &ordered.1, group))
         });
         let published: Vec<Result<Vec<HostImage>, Problem>> = published.buffered(GROUPS_AT_ONCE).collect().await;
         let mut hosts = Vec::new();
@@ -96,7 +97,7 @@ impl AllHosts {
     }
 }
 
-fn publish_group(api: &Api, base: &OrderedBase, order: &Order, group: Vec<OneHost>) -> Vec<HostImage> {
+fn publish_group(api: &Api, actor: &Actor, base: &OrderedBase, order: &Order, group: Vec<OneHost>) -> Vec<HostImage> {
     let mut images = Vec::with_capacity(group.len());
     let mut outcomes = Vec::with_capacity(group.len());
     for OneHost { name, converted, findings } in group {
@@ -108,7 +109,11 @@ fn publish_group(api: &Api, base: &OrderedBase, order: &Order, group: Vec<OneHos
         };
         outcomes.push((name, findings, sealed.map(|sealed| images.push(sealed.into()))));
     }
-    let mut published = api.store.publish_group(images).into_iter();
+    let published = api.store.publish_group(images);
+    for (image, publication) in published.iter().flatten() {
+        actor.record(show::ordered(image, *publication));
+    }
+    let mut published = published.into_iter();
     let answer = |(name, findings, outcome): (Option<String>, Report, Result<(), Problem>)| {
         let outcome = outcome.and_then(|()| match published.next() {
             Some(published) => published.map_err(Problem::from),

@@ -46,6 +46,7 @@ query_parameters! {
 /// The first request takes up to some seconds for each GiB; the server remembers the result. The answer is text in the form
 /// of `sha256sum`, or JSON with `Accept: application/json`.
 #[utoipa::path(operation_id = "getFileDigest", get, path = "/v1/images/{id}/sha256", tag = "images",
+    security(("token" = ["read"])),
     params(("id" = String, Path, description = "The image's id"), FileQuery),
     responses(
         (status = 200, description = "The digest", content(

@@ -2,19 +2,23 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Path, State};
+use axum::{Extension, Json};
 use http::StatusCode;
 use imagelib::image::{Change, EmbeddedFile};
 use imagelib::recipe::RecipeId;
+use media::reading::TakeAfter;
 use serde::Serialize;
 use utoipa::ToSchema;
 use vocabulary::report::Report;
 
 use super::show::{self, ImageBody, SummaryBody, summary};
+use crate::api::clients::{Caller, Role};
 use crate::api::parameters::{Limit, StrictQuery, page, query_parameters};
 use crate::api::problem::{Problem, ProblemKind};
 use crate::api::{Api, blocking};
+use crate::audit::{Actor, Event, record_reads};
+use crate::store::StoreError;
 
 /// A page of images.
 #[derive(Debug, Serialize, ToSchema)]
@@ -41,7 +45,7 @@ query_parameters! {
 }
 
 /// List images.
-#[utoipa::path(operation_id = "listImages", get, path = "/v1/images", tag = "images",
+#[utoipa::path(operation_id = "listImages", get, path = "/v1/images", tag = "images", security(("token" = ["read"])),
     params(Page),
     responses(
         (status = 200, description = "A page of images", body = ImageList),
@@ -74,15 +78,25 @@ pub(super) struct Changes {
 }
 
 /// Show an image.
-#[utoipa::path(operation_id = "getImage", get, path = "/v1/images/{id}", tag = "images",
+///
+/// Clients with the role `read` do not get its URLs and its kernel arguments: these are secrets.
+#[utoipa::path(operation_id = "getImage", get, path = "/v1/images/{id}", tag = "images", security(("token" = ["read"])),
     params(("id" = String, Path, description = "The image's id")),
     responses(
         (status = 200, description = "The image", body = ImageBody),
         (status = 404, description = "No image has this id (`not-found`)"),
     ))]
-pub(super) async fn single(State(api): State<Arc<Api>>, Path(id): Path<String>) -> Result<Json<ImageBody>, Problem> {
+pub(super) async fn single(
+    State(api): State<Arc<Api>>,
+    Extension(caller): Extension<Arc<Caller>>,
+    Path(id): Path<String>,
+) -> Result<Json<ImageBody>, Problem> {
     let image = super::find(&api, &id)?;
-    Ok(Json(show::image(&image, &api.media_url, Report::new())))
+    let mut body = show::image(&image, &api.media_url, Report::new());
+    if caller.role < Role::Build {
+        body.withhold_secrets();
+    }
+    Ok(Json(body))
 }
 
 /// Delete an image: from now on its URLs answer 404. Do this when no host boots from the image any more.
@@ -90,6 +104,7 @@ pub(super) async fn single(State(api): State<Arc<Api>>, Path(id): Path<String>) 
 /// Running transfers continue. If you send the order again, you get the same image with the same URLs. The server refuses
 /// to delete an image that one of its boots has inserted or is about to insert: delete the boot first.
 #[utoipa::path(operation_id = "deleteImage", delete, path = "/v1/images/{id}", tag = "images",
+    security(("token" = ["build"])),
     params(("id" = String, Path, description = "The image's id")),
     responses(
         (status = 204, description = "The image is deleted"),
@@ -98,7 +113,11 @@ pub(super) async fn single(State(api): State<Arc<Api>>, Path(id): Path<String>) 
         (status = 503, description = "The data directory is not usable (`storage-unavailable`)"),
         (status = 507, description = "The data directory is full (`storage-full`)"),
     ))]
-pub(super) async fn delete(State(api): State<Arc<Api>>, Path(id): Path<String>) -> Result<StatusCode, Problem> {
+pub(super) async fn delete(
+    State(api): State<Arc<Api>>,
+    Extension(actor): Extension<Actor>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
     let id = super::parse_id(&id)?;
     if let Some(boot) = api.boots.of_image(&id) {
         let detail = format!(
@@ -107,11 +126,23 @@ pub(super) async fn delete(State(api): State<Arc<Api>>, Path(id): Path<String>) 
         return Err(Problem::new(ProblemKind::ImageInUse, detail));
     }
     let store = Arc::clone(&api.store);
-    if blocking(move || store.release(&id)).await?? { Ok(StatusCode::NO_CONTENT) } else { Err(super::unknown_id()) }
+    // On the thread that deletes, because it runs to its end even if the client does not wait for it.
+    let released = blocking(move || {
+        let image = store.image(&id);
+        let released = store.release(&id)?;
+        if let Some(image) = image.filter(|_| released) {
+            record_reads(&actor.audit, &image, TakeAfter::NOW);
+            let (image, host) = (id.to_string(), image.label().map(ToOwned::to_owned));
+            actor.record(Event::ImageDeleted { image, host });
+        }
+        Ok::<_, StoreError>(released)
+    });
+    if released.await?? { Ok(StatusCode::NO_CONTENT) } else { Err(super::unknown_id()) }
 }
 
 /// List the files that are embedded in an image, with their lengths and digests.
 #[utoipa::path(operation_id = "listEmbeddedFiles", get, path = "/v1/images/{id}/files", tag = "images",
+    security(("token" = ["read"])),
     params(("id" = String, Path, description = "The image's id")),
     responses(
         (status = 200, description = "The files", body = EmbeddedFiles),
@@ -129,6 +160,7 @@ pub(super) async fn embedded(
 /// List the differences between an image and its base: every file and every structure, with its size before and after, and
 /// the reason.
 #[utoipa::path(operation_id = "listChanges", get, path = "/v1/images/{id}/changes", tag = "images",
+    security(("token" = ["read"])),
     params(("id" = String, Path, description = "The image's id")),
     responses(
         (status = 200, description = "The changes", body = Changes),

@@ -26,6 +26,7 @@ pub(super) struct Reading {
 /// count as read when the server has handed them to a connection. For a file that a client fetches in one piece, up to a few
 /// MiB may still be in transit.
 #[utoipa::path(operation_id = "getReading", get, path = "/v1/images/{id}/reading", tag = "images",
+    security(("token" = ["read"])),
     params(("id" = String, Path, description = "The image's id")),
     responses(
         (status = 200, description = "The record", body = Reading),

@@ -10,8 +10,9 @@ use utoipa::ToSchema;
 use vocabulary::report::Report;
 
 use super::access::AccessBody;
+use crate::audit::Event;
 use crate::findings::{FindingBody, findings};
-use crate::store::{IPXE_SCRIPT, ImageState, PlannedImage, StoredImage};
+use crate::store::{IPXE_SCRIPT, ImageState, PlannedImage, Publication, StoredImage};
 
 /// An image with its URLs. The URLs are credentials: anyone who has one can read the image.
 #[derive(Debug, Serialize, ToSchema)]
@@ -19,20 +20,32 @@ use crate::store::{IPXE_SCRIPT, ImageState, PlannedImage, StoredImage};
 pub(crate) struct ImageBody {
     #[serde(flatten)]
     pub(crate) summary: SummaryBody,
-    /// The URL for the BMC: of the ISO, the disk or the initramfs.
+    /// The URL for the BMC: of the ISO, the disk or the initramfs. Null for clients with the role `read`.
     #[schema(example = "http://192.0.2.10:8081/i/uws2ljnfuws2ljnfuws2ljnfuw/boot.iso")]
     pub(crate) url: Option<String>,
     /// The files of the image, by name: `boot.iso`, `boot.img`, `data.iso` or `data.img`, or `vmlinuz`, `initrd.img` and
     /// perhaps `rootfs.img`.
     pub(crate) files: BTreeMap<&'static str, FileBody>,
-    /// The URL of an iPXE script that boots the image, if it is for network boot.
+    /// The URL of an iPXE script that boots the image, if it is for network boot. Absent for clients with the role `read`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ipxe: Option<String>,
     /// The kernel arguments of the image's boot entries; for network boot, the kernel arguments that the kernel needs.
+    /// Absent for clients with the role `read`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) kernel_arguments: Option<String>,
     /// Findings about the image; in the answer to an order, also about the documents.
     pub(crate) findings: Vec<FindingBody>,
+}
+
+impl ImageBody {
+    /// Removes what a client that may not make images must not get: with a URL, it could read all secrets of the host.
+    pub(crate) fn withhold_secrets(&mut self) {
+        self.url = None;
+        self.ipxe = None;
+        // Users put passwords into kernel arguments.
+        self.kernel_arguments = None;
+        self.files.values_mut().for_each(|file| file.url = None);
+    }
 }
 
 /// The properties of every image that are not secret.
@@ -71,8 +84,9 @@ pub(crate) struct SummaryBody {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ImageFile)]
 pub(crate) struct FileBody {
-    /// The URL for BMCs.
-    pub(crate) url: String,
+    /// The URL for BMCs. Absent for clients with the role `read`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) url: Option<String>,
     /// The length in bytes.
     pub(crate) size: u64,
     /// The entity tag, in quotes as in the header. It changes if and only if the bytes change.
@@ -120,6 +134,16 @@ fn summarise(image: &StoredImage, state: &ImageState) -> SummaryBody {
     }
 }
 
+/// What the audit log records about an order.
+pub(in crate::api) fn ordered(image: &StoredImage, publication: Publication) -> Event {
+    Event::ImageOrdered {
+        image: image.id().to_string(),
+        host: image.label().map(ToOwned::to_owned),
+        base: image.base_name().map(ToString::to_string),
+        new: publication == Publication::Created,
+    }
+}
+
 /// Describes an image completely, with the findings about its documents.
 pub(crate) fn image(image: &StoredImage, media_url: &MediaUrl, documents: Report) -> ImageBody {
     let token = image.token();
@@ -133,7 +157,7 @@ pub(crate) fn image(image: &StoredImage, media_url: &MediaUrl, documents: Report
     let access = image.access();
     let file = |(name, size, etag)| {
         let reads = access.as_ref().and_then(|access| access.reads(name, size));
-        (name, FileBody { url: url(name), size, etag, reads })
+        (name, FileBody { url: Some(url(name)), size, etag, reads })
     };
     ImageBody {
         summary: summarise(image, &state),

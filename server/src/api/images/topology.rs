@@ -20,6 +20,7 @@ use crate::api::{Api, blocking};
 /// dayone draws the picture from the keyfiles in the image, and does not need the base. If this server boots or has booted the
 /// host, the picture also shows the BMC. The picture contains no secrets, such as keys and passwords of profiles.
 #[utoipa::path(operation_id = "getTopology", get, path = "/v1/images/{id}/topology.svg", tag = "images",
+    security(("token" = ["read"])),
     params(("id" = String, Path, description = "The image's id")),
     responses(
         (status = 200, description = "The picture", body = String, content_type = "image/svg+xml"),

@@ -104,7 +104,9 @@ async fn work(shared: &Arc<Shared>, boot: &Arc<Boot>) {
             );
             let step = boot.record().next_step().unwrap_or(Step::Ejected);
             error!(boot = %boot.id(), %step, error, "a step of a boot failed");
+            let old = boot.record();
             boot.show(|record| record.fail(step, error));
+            shared.record_end(&old, &boot.record());
             changes.mark_unchanged();
             // The user deletes the boot when there is room again.
             if changes.changed().await.is_err() {

@@ -9,7 +9,7 @@ use redfish::{Certificates, Credentials};
 
 use super::super::{Origin, Place, Problem};
 use super::{Checking, files};
-use crate::api::tokens::ApiTokens;
+use crate::api::clients::ApiClients;
 use crate::arguments::Settings;
 use crate::error_chain::chain;
 use crate::logging::LogFilter;
@@ -55,12 +55,18 @@ impl Checking<'_> {
 
     fn tokens(&mut self, settings: &Settings) {
         for path in &settings.api_token_file {
-            if let Err(error) = ApiTokens::default().add_file(path) {
+            if let Err(error) = ApiClients::default().add_token_file(path) {
                 self.mistake("api-token-file", "token-file", error.to_string(), "");
             }
         }
+        if let Some(Err(error)) =
+            settings.api_clients.as_deref().map(|path| ApiClients::default().add_client_file(path))
+        {
+            self.mistake("api-clients", "client-file", error.to_string(), "");
+        }
         let token = std::env::var("DAYONE_API_TOKEN").ok().filter(|token| !token.is_empty());
-        if let Some(Err(error)) = token.map(|token| ApiTokens::default().add(&token, "the variable DAYONE_API_TOKEN")) {
+        if let Some(Err(error)) = token.map(|token| ApiClients::default().add(&token, "the variable DAYONE_API_TOKEN"))
+        {
             let place = Place::Environment("DAYONE_API_TOKEN".to_owned());
             self.problems.push(Problem::error("token", place, error.to_string(), ""));
         }

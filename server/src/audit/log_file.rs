@@ -1,0 +1,183 @@
+//! The file of the audit log that is written.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use data_encoding::HEXLOWER;
+use media::reading::Time;
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use super::chain::{ChainHash, Link, seal};
+use super::event::{Event, Who};
+use super::tail::{Tail, of_earlier};
+
+/// Why the audit log cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum AuditError {
+    /// dayone cannot use the file.
+    #[error("cannot write the audit log {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// The file is something else.
+    #[error("{} is not an audit log of dayone: name another file (--audit-log), or move this one away", .0.display())]
+    Foreign(PathBuf),
+    /// Another process writes it.
+    #[error("another process writes the audit log {}; each server needs its own", .0.display())]
+    InUse(PathBuf),
+}
+
+/// An entry that is not in the chain yet.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub(super) time: SystemTime,
+    pub(super) who: Who,
+    pub(super) event: Event,
+}
+
+impl Entry {
+    /// Something that the server does itself, now.
+    pub(super) fn of_server(event: Event) -> Self {
+        Self { time: SystemTime::now(), who: Who::SERVER, event }
+    }
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    sequence: u64,
+    time: Time,
+    previous: ChainHash,
+    #[serde(flatten)]
+    who: &'a Who,
+    #[serde(flatten)]
+    event: &'a Event,
+}
+
+/// The file, open at the end of the chain.
+#[derive(Debug)]
+pub(super) struct LogFile {
+    path: PathBuf,
+    file: File,
+    link: Link,
+    size: u64,
+}
+
+impl LogFile {
+    /// Opens a file, or creates it. The chain continues after `known`, the file's own last entry, or that of the file that was split
+    /// off last, whichever comes last. The first entry says what was found.
+    pub(super) fn open(path: &Path, known: Link) -> Result<Self, AuditError> {
+        let failed = |source| AuditError::Write { path: path.to_owned(), source };
+        let open = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path);
+        let mut file = open.map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(AuditError::InUse(path.to_owned())),
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        }
+        let tail = Tail::read(&mut file).map_err(failed)?;
+        let size = file.metadata().map_err(failed)?.len();
+        let mut log = Self { path: path.to_owned(), file, link: known, size };
+        match tail {
+            Tail::Foreign => return Err(AuditError::Foreign(path.to_owned())),
+            Tail::Empty => {
+                let earlier = of_earlier(path).filter(|(link, _)| link.sequence >= known.sequence);
+                log.link = earlier.as_ref().map_or(known, |(link, _)| *link);
+                let earlier = earlier.map(|(_, name)| name);
+                log.append(&Entry::of_server(Event::LogBegun { earlier })).map_err(failed)?;
+                sync_directory(path);
+            }
+            Tail::Entry { link, damaged, is_unterminated } => {
+                log.link = if link.sequence >= known.sequence { link } else { known };
+                if !damaged.is_empty() {
+                    log.recover(&damaged).map_err(failed)?;
+                } else if is_unterminated {
+                    log.write("\n").map_err(failed)?;
+                }
+            }
+            Tail::FirstTorn(damaged) => log.recover(&damaged).map_err(failed)?,
+        }
+        Ok(log)
+    }
+
+    /// Records that the end of the file is no entry.
+    fn recover(&mut self, damaged: &[u8]) -> io::Result<()> {
+        tracing::warn!(
+            file = %self.path.display(),
+            bytes = damaged.len(),
+            "the end of the audit log is not intact: the machine has failed, or somebody has changed the file"
+        );
+        let event = Event::LogRecovered {
+            bytes: u64::try_from(damaged.len()).unwrap_or(u64::MAX),
+            sha256: HEXLOWER.encode(&Sha256::digest(damaged)),
+        };
+        let separator = if damaged.ends_with(b"\n") { "" } else { "\n" };
+        self.append_after(separator, &Entry::of_server(event))
+    }
+
+    /// Appends an entry. After an error, the file may have a part of it; open the file again then.
+    pub(super) fn append(&mut self, entry: &Entry) -> io::Result<()> {
+        self.append_after("", entry)
+    }
+
+    fn append_after(&mut self, separator: &str, entry: &Entry) -> io::Result<()> {
+        let sequence = self.link.sequence + 1;
+        let Entry { time, who, event } = entry;
+        let line = Line { sequence, time: Time(*time), previous: self.link.hash, who, event };
+        let content = serde_json::to_string(&line).map_err(io::Error::other)?;
+        let (line, hash) = seal(&content, &self.link.hash);
+        self.write(&format!("{separator}{line}"))?;
+        self.link = Link { sequence, hash };
+        Ok(())
+    }
+
+    fn write(&mut self, text: &str) -> io::Result<()> {
+        if let Err(error) = self.file.write_all(text.as_bytes()) {
+            // So that a full disk leaves no part of an entry. If this fails, too, the next `open` finds that part and records it.
+            let _ = self.file.set_len(self.size);
+            return Err(error);
+        }
+        self.size = self.size.saturating_add(u64::try_from(text.len()).unwrap_or(u64::MAX));
+        Ok(())
+    }
+
+    /// Waits until what was appended survives a power failure.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    /// The end of the chain.
+    pub(super) fn link(&self) -> Link {
+        self.link
+    }
+
+    /// The size in bytes.
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Renames the file, so that the next [`open`](Self::open) begins a new one. The name has the number of the last entry, so that no
+    /// file is ever overwritten.
+    pub(super) fn split_off(&self) -> io::Result<()> {
+        let mut name = self.path.clone().into_os_string();
+        name.push(format!(".{:012}", self.link.sequence));
+        if fs::exists(&name)? {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        fs::rename(&self.path, &name)
+    }
+}
+
+/// A new file survives a power failure only with its directory. If that fails, the file is there for now.
+fn sync_directory(path: &Path) {
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if let Err(error) = File::open(directory).and_then(|directory| directory.sync_all()) {
+        tracing::warn!(directory = %directory.display(), %error, "cannot sync the directory of the audit log");
+    }
+}

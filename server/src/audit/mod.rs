@@ -1,0 +1,25 @@
+//! The audit log: who ordered which image, and who read which bytes of it.
+//!
+//! Each entry is a line of JSON with a number and the SHA-256 over the hash of the entry before and this entry ([`chain`]), so that
+//! [`verify`] finds an entry that was changed, removed, inserted or moved. Handlers hand entries to one thread ([`writer`]) and never
+//! wait for it. [`readings`] collects what clients of the media plane have read.
+
+mod chain;
+mod event;
+mod handle;
+mod log_file;
+mod metrics;
+mod readings;
+mod show;
+mod tail;
+mod verify;
+mod writer;
+
+pub use chain::ChainHash;
+pub use event::{Event, Who};
+pub use handle::{Actor, Audit, AuditSettings, AuditState};
+pub use log_file::AuditError;
+pub use metrics::AuditMetrics;
+pub use readings::{Readings, record_reads};
+pub use show::{Filter, Shown, sentence};
+pub use verify::{Fault, FaultKind, LogText, Note, Verified, verify};

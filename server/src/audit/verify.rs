@@ -1,0 +1,217 @@
+//! Finds entries that were changed, removed, inserted or moved.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use data_encoding::HEXLOWER;
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+
+use super::chain::{ChainHash, Chained, Link};
+
+/// A file of the log.
+#[derive(Debug, Clone)]
+pub struct LogText {
+    /// Where it was read from.
+    pub path: PathBuf,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
+/// A place that is not as the server wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The file.
+    pub path: PathBuf,
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub kind: FaultKind,
+}
+
+/// What is wrong with a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum FaultKind {
+    /// The line is no entry, or not the one that the server wrote.
+    #[error("the entry was changed, or somebody inserted the line")]
+    Changed,
+    /// Entries are missing before the line.
+    #[error("the entries {first} to {last} are missing before this line")]
+    Missing {
+        /// The number of the first missing entry.
+        first: u64,
+        /// The number of the last missing entry.
+        last: u64,
+    },
+    /// The entry does not belong here.
+    #[error("entry {found} is where entry {expected} should be: entries were inserted, repeated or moved")]
+    Order {
+        /// Its number.
+        found: u64,
+        /// The number that belongs here.
+        expected: u64,
+    },
+    /// The entry does not continue the entry before it.
+    #[error("the entry does not continue the one before it: another entry was there")]
+    Broken,
+    /// The file ends within a line.
+    #[error("the file ends within this line; if the server has failed, it records that when it starts again")]
+    Unfinished,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.path.display(), self.line, self.kind)
+    }
+}
+
+/// Something that is not a fault, but worth knowing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// The file.
+    pub path: PathBuf,
+    /// The line, from 1.
+    pub line: usize,
+    /// How many bytes before this line are not an entry. The server found and recorded them.
+    pub bytes: u64,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, line, bytes } = self;
+        write!(
+            f,
+            "{}:{line}: the server found {bytes} bytes of an unfinished entry before this line, and recorded them: it or its machine \
+             had failed",
+            path.display()
+        )
+    }
+}
+
+/// The result of a check.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// What is wrong, in the order of the entries.
+    pub faults: Vec<Fault>,
+    /// What is worth knowing.
+    pub notes: Vec<Note>,
+    /// How many entries are intact.
+    pub entries: u64,
+    /// The number of the first entry.
+    pub first: Option<u64>,
+    /// The number and the hash of the last entry.
+    pub last: Option<(u64, ChainHash)>,
+    /// Whether an entry has the hash that was asked for.
+    pub has_known: bool,
+}
+
+/// The member of an entry that says what the server found at its start.
+#[derive(Deserialize)]
+struct Recovered {
+    event: String,
+    #[serde(default)]
+    bytes: u64,
+    #[serde(default)]
+    sha256: String,
+}
+
+/// Checks the files of a log. Their order does not matter: files are sorted by their first entries. `known` is the hash of an entry
+/// that must be among them, so that nobody can replace the whole log or cut off its end unnoticed.
+pub fn verify(mut files: Vec<LogText>, known: Option<ChainHash>) -> Verified {
+    files.sort_by_key(|file| {
+        file.bytes.split(|byte| *byte == b'\n').find_map(Chained::read).map(|entry| entry.sequence)
+    });
+    let mut verifier = Verifier { verified: Verified::default(), expected: None, known, damaged: Vec::new() };
+    for file in &files {
+        verifier.file(file);
+    }
+    verifier.verified
+}
+
+struct Verifier {
+    verified: Verified,
+    /// The end of the chain so far. None if nothing is known about it.
+    expected: Option<Link>,
+    known: Option<ChainHash>,
+    /// Lines that are not entries, and that no later entry has explained: their number and the lines with their ends.
+    damaged: Vec<(usize, Vec<u8>)>,
+}
+
+impl Verifier {
+    fn file(&mut self, file: &LogText) {
+        let mut lines: Vec<&[u8]> = file.bytes.split_inclusive(|byte| *byte == b'\n').collect();
+        let unfinished = lines.pop_if(|line| !line.ends_with(b"\n"));
+        let count = lines.len();
+        for (index, line) in lines.into_iter().enumerate() {
+            let content = line.strip_suffix(b"\n").unwrap_or(line);
+            match Chained::read(content) {
+                Some(entry) => self.entry(file, index + 1, content, entry),
+                None => self.damaged.push((index + 1, line.to_vec())),
+            }
+        }
+        self.report_damaged(file);
+        if unfinished.is_some() {
+            self.fault(file, count + 1, FaultKind::Unfinished);
+        }
+    }
+
+    fn fault(&mut self, file: &LogText, line: usize, kind: FaultKind) {
+        self.verified.faults.push(Fault { path: file.path.clone(), line, kind });
+    }
+
+    fn entry(&mut self, file: &LogText, line: usize, content: &[u8], entry: Chained) {
+        self.explain(file, line, content);
+        self.report_damaged(file);
+        let found = entry.sequence;
+        match self.expected {
+            None if self.verified.first.is_none() && found == 1 && entry.previous != Link::START.hash => {
+                self.fault(file, line, FaultKind::Broken);
+            }
+            None => {}
+            Some(end) => {
+                let expected = end.sequence.saturating_add(1);
+                if found > expected {
+                    self.fault(file, line, FaultKind::Missing { first: expected, last: found - 1 });
+                } else if found < expected {
+                    self.fault(file, line, FaultKind::Order { found, expected });
+                } else if entry.previous != end.hash {
+                    self.fault(file, line, FaultKind::Broken);
+                }
+            }
+        }
+        self.verified.entries += 1;
+        self.verified.first.get_or_insert(found);
+        self.verified.last = Some((found, entry.hash));
+        self.verified.has_known |= self.known == Some(entry.hash);
+        self.expected = Some(entry.link());
+    }
+
+    /// Clears the damaged lines if this entry says that the server found them as they are, and they are one unfinished line.
+    fn explain(&mut self, file: &LogText, line: usize, content: &[u8]) {
+        let [(_, damaged)] = self.damaged.as_slice() else { return };
+        let Ok(recovered) = serde_json::from_slice::<Recovered>(content) else { return };
+        let damaged = damaged.strip_suffix(b"\n").unwrap_or(damaged);
+        let is_that = recovered.event == "log-recovered"
+            && u64::try_from(damaged.len()) == Ok(recovered.bytes)
+            && HEXLOWER.encode(&Sha256::digest(damaged)) == recovered.sha256;
+        if is_that {
+            self.verified.notes.push(Note { path: file.path.clone(), line, bytes: recovered.bytes });
+            self.damaged.clear();
+        }
+    }
+
+    /// Reports lines that are not entries. The chain continues after the number and the hash that such a line shows, if it shows any,
+    /// so that one changed line is one fault.
+    fn report_damaged(&mut self, file: &LogText) {
+        for (line, bytes) in std::mem::take(&mut self.damaged) {
+            self.fault(file, line, FaultKind::Changed);
+            let shown = Chained::read_unchecked(bytes.strip_suffix(b"\n").unwrap_or(&bytes));
+            let is_next =
+                |entry: &Chained| self.expected.is_none_or(|link| entry.sequence == link.sequence.saturating_add(1));
+            self.expected = shown.filter(is_next).map(|entry| entry.link());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+use std::fs;
+
+use proptest::prelude::*;
+
+use super::super::event::{Event, Who};
+use super::super::log_file::{Entry, LogFile};
+use super::*;
+
+/// A log of so many entries, as the server writes it.
+fn log(entries: usize) -> Vec<u8> {
+    log_of("worker", entries)
+}
+
+/// The same about other hosts.
+fn log_of(name: &str, entries: usize) -> Vec<u8> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.jsonl");
+    let mut log = LogFile::open(&path, Link::START).unwrap();
+    for host in 1..entries {
+        let event = Event::ImageDeleted { image: "9f86".to_owned(), host: Some(format!("{name}-\"{host}\"")) };
+        log.append(&Entry { time: std::time::SystemTime::now(), who: Who::token("ci", None), event }).unwrap();
+    }
+    drop(log);
+    fs::read(&path).unwrap()
+}
+
+fn check(bytes: Vec<u8>) -> Verified {
+    verify(vec![LogText { path: "audit.jsonl".into(), bytes }], None)
+}
+
+fn lines(bytes: &[u8]) -> Vec<Vec<u8>> {
+    bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
+}
+
+const ENTRIES: usize = 6;
+
+#[test]
+fn an_untouched_log_is_intact_also_in_parts() {
+    let bytes = log(ENTRIES);
+    let verified = check(bytes.clone());
+    assert!(verified.faults.is_empty() && verified.notes.is_empty(), "{verified:?}");
+    assert_eq!((verified.entries, verified.first, verified.last.unwrap().0), (6, Some(1), 6));
+    let lines = lines(&bytes);
+    for split in 1..ENTRIES {
+        let part = |name: &str, lines: &[Vec<u8>]| LogText { path: name.into(), bytes: lines.concat() };
+        let files = vec![part("new", &lines[split..]), part("old", &lines[..split])];
+        assert!(verify(files, None).faults.is_empty(), "the order of the files does not matter");
+        assert!(check(lines[split..].concat()).faults.is_empty(), "earlier files may be gone");
+    }
+}
+
+#[test]
+fn a_cut_end_is_found_by_a_hash_that_was_kept() {
+    let bytes = log(ENTRIES);
+    let known = check(bytes.clone()).last.map(|(_, hash)| hash);
+    let file = |lines: &[Vec<u8>]| vec![LogText { path: "audit.jsonl".into(), bytes: lines.concat() }];
+    let lines = lines(&bytes);
+    assert!(verify(file(&lines), known).has_known);
+    assert!(!verify(file(&lines[..ENTRIES - 1]), known).has_known);
+}
+
+#[test]
+fn an_unfinished_line_is_a_note_only_once_the_server_has_recorded_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.jsonl");
+    let whole = log(ENTRIES);
+    fs::write(&path, &whole[..whole.len() - 7]).unwrap();
+    let faults = check(fs::read(&path).unwrap()).faults;
+    assert_eq!(faults.iter().map(|fault| (fault.line, fault.kind)).collect::<Vec<_>>(), [(6, FaultKind::Unfinished)]);
+    drop(LogFile::open(&path, Link::START).unwrap());
+    let recovered = fs::read(&path).unwrap();
+    let verified = check(recovered.clone());
+    assert!(verified.faults.is_empty(), "{verified:?}");
+    assert_eq!((verified.notes.len(), verified.notes[0].line), (1, 7));
+    // Nobody may change the damaged line afterwards.
+    let at = whole.len() - 20;
+    let mut changed = recovered;
+    changed[at] ^= 1;
+    assert_eq!(check(changed).faults[0].kind, FaultKind::Changed);
+}
+
+#[test]
+fn a_line_that_was_changed_while_the_server_did_not_run_stays_a_fault() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.jsonl");
+    let mut bytes = log(ENTRIES);
+    let at = bytes.len() - 100;
+    bytes[at] ^= 1;
+    fs::write(&path, &bytes).unwrap();
+    drop(LogFile::open(&path, Link::START).unwrap());
+    let faults = check(fs::read(&path).unwrap()).faults;
+    assert_eq!((faults[0].line, faults[0].kind), (6, FaultKind::Changed));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_changed_byte_is_found_in_its_line(position in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let mut bytes = log(ENTRIES);
+        let position = position.index(bytes.len());
+        prop_assume!(bytes[position] != byte);
+        let line = bytes[..position].split(|byte| *byte == b'\n').count();
+        bytes[position] = byte;
+        let faults = check(bytes).faults;
+        prop_assert!(!faults.is_empty());
+        prop_assert_eq!(faults[0].line, line);
+    }
+
+    #[test]
+    fn a_removed_line_is_found(line in 0..ENTRIES - 1) {
+        let mut lines = lines(&log(ENTRIES));
+        lines.remove(line);
+        let faults = check(lines.concat()).faults;
+        // The first entries may be in an earlier file: that they are missing is not a fault of this one.
+        prop_assert_eq!(faults.is_empty(), line == 0);
+        if line > 0 {
+            let number = line as u64 + 1;
+            prop_assert_eq!((faults[0].line, faults[0].kind), (line + 1, FaultKind::Missing { first: number, last: number }));
+        }
+    }
+
+    #[test]
+    fn moved_and_inserted_lines_are_found(one in 0..ENTRIES, other in 0..ENTRIES, moves in any::<bool>()) {
+        prop_assume!(one != other);
+        let mut lines = lines(&log(ENTRIES));
+        if moves {
+            lines.swap(one, other);
+        } else {
+            let copy = lines[one].clone();
+            lines.insert(other, copy);
+        }
+        prop_assert!(!check(lines.concat()).faults.is_empty());
+    }
+}
+
+#[test]
+fn a_line_of_another_log_is_found() {
+    let (lines, others) = (lines(&log(ENTRIES)), lines(&log_of("another", ENTRIES)));
+    // The first entry is about no host.
+    for line in 1..ENTRIES {
+        let mut mixed = lines.clone();
+        mixed[line] = others[line].clone();
+        let faults = check(mixed.concat()).faults;
+        assert!(!faults.is_empty(), "{line}");
+        // If the other log began in the same second, its second entry continues ours.
+        assert!((line + 1..=line + 2).contains(&faults[0].line), "{line}: {faults:?}");
+    }
+}

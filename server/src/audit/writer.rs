@@ -1,0 +1,177 @@
+//! The thread that writes the audit log.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
+use std::time::Duration;
+
+use super::chain::Link;
+use super::event::Event;
+use super::log_file::{AuditError, Entry, LogFile};
+use super::metrics::AuditMetrics;
+
+/// How long to wait before the next attempt if the file cannot be written.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// How many entries wait for the file at most.
+const MOST_PENDING: usize = 8192;
+
+/// How many entries are written before they are synced to the disk.
+const BATCH: usize = 256;
+
+/// What the thread is told.
+#[derive(Debug)]
+pub(super) enum Message {
+    /// Write this.
+    Entry(Entry),
+    /// Look at what is shared.
+    Wake,
+    /// Write all that waits, tell, and end.
+    Stop(SyncSender<()>),
+}
+
+/// What the thread and its clients share.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    /// Whether the file cannot be written at the moment.
+    pub(super) is_failing: AtomicBool,
+    /// Whether to open the file again, because somebody may have renamed it.
+    pub(super) reopen: AtomicBool,
+    /// How many entries were lost and are not recorded as lost yet.
+    pub(super) lost: AtomicU64,
+    pub(super) metrics: AuditMetrics,
+}
+
+impl Shared {
+    pub(super) fn lose(&self) {
+        self.lost.fetch_add(1, Ordering::Relaxed);
+        self.metrics.lost.inc();
+    }
+}
+
+/// The writer.
+pub(super) struct Writer {
+    pub(super) path: PathBuf,
+    /// The size in bytes from which on a file is split off.
+    pub(super) most: Option<u64>,
+    pub(super) shared: Arc<Shared>,
+    log: Option<LogFile>,
+    /// The end of the chain when the file was last open.
+    link: Link,
+    pending: VecDeque<Entry>,
+}
+
+impl Writer {
+    /// Opens the file.
+    pub(super) fn open(path: PathBuf, most: Option<u64>, shared: Arc<Shared>) -> Result<Self, AuditError> {
+        let log = LogFile::open(&path, Link::START)?;
+        let link = log.link();
+        Ok(Self { path, most, shared, log: Some(log), link, pending: VecDeque::new() })
+    }
+
+    /// Writes until the last sender is gone or says stop.
+    pub(super) fn run(mut self, messages: &Receiver<Message>) {
+        loop {
+            let is_failing = self.shared.is_failing.load(Ordering::Relaxed);
+            let first = if self.pending.is_empty() && !is_failing {
+                messages.recv().map_err(|_| RecvTimeoutError::Disconnected)
+            } else {
+                messages.recv_timeout(RETRY)
+            };
+            let mut stop = None;
+            match first {
+                Ok(message) => {
+                    stop = self.take(message);
+                    for message in messages.try_iter().take(BATCH) {
+                        stop = self.take(message);
+                        if stop.is_some() {
+                            break;
+                        }
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return self.flush(),
+            }
+            self.flush();
+            if let Some(told) = stop {
+                // If nobody waits any more, that is fine.
+                let _ = told.send(());
+                return;
+            }
+        }
+    }
+
+    /// Returns whom to tell about the end.
+    fn take(&mut self, message: Message) -> Option<SyncSender<()>> {
+        match message {
+            Message::Entry(_) if self.pending.len() >= MOST_PENDING => self.shared.lose(),
+            Message::Entry(entry) => self.pending.push_back(entry),
+            Message::Wake => {}
+            Message::Stop(told) => return Some(told),
+        }
+        None
+    }
+
+    fn close(&mut self) {
+        if let Some(log) = self.log.take() {
+            self.link = log.link();
+        }
+    }
+
+    /// Writes what waits.
+    fn flush(&mut self) {
+        if self.shared.reopen.swap(false, Ordering::Relaxed) {
+            self.close();
+        }
+        let result = self.write();
+        let is_failing = result.is_err();
+        self.shared.metrics.failing.set(is_failing.into());
+        if self.shared.is_failing.swap(is_failing, Ordering::Relaxed) != is_failing {
+            match &result {
+                Ok(()) => tracing::info!(file = %self.path.display(), "the audit log can be written again"),
+                Err(error) => tracing::error!(
+                    %error,
+                    "the audit log cannot be written: dayone refuses all changes by the API until it can, and still serves images"
+                ),
+            }
+        }
+        if is_failing {
+            // What was written in part is seen to when the file is opened again.
+            self.close();
+        }
+    }
+
+    fn write(&mut self) -> Result<(), AuditError> {
+        let path = self.path.clone();
+        let failed = |source| AuditError::Write { path: path.clone(), source };
+        let mut log = match self.log.take() {
+            Some(log) => log,
+            None => LogFile::open(&self.path, self.link)?,
+        };
+        self.link = log.link();
+        let lost = self.shared.lost.swap(0, Ordering::Relaxed);
+        if lost > 0 {
+            self.pending.push_front(Entry::of_server(Event::EntriesLost { entries: lost }));
+        }
+        while let Some(entry) = self.pending.front() {
+            log.append(entry).map_err(failed)?;
+            self.link = log.link();
+            self.shared.metrics.entries.inc();
+            self.pending.pop_front();
+        }
+        log.sync().map_err(failed)?;
+        if self.most.is_some_and(|most| log.size() >= most) {
+            if let Err(error) = log.split_off() {
+                tracing::warn!(file = %self.path.display(), %error, "cannot rename the audit log; it grows");
+            } else {
+                // The lock is on the renamed file.
+                log = LogFile::open(&self.path, self.link)?;
+                log.sync().map_err(failed)?;
+            }
+        }
+        self.log = Some(log);
+        Ok(())
+    }
+}

@@ -15,7 +15,7 @@ TIMED := scripts/timed.sh
 BINARY ?= $(or $(CARGO_TARGET_DIR),target)/release/dayone
 
 .PHONY: demo rack test unit peers vms matrix lint fuzz pictures book bench upgrade manifest setup setup-demo setup-rack build install \
-        uninstall release check-release reproducible
+        uninstall release check-release reproducible soak
 
 demo: setup-demo        ## The main job against a real Redfish emulator
 	cargo build --locked -p dayone
@@ -44,6 +44,10 @@ vms:                    ## The tests that boot virtual machines
 
 matrix:                 ## Boots beyond those of `make test`: every base in every way, and bases as they are
 	$(NEXTEST) -E 'binary(machines)' --run-ignored only
+
+soak:                   ## Servers under load and faults for SOAK_SECONDS, a day by default: no wrong byte, no growth
+	SOAK_SECONDS=$(or $(SOAK_SECONDS),86400) $(NEXTEST) --profile soak --no-capture \
+	  -E 'binary(serving) and test(=soak::no_wrong_byte)'
 
 lint:                   ## Formatting, clippy, circles of modules, licences
 	cargo fmt --all --check

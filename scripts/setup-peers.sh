@@ -39,7 +39,7 @@ packages=(
   # range clients
   nbdkit curl jq
   # a file system that can be made to hang
-  bindfs fuse
+  bindfs fuse strace
   # signatures of bases
   gnupg
   # certificates and versions of TLS as BMCs have them

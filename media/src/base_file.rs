@@ -15,6 +15,7 @@
 
 mod check;
 mod operations;
+mod settling;
 mod stat;
 
 use std::collections::BTreeMap;
@@ -26,7 +27,7 @@ use std::os::unix::fs::{FileExt as _, FileTypeExt as _, MetadataExt as _, OpenOp
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use imagelib::source::{Role, Source};
 use rustix::fs::{Advice, OFlags};
@@ -36,9 +37,6 @@ use tokio::sync::Semaphore;
 
 use crate::SingleFlight;
 use operations::Operations;
-
-/// The coarsest clock of a file system in use (FAT: 2 s; NFS and old ext3: 1 s; others: 10 ms or less).
-const TICK: Duration = Duration::from_secs(2);
 
 /// `f_type` of file systems in memory, where reading never waits (`linux/magic.h`).
 const TMPFS_MAGIC: u64 = 0x0102_1994;
@@ -202,8 +200,9 @@ impl BaseFile {
             _ if block_device || stat::is_local(kind) => Storage::Local,
             _ => Storage::Remote,
         };
+        let fingerprint = Fingerprint::of(&metadata, size);
         Ok(Self {
-            fingerprint: Fingerprint::of(&metadata, size),
+            fingerprint,
             file,
             path: path.to_owned(),
             block_device,
@@ -212,7 +211,7 @@ impl BaseFile {
             operations: Operations::default(),
             checking: Arc::default(),
             nowait_unsupported: AtomicBool::new(false),
-            settled: Instant::now() + unsettled(&metadata),
+            settled: Instant::now() + settling::remaining(&fingerprint),
             change: OnceLock::new(),
             opened: Instant::now(),
             path_seen: AtomicU64::new(0),
@@ -244,8 +243,8 @@ impl BaseFile {
     /// of the file system's clock as the last one, and would not change the fingerprint. Every later change is noticed,
     /// so that the bytes that are served are those that were digested.
     ///
-    /// `None` if the last change was two seconds or more before the file was opened. This assumes that the file system
-    /// uses this machine's clock. Import a base that is on a network file system with another clock.
+    /// `None` if the last change was two seconds or more before the file was opened, or if this process saw the file like this two
+    /// seconds before. The former assumes that the file system uses this machine's clock. Import a base that is on a network file system with another clock.
     pub fn settling(&self) -> Option<Duration> {
         self.settled.checked_duration_since(Instant::now()).filter(|rest| !rest.is_zero())
     }
@@ -384,16 +383,6 @@ impl Source for BaseFile {
         self.verify()?;
         read
     }
-}
-
-/// How long the tick of the last change may still last.
-fn unsettled(metadata: &Metadata) -> Duration {
-    let seconds = u64::try_from(metadata.ctime()).unwrap_or(0);
-    let nanoseconds = u32::try_from(metadata.ctime_nsec()).unwrap_or(0);
-    let changed = SystemTime::UNIX_EPOCH.checked_add(Duration::new(seconds, nanoseconds));
-    // A change in the future comes from another clock, or the clock was set back.
-    let age = changed.and_then(|changed| SystemTime::now().duration_since(changed).ok()).unwrap_or_default();
-    TICK.saturating_sub(age)
 }
 
 #[cfg(test)]

@@ -130,7 +130,7 @@ fn only_files_and_block_devices_are_bases() {
 #[test]
 fn a_file_that_was_just_written_settles_within_two_seconds() {
     let (_directory, path, base) = base();
-    assert!(base.settling().is_some_and(|rest| rest <= TICK));
+    assert!(base.settling().is_some_and(|rest| rest <= settling::TICK));
     std::thread::sleep(base.settling().unwrap_or_default());
     assert_eq!(base.settling(), None);
     assert_eq!(BaseFile::open(&path).unwrap().settling(), None);

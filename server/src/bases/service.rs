@@ -116,29 +116,37 @@ impl BaseFetches {
     async fn add_checked(&self, record: BaseRecord) -> Result<Added, AddError> {
         let inner = &self.0;
         let _alone = inner.changing.lock().await;
-        // First, because a base that arrives meanwhile is present then.
-        let unfinished = self.unfinished_of(record.name.as_str());
-        let present = inner.store.base(record.name.as_str()).and_then(|base| base.version());
-        let is_present =
-            present.and_then(|version| inner.store.added_base(version)).is_some_and(|present| present.fulfils(&record));
-        for (version, other) in unfinished {
-            let is_same = other.asks_for_the_same(&record);
-            if is_same && !is_present && self.is_running(version) {
-                return Ok(Added::Fetching);
-            }
-            if is_same && !is_present {
-                // The attempt has failed. What has arrived is still there.
-                if !self.write(version, BaseRecordState::Fetching).await? {
-                    return Ok(Added::Present);
+        loop {
+            // First, because a base that arrives meanwhile is present then.
+            let unfinished = self.unfinished_of(record.name.as_str());
+            let present = inner.store.base(record.name.as_str()).and_then(|base| base.version());
+            let present = present.and_then(|version| inner.store.added_base(version));
+            let is_present = present.is_some_and(|present| present.fulfils(&record));
+            let mut has_arrived = false;
+            for (version, other) in unfinished {
+                let is_same = other.asks_for_the_same(&record);
+                if is_same && !is_present && self.is_running(version) {
+                    return Ok(Added::Fetching);
                 }
-                self.spawn(version, other.with_state(BaseRecordState::Fetching));
-                return Ok(Added::Fetching);
+                if is_same && !is_present {
+                    // The attempt has failed. What has arrived is still there.
+                    if !self.write(version, BaseRecordState::Fetching).await? {
+                        return Ok(Added::Present);
+                    }
+                    self.spawn(version, other.with_state(BaseRecordState::Fetching));
+                    return Ok(Added::Fetching);
+                }
+                // The last request counts.
+                has_arrived |= !self.forget(version).await?;
             }
-            // The last request counts.
-            self.forget(version).await?;
-        }
-        if is_present {
-            return Ok(Added::Present);
+            // One that has arrived meanwhile is present now, in place of the one that was.
+            if has_arrived {
+                continue;
+            }
+            if is_present {
+                return Ok(Added::Present);
+            }
+            break;
         }
         let (store, new) = (Arc::clone(&inner.store), record.clone());
         let version = blocking(move || store.begin_base(new)).await??;

@@ -20,7 +20,7 @@ fn allow(config: &mut Config, sources: &[String]) {
 }
 
 /// A server that may fetch from `source`, and from the directory with the configured bases.
-async fn start(source: &HttpSource) -> Dayone {
+pub(crate) async fn start(source: &HttpSource) -> Dayone {
     let place = Place::new();
     let mut config = place.config();
     allow(&mut config, &[source.url("/"), place.path("").display().to_string()]);
@@ -28,24 +28,24 @@ async fn start(source: &HttpSource) -> Dayone {
 }
 
 /// The ISO of the base `coreos`.
-fn iso(dayone: &Dayone) -> Vec<u8> {
+pub(crate) fn iso(dayone: &Dayone) -> Vec<u8> {
     fs::read(dayone.place.path("coreos.iso")).unwrap()
 }
 
 /// Another ISO that dayone can customise: a later release has other bytes somewhere.
-fn next_release(iso: &[u8]) -> Vec<u8> {
+pub(crate) fn next_release(iso: &[u8]) -> Vec<u8> {
     let mut next = iso.to_vec();
     // The volume's application identifier (ECMA-119 §8.4.20), which decides nothing.
     next[16 * 2048 + 574] ^= 1;
     next
 }
 
-async fn add(dayone: &Dayone, order: &Value) -> Answer {
+pub(crate) async fn add(dayone: &Dayone, order: &Value) -> Answer {
     Answer::of(dayone.post_json("/v1/bases", order)).await
 }
 
 /// Waits until the server no longer fetches the base, and returns it.
-async fn settled(dayone: &Dayone, name: &str) -> Value {
+pub(crate) async fn settled(dayone: &Dayone, name: &str) -> Value {
     wait_for(dayone, name, |base| {
         let fetch = &base["fetch"];
         fetch.is_null() || fetch["state"] == "failed"

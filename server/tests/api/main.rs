@@ -4,6 +4,7 @@
 
 mod access;
 mod added_bases;
+mod arriving_bases;
 mod audit;
 mod bases;
 mod boots;

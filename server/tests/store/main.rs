@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod added;
+mod base_model;
 mod bases;
 mod call_home;
 mod concurrency;

@@ -128,6 +128,14 @@ pub enum Event {
         #[serde(skip_serializing_if = "Option::is_none")]
         host: Option<String>,
     },
+    /// The time to live of an image was over, and the server removed it.
+    ImageEnded {
+        /// The image.
+        image: String,
+        /// The host.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        host: Option<String>,
+    },
     /// A client of the media plane read a file of an image, until it paused.
     ImageRead {
         /// The image.

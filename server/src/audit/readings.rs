@@ -61,6 +61,10 @@ impl Readings {
             let same =
                 images.binary_search_by_key(&old.id(), |image| image.id()).ok().and_then(|found| images.get(found));
             if !same.is_some_and(|same| Arc::ptr_eq(same, &old)) {
+                if old.has_ended() {
+                    let (image, host) = (old.id().to_string(), old.label().map(str::to_owned));
+                    self.audit.record(Who::SERVER, Event::ImageEnded { image, host });
+                }
                 self.deleted.push((old, now));
             }
         }

@@ -59,6 +59,7 @@ pub fn sentence(entry: &Value) -> Shown {
         }
         "image-streamed" => format!("received {}, which the server does not store", image()),
         "image-deleted" => format!("deleted {}", image()),
+        "image-ended" => format!("removed {}, whose time to live was over", image()),
         "image-read" => {
             let more = if entry.get("approximate").is_some() { ", approximately" } else { "" };
             let (file, first, last) = (text("file"), text("first"), text("last"));

@@ -77,21 +77,7 @@ impl Server {
             metrics: api_metrics.clone(),
             ..Options::default()
         };
-        let base_files = config.bases.iter().map(|base| base.files.iter().count()).sum();
-        let connections = MediaConnections::within_limit(API_CONNECTIONS, base_files, config.media_per_address);
-        let media_options = Options {
-            tls: config.media_tls.clone(),
-            idle_timeout: config.media_idle,
-            // A host that waits at a boot menu reads nothing, and some BMCs never connect again.
-            header_timeout: config.media_idle,
-            drain: config.drain,
-            max_connections: connections.all,
-            max_per_address: connections.per_address,
-            threads: std::thread::available_parallelism().ok(),
-            sendfile: config.media_sendfile,
-            metrics: listen_metrics.clone(),
-            ..Options::default()
-        };
+        let media_options = media_options(&config, &listen_metrics);
         let (api_listener, api_address) = bind(config.api_listen, api_options, "the API").await?;
         let (media_listener, media_address) = bind_media(config.media_listen, media_options).await?;
         let media_url = match &config.media_url {
@@ -226,6 +212,25 @@ impl Server {
         });
         // Fails only if the work panics; the panic hook has logged where.
         let _ = end.await;
+    }
+}
+
+/// The options of the media plane's listener.
+fn media_options(config: &Config, metrics: &ListenMetrics) -> Options {
+    let base_files = config.bases.iter().map(|base| base.files.iter().count()).sum();
+    let connections = MediaConnections::within_limit(API_CONNECTIONS, base_files, config.media_per_address);
+    Options {
+        tls: config.media_tls.clone(),
+        idle_timeout: config.media_idle,
+        // A host that waits at a boot menu reads nothing, and some BMCs never connect again.
+        header_timeout: config.media_idle,
+        drain: config.drain,
+        max_connections: connections.all,
+        max_per_address: connections.per_address,
+        threads: std::thread::available_parallelism().ok(),
+        sendfile: config.media_sendfile,
+        metrics: metrics.clone(),
+        ..Options::default()
     }
 }
 

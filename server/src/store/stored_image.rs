@@ -108,7 +108,7 @@ impl StoredImage {
     }
 
     /// Whether the time to live of the image is over. It is then no longer served, and its record is about to be removed.
-    pub(super) fn has_ended(&self) -> bool {
+    pub fn has_ended(&self) -> bool {
         self.current.read().access.as_ref().is_some_and(|access| access.has_ended())
     }
 

@@ -65,6 +65,24 @@ async fn order(dayone: &Dayone, hostname: &str) -> Value {
 }
 
 #[tokio::test]
+async fn the_log_tells_that_the_time_of_an_image_was_over() {
+    let dayone = start().await;
+    let order = dayone.post("/v1/images?base=coreos&hostname=worker-7&ttl=3", NMSTATE).bearer_auth(TOKEN);
+    let image = Answer::of(order).await.ok();
+    let path = dayone.place.path("audit.jsonl");
+    let start = Instant::now();
+    while !events(&path).contains(&"image-ended".to_owned()) {
+        assert!(start.elapsed() < Duration::from_secs(60), "{:?}", events(&path));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let place = stop(dayone).await;
+    let ended = entries(&path).into_iter().find(|entry| entry["event"] == "image-ended").unwrap();
+    assert_eq!((&ended["image"], &ended["host"]), (&image["id"], &serde_json::json!("worker-7")));
+    assert_eq!(ended["who"], "server");
+    assert_intact(&place);
+}
+
+#[tokio::test]
 async fn the_log_tells_who_ordered_an_image_and_who_read_which_bytes_of_it() {
     let dayone = start().await;
     let image = order(&dayone, "worker-7").await;

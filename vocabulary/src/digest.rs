@@ -46,7 +46,7 @@ impl Digest {
     }
 
     /// Makes a digest of its 32 bytes.
-    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 

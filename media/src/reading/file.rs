@@ -76,10 +76,9 @@ pub struct Recorder {
 impl Recorder {
     /// Keeps what the client reads until [`ImageReading::take_reads`](super::ImageReading::take_reads) takes it.
     #[must_use]
-    pub fn keeping_reads(self, keeps_reads: bool) -> Self {
-        let mut recorder = self;
-        recorder.keeps_reads = keeps_reads;
-        recorder
+    pub fn keeping_reads(mut self, keeps_reads: bool) -> Self {
+        self.keeps_reads = keeps_reads;
+        self
     }
 
     /// Records that these bytes of the file were passed to the connection.

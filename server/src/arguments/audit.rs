@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use imagelib::digest::Digest;
 
 use super::OutputFormat;
-use crate::audit::ChainHash;
 
 /// `dayone audit …`.
 #[derive(Debug, Subcommand)]
@@ -37,7 +37,7 @@ pub struct AuditVerifyArguments {
 
     /// Hash of an entry that must be in the log: the one that an earlier `dayone audit verify` printed
     #[arg(long, value_name = "HASH")]
-    pub known: Option<ChainHash>,
+    pub known: Option<Digest>,
 
     /// Format of the output
     #[arg(long, value_name = "FORMAT", default_value = "text")]

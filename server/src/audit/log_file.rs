@@ -6,12 +6,11 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use data_encoding::HEXLOWER;
+use imagelib::digest::Digest;
 use media::reading::Time;
 use serde::Serialize;
-use sha2::{Digest as _, Sha256};
 
-use super::chain::{ChainHash, Link, seal};
+use super::chain::{Link, seal};
 use super::event::{Event, Who};
 use super::tail::{Tail, of_earlier};
 
@@ -53,7 +52,7 @@ impl Entry {
 struct Line<'a> {
     sequence: u64,
     time: Time,
-    previous: ChainHash,
+    previous: Digest,
     #[serde(flatten)]
     who: &'a Who,
     #[serde(flatten)]
@@ -115,7 +114,7 @@ impl LogFile {
         );
         let event = Event::LogRecovered {
             bytes: u64::try_from(damaged.len()).unwrap_or(u64::MAX),
-            sha256: HEXLOWER.encode(&Sha256::digest(damaged)),
+            sha256: Digest::of(damaged).to_string(),
         };
         let separator = if damaged.ends_with(b"\n") { "" } else { "\n" };
         self.append_after(separator, &Entry::of_server(event))

@@ -15,7 +15,6 @@ mod tail;
 mod verify;
 mod writer;
 
-pub use chain::ChainHash;
 pub use event::{Event, Who};
 pub use handle::{Actor, Audit, AuditSettings, AuditState};
 pub use log_file::AuditError;

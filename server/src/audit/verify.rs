@@ -3,11 +3,10 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use data_encoding::HEXLOWER;
+use imagelib::digest::Digest;
 use serde::Deserialize;
-use sha2::{Digest as _, Sha256};
 
-use super::chain::{ChainHash, Chained, Link};
+use super::chain::{Chained, Link};
 
 /// A file of the log.
 #[derive(Debug, Clone)]
@@ -100,7 +99,7 @@ pub struct Verified {
     /// The number of the first entry.
     pub first: Option<u64>,
     /// The number and the hash of the last entry.
-    pub last: Option<(u64, ChainHash)>,
+    pub last: Option<(u64, Digest)>,
     /// Whether an entry has the hash that was asked for.
     pub has_known: bool,
 }
@@ -117,7 +116,7 @@ struct Recovered {
 
 /// Checks the files of a log. Their order does not matter: files are sorted by their first entries. `known` is the hash of an entry
 /// that must be among them, so that nobody can replace the whole log or cut off its end unnoticed.
-pub fn verify(mut files: Vec<LogText>, known: Option<ChainHash>) -> Verified {
+pub fn verify(mut files: Vec<LogText>, known: Option<Digest>) -> Verified {
     files.sort_by_key(|file| {
         file.bytes.split(|byte| *byte == b'\n').find_map(Chained::read).map(|entry| entry.sequence)
     });
@@ -132,7 +131,7 @@ struct Verifier {
     verified: Verified,
     /// The end of the chain so far. None if nothing is known about it.
     expected: Option<Link>,
-    known: Option<ChainHash>,
+    known: Option<Digest>,
     /// Lines that are not entries, and that no later entry has explained: their number and the lines with their ends.
     damaged: Vec<(usize, Vec<u8>)>,
 }
@@ -193,7 +192,7 @@ impl Verifier {
         let damaged = damaged.strip_suffix(b"\n").unwrap_or(damaged);
         let is_that = recovered.event == "log-recovered"
             && u64::try_from(damaged.len()) == Ok(recovered.bytes)
-            && HEXLOWER.encode(&Sha256::digest(damaged)) == recovered.sha256;
+            && Digest::of(damaged).to_string() == recovered.sha256;
         if is_that {
             self.verified.notes.push(Note { path: file.path.clone(), line, bytes: recovered.bytes });
             self.damaged.clear();

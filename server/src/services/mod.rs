@@ -202,11 +202,13 @@ impl Server {
         self.stopping.cancel();
         while self.planes.join_next().await.is_some() {}
         let store = Arc::clone(&self.store);
-        let Ok(mut readings) = self.readings.await else { return };
+        let readings = self.readings.await;
         let audit = self.audit;
         let end = tokio::task::spawn_blocking(move || {
             store.record_reads();
-            readings.look(TakeAfter::NOW);
+            if let Ok(mut readings) = readings {
+                readings.look(TakeAfter::NOW);
+            }
             audit.record(Who::SERVER, Event::ServerStopped);
             audit.stop();
         });

@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     runtime.block_on(async {
         let listener = Listener::bind(address.parse()?, Options { tls, ..Options::default() }).await?;
         let service = media::service(Arc::new(OneFile(served)), MediaMetrics::default());
-        listener.serve(service, CancellationToken::new()).await;
+        listener.serve_directly(service, CancellationToken::new()).await;
         Ok(())
     })
 }

@@ -1,8 +1,10 @@
 //! One connection, from accept to close.
 
 use std::error::Error;
+use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -10,7 +12,7 @@ use http_body::Body;
 use http_body_util::{Either, Full};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
-use hyper::service::service_fn;
+use hyper::service::{HttpService, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustls::ProtocolVersion;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -20,24 +22,18 @@ use tokio::time::{sleep, timeout};
 use tower::ServiceExt as _;
 
 use super::client_certificate::ClientCertificate;
+use super::direct::{Conversation, DirectAnswers, HeadWait, Next, Rewound, Sender};
 use super::file_ranges::FileRanges;
 use super::idle::Activity;
 use super::message::Fault;
 use super::metrics::Closed;
 use super::options::Options;
+use super::peer::Peer;
+use super::phase::Phase;
 use super::queue::Socket;
-use super::table::Admission;
+use super::table::{Admission, Standing};
 use super::yielding::YieldingStream;
 use crate::LogLimit;
-
-/// The client of a connection. Every request has it as an extension.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Peer {
-    /// The client's address.
-    pub address: SocketAddr,
-    /// The version of TLS: `1.2`, `1.3` or `other`. `None` on plain HTTP.
-    pub tls: Option<&'static str>,
-}
 
 /// How many bytes one connection may buffer in either direction: the head of a request, and bytes to send.
 const BUFFERED: usize = 64 << 10;
@@ -45,34 +41,26 @@ const BUFFERED: usize = 64 << 10;
 /// Limits the log lines about handshakes, because anybody can make them fail at any rate.
 static HANDSHAKES: LogLimit = LogLimit::new();
 
-/// The phases of a listener.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Phase {
-    Serving,
-    /// Current requests may end. No further requests are read.
-    Draining,
-    /// All connections end now.
-    Stopped,
-}
-
-pub(super) async fn serve<S, B>(
+pub(super) async fn serve<S, B, D>(
     stream: TcpStream,
     address: SocketAddr,
     admission: &Admission,
-    service: S,
+    services: (S, D),
     options: &Options,
     mut phase: watch::Receiver<Phase>,
 ) where
-    S: tower::Service<Request<Incoming>, Response = Response<B>> + Clone,
+    S: tower::Service<Request<Incoming>, Response = Response<B>> + Clone + Send,
     S::Error: Into<Box<dyn Error + Send + Sync>>,
+    S::Future: Send,
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + 'static,
+    D: DirectAnswers,
 {
     // Without this option, the last piece of each answer waits for the client's delayed acknowledgement.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%address, %error, "TCP_NODELAY");
     }
     let Some(tls) = &options.tls else {
-        return serve_http(stream, Peer { address, tls: None }, None, admission, service, options, phase).await;
+        return serve_http(stream, Peer { address, tls: None }, None, admission, services, options, phase).await;
     };
     let handshake = tls.acceptor().accept(stream);
     let result = tokio::select! {
@@ -90,7 +78,7 @@ pub(super) async fn serve<S, B>(
             };
             let own = stream.get_ref().1.peer_certificates().and_then(<[_]>::first).map(ClientCertificate::new);
             let peer = Peer { address, tls: Some(version) };
-            serve_http(stream, peer, own, admission, service, options, phase).await;
+            serve_http(stream, peer, own, admission, services, options, phase).await;
         }
         Ok(Err(error)) => {
             options.metrics.closed(Closed::Handshake);
@@ -107,26 +95,94 @@ pub(super) async fn serve<S, B>(
     }
 }
 
-async fn serve_http<T, S, B>(
+async fn serve_http<T, S, B, D>(
     stream: T,
     peer: Peer,
     certificate: Option<ClientCertificate>,
     admission: &Admission,
-    service: S,
+    (service, direct): (S, D),
     options: &Options,
     mut phase: watch::Receiver<Phase>,
 ) where
     T: AsyncRead + AsyncWrite + Socket + Unpin,
-    S: tower::Service<Request<Incoming>, Response = Response<B>> + Clone,
+    S: tower::Service<Request<Incoming>, Response = Response<B>> + Clone + Send,
     S::Error: Into<Box<dyn Error + Send + Sync>>,
+    S::Future: Send,
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + 'static,
+    D: DirectAnswers,
 {
-    let activity = Activity::new();
+    let (activity, head_wait) = (Activity::new(), HeadWait::new());
     let files = (options.sendfile && peer.tls.is_none()).then(FileRanges::default);
     let stream = YieldingStream::new(stream, activity.clone(), admission.queue()).with_files(files.clone());
-    let io = TokioIo::new(stream);
     let standing = admission.standing();
-    let service = service_fn(move |mut request: Request<Incoming>| {
+    let mut inner_phase = phase.clone();
+    let all = async {
+        let sender = Sender { peer, files: files.as_ref() };
+        let conversation = Conversation::new(stream, &direct, sender, standing, &head_wait);
+        let (read, stream) = match conversation.run(&mut inner_phase).await? {
+            Next::Ended => return Ok(()),
+            Next::Hyper(read, stream) => (read, stream),
+        };
+        let service = with_extensions(service, peer, certificate, files.clone(), standing, options);
+        by_hyper(Rewound::new(read, stream), service, options, inner_phase).await.map_err(io::Error::other)
+    };
+    let mut all = pin!(all);
+    let mut stalled = pin!(activity.stalled(options.idle_timeout));
+    let mut overdue = pin!(head_wait.overdue(options.header_timeout));
+    let mut evicted = pin!(admission.evicted());
+    let mut first_request = pin!(sleep(options.first_request_timeout));
+    let mut awaits_first = true;
+    loop {
+        tokio::select! {
+            biased;
+            result = all.as_mut() => {
+                if let Err(error) = result {
+                    tracing::debug!(peer = %peer.address, %error, "connection ended");
+                }
+                return;
+            }
+            () = stalled.as_mut() => {
+                tracing::debug!(peer = %peer.address, "connection closed: it was idle");
+                return;
+            }
+            () = overdue.as_mut() => {
+                tracing::debug!(peer = %peer.address, "connection closed: no request in time");
+                return;
+            }
+            () = evicted.as_mut() => {
+                options.metrics.closed(Closed::Evicted);
+                tracing::debug!(peer = %peer.address, "connection closed to make room for another one");
+                return;
+            }
+            () = first_request.as_mut(), if awaits_first => {
+                awaits_first = false;
+                if !standing.has_had_request() {
+                    options.metrics.closed(Closed::NoRequest);
+                    tracing::debug!(peer = %peer.address, "connection closed: no request in time");
+                    return;
+                }
+            }
+            _ = phase.wait_for(|phase| *phase >= Phase::Stopped) => return,
+        }
+    }
+}
+
+/// The service with what it must know of the connection. Refuses requests with faults.
+fn with_extensions<S, B>(
+    service: S,
+    peer: Peer,
+    certificate: Option<ClientCertificate>,
+    files: Option<FileRanges>,
+    standing: &Arc<Standing>,
+    options: &Options,
+) -> impl HttpService<Incoming, ResBody = Either<Full<Bytes>, B>, Error = S::Error, Future: Send>
+where
+    S: tower::Service<Request<Incoming>, Response = Response<B>> + Clone + Send,
+    S::Error: Into<Box<dyn Error + Send + Sync>>,
+    S::Future: Send,
+    B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + 'static,
+{
+    service_fn(move |mut request: Request<Incoming>| {
         let in_progress = standing.begin_request();
         request.extensions_mut().insert(peer);
         if let Some(certificate) = &certificate {
@@ -146,7 +202,21 @@ async fn serve_http<T, S, B>(
             in_progress.answered(response.status());
             Ok(response.map(Either::Right))
         }
-    });
+    })
+}
+
+/// Serves the rest of a connection, until the listener ends.
+async fn by_hyper<T, S>(
+    stream: T,
+    service: S,
+    options: &Options,
+    mut phase: watch::Receiver<Phase>,
+) -> hyper::Result<()>
+where
+    T: AsyncRead + AsyncWrite + Unpin,
+    S: HttpService<Incoming, ResBody: 'static, Error: Into<Box<dyn Error + Send + Sync>>>,
+    <S::ResBody as Body>::Error: Into<Box<dyn Error + Send + Sync>>,
+{
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
         .header_read_timeout(options.header_timeout)
@@ -155,46 +225,11 @@ async fn serve_http<T, S, B>(
         .half_close(true)
         // Some firmware compares the names of headers with their case.
         .title_case_headers(true);
-    let mut connection = pin!(http.serve_connection(io, service));
-    let mut stalled = pin!(activity.stalled(options.idle_timeout));
-    let mut evicted = pin!(admission.evicted());
-    let mut first_request = pin!(sleep(options.first_request_timeout));
-    let mut awaits_first = true;
-    let mut draining = false;
-    loop {
-        let wanted = if draining { Phase::Stopped } else { Phase::Draining };
-        tokio::select! {
-            biased;
-            result = connection.as_mut() => {
-                if let Err(error) = result {
-                    tracing::debug!(peer = %peer.address, %error, "connection ended");
-                }
-                return;
-            }
-            () = stalled.as_mut() => {
-                tracing::debug!(peer = %peer.address, "connection closed: it was idle");
-                return;
-            }
-            () = evicted.as_mut() => {
-                options.metrics.closed(Closed::Evicted);
-                tracing::debug!(peer = %peer.address, "connection closed to make room for another one");
-                return;
-            }
-            () = first_request.as_mut(), if awaits_first => {
-                awaits_first = false;
-                if !standing.has_had_request() {
-                    options.metrics.closed(Closed::NoRequest);
-                    tracing::debug!(peer = %peer.address, "connection closed: no request in time");
-                    return;
-                }
-            }
-            result = phase.wait_for(|phase| *phase >= wanted) => {
-                if draining || result.is_err() {
-                    return;
-                }
-                draining = true;
-                connection.as_mut().graceful_shutdown();
-            }
-        }
+    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+    tokio::select! {
+        biased;
+        result = connection.as_mut() => return result,
+        _ = phase.wait_for(|phase| !phase.is_serving()) => connection.as_mut().graceful_shutdown(),
     }
+    connection.await
 }

@@ -4,11 +4,14 @@
 
 mod client_certificate;
 mod connection;
+mod direct;
 pub(crate) mod file_ranges;
 mod idle;
 mod message;
 mod metrics;
 mod options;
+mod peer;
+mod phase;
 mod queue;
 mod table;
 mod tls;
@@ -32,11 +35,12 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 pub use client_certificate::ClientCertificate;
-pub use connection::Peer;
-use connection::Phase;
+pub use direct::{DirectAnswer, DirectAnswers, DirectRequest, Sender};
 use metrics::Closed;
 pub use metrics::ListenMetrics;
 pub use options::{LiveOptions, Options};
+pub use peer::Peer;
+use phase::Phase;
 use table::ConnectionTable;
 pub use tls::{Tls, TlsError};
 use workers::Workers;
@@ -82,6 +86,28 @@ impl Listener {
         S::Future: Send,
         B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
     {
+        self.serve_with(service, (), shutdown).await;
+    }
+
+    /// [`serve`](Self::serve) with a service that answers [direct requests](DirectRequest) faster.
+    pub async fn serve_directly<S, B>(self, service: S, shutdown: CancellationToken)
+    where
+        S: tower::Service<Request<Incoming>, Response = Response<B>> + DirectAnswers,
+        S::Error: Into<Box<dyn Error + Send + Sync>>,
+        S::Future: Send,
+        B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
+    {
+        self.serve_with(service.clone(), service, shutdown).await;
+    }
+
+    async fn serve_with<S, B, D>(self, service: S, direct: D, shutdown: CancellationToken)
+    where
+        S: tower::Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
+        S::Error: Into<Box<dyn Error + Send + Sync>>,
+        S::Future: Send,
+        B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
+        D: DirectAnswers,
+    {
         let Self { listener, options: live } = self;
         let all = live.get().max_connections.max(1);
         let slots = Arc::new(Semaphore::new(usize::try_from(all).unwrap_or(Semaphore::MAX_PERMITS)));
@@ -122,10 +148,10 @@ impl Listener {
                         Err(_) => {}
                     }
                 };
-                let (service, watched) = (service.clone(), watched.clone());
+                let (services, watched) = ((service.clone(), direct.clone()), watched.clone());
                 let counted = options.metrics.open();
                 let serve = async move |stream| {
-                    connection::serve(stream, address, &admission, service, &options, watched).await;
+                    connection::serve(stream, address, &admission, services, &options, watched).await;
                     drop((admission, slot, counted));
                 };
                 match &workers {

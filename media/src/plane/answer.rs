@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::future::{Ready, ready};
-use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -13,7 +12,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::{self, BoxFuture};
 use http::header::{
     ACCEPT_RANGES, ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, LAST_MODIFIED, RANGE,
-    RETRY_AFTER, USER_AGENT,
+    RETRY_AFTER,
 };
 use http::request::Parts;
 use http::response::Builder;
@@ -26,7 +25,7 @@ use super::arrival::Arrivals;
 use super::body::{ImageBody, Part};
 use super::call_home::CallHomes;
 use super::conditions::{Validators, Verdict};
-use super::log::{self, AccessLog, Outcome};
+use super::log::{AccessLog, Outcome, Shown};
 use super::metrics::MediaMetrics;
 use super::path::Target;
 use super::pool::Pool;
@@ -36,8 +35,7 @@ use super::refusals::{self, Refusals};
 use crate::LogLimit;
 use crate::access::Refusal;
 use crate::base_file::BaseFiles;
-use crate::listen::Peer;
-use crate::reading::{Recorder, Request};
+use crate::reading::Recorder;
 use crate::served::{Lookup, Published, ServedFile};
 
 /// The body of an answer: a short text or the bytes of an image.
@@ -49,7 +47,7 @@ type Answer = Result<Response<MediaBody>, Infallible>;
 
 /// Caches in between must neither store secrets nor compress files again. A client's own cache may store the file, but
 /// must ask again, because the image may be released. Ironic's image cache works with everything except `no-store`.
-const CACHING: &str = "private, no-cache, no-transform";
+pub(super) const CACHING: &str = "private, no-cache, no-transform";
 
 /// A file that is missing or not ready may be there the next moment.
 const NO_STORE: &str = "no-store";
@@ -62,10 +60,10 @@ struct Asked<'a> {
 
 /// The state that all requests of a media plane share.
 pub(super) struct Plane {
-    published: Arc<dyn Published>,
-    metrics: MediaMetrics,
-    pool: Arc<Pool>,
-    log: AccessLog,
+    pub(super) published: Arc<dyn Published>,
+    pub(super) metrics: MediaMetrics,
+    pub(super) pool: Arc<Pool>,
+    pub(super) log: AccessLog,
     unavailable: LogLimit,
     refusals: Refusals,
     call_homes: CallHomes,
@@ -135,10 +133,11 @@ impl Plane {
     }
 
     fn look_up(&self, head: &Parts) -> Lookup {
-        if !is_answered(&head.method) {
-            return Lookup::NotFound;
-        }
-        match self.target(head) {
+        if is_answered(&head.method) { self.find(self.target(head)) } else { Lookup::NotFound }
+    }
+
+    pub(super) fn find(&self, target: Option<Target<'_>>) -> Lookup {
+        match target {
             Some(Target::File { token: PROBE_TOKEN, file: PROBE_FILE }) => {
                 self.probe.clone().map_or(Lookup::NotFound, Lookup::Found)
             }
@@ -170,7 +169,7 @@ impl Plane {
         let length = if let Either::Right(body) = response.body() { body.rest() } else { 0 };
         // A host that calls home has a known token.
         let known = known || status == StatusCode::NO_CONTENT;
-        self.log.write(head, target, &Outcome { status, length, known, host: host.as_deref() });
+        self.log.write(head.into(), target, &Outcome { status, length, known, host: host.as_deref() });
         response
     }
 
@@ -205,23 +204,20 @@ impl Plane {
     /// The client learns which of the limits it was. It has a valid URL, and its operator may look for the mistake at the BMC.
     fn refused(&self, asked: &Asked<'_>, file: &ServedFile, refusal: Refusal) -> http::Result<Response<MediaBody>> {
         self.metrics.refused(refusal);
-        self.refusals.log(address(asked.head), file.host.as_deref(), asked.target, refusal);
+        self.refusals.log(Shown::from(asked.head).address(), file.host.as_deref(), asked.target, refusal);
         let builder = Response::builder().status(StatusCode::FORBIDDEN).header(CACHE_CONTROL, NO_STORE);
         text(builder, refusals::text(refusal))
     }
 
     fn found(&self, asked: &Asked<'_>, file: ServedFile) -> http::Result<Response<MediaBody>> {
-        let head = asked.head;
+        let (head, shown) = (asked.head, Shown::from(asked.head));
         if let Some(access) = &file.access
-            && let Err(refusal) = access.admit(address(head))
+            && let Err(refusal) = access.admit(shown.address())
         {
             return self.refused(asked, &file, refusal);
         }
         let (etag, size) = (file.etag.to_string(), file.overlay.size());
-        let recorder = file
-            .reading
-            .as_ref()
-            .map(|reading| reading.request(&reading_request(head)).keeping_reads(self.keeps_reads));
+        let recorder = self.recorder(&file, shown);
         let last_modified = whole_seconds(file.last_modified);
         let validators = Validators { etag: &etag, last_modified, changes: file.changes };
         let mut builder = Response::builder().header(ETAG, &etag);
@@ -261,6 +257,12 @@ impl Plane {
                 text(builder, "the Range of the request is outside the file\n")
             }
         }
+    }
+
+    /// Records the request, and what will be sent in answer to it.
+    pub(super) fn recorder(&self, file: &ServedFile, request: Shown<'_>) -> Option<Recorder> {
+        let reading = file.reading.as_ref()?;
+        Some(reading.request(&request.reading()).keeping_reads(self.keeps_reads))
     }
 
     /// Answers with several ranges (RFC 9110 §14.6). The boundary is the entity tag. As a digest of the content, it
@@ -313,23 +315,6 @@ fn is_answered(method: &Method) -> bool {
     [Method::GET, Method::HEAD].contains(method)
 }
 
-/// The client's address; an IPv4-mapped address as that of IPv4.
-fn address(head: &Parts) -> Option<IpAddr> {
-    head.extensions.get::<Peer>().map(|peer| peer.address.ip().to_canonical())
-}
-
-/// What the record of a file's reading needs from a request.
-fn reading_request(head: &Parts) -> Request<'_> {
-    let peer = head.extensions.get::<Peer>();
-    Request {
-        peer: address(head),
-        user_agent: log::text(&head.headers, &USER_AGENT),
-        tls: peer.and_then(|peer| peer.tls),
-        is_head: head.method == Method::HEAD,
-        asks_range: head.headers.contains_key(RANGE),
-    }
-}
-
 /// The ranges that a GET requests. A second `Range` header makes both malformed, and malformed ranges are ignored.
 fn range(head: &Parts, validators: Validators<'_>, size: u64) -> Requested {
     let mut values = head.headers.get_all(RANGE).iter();
@@ -344,7 +329,7 @@ fn content_range(range: &Range<u64>, size: u64) -> String {
 }
 
 /// A time as a header can have it: in whole seconds, and between the years 1970 and 9999.
-fn whole_seconds(time: SystemTime) -> SystemTime {
+pub(super) fn whole_seconds(time: SystemTime) -> SystemTime {
     const YEAR_10000: u64 = 253_402_300_800;
     let seconds = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     SystemTime::UNIX_EPOCH + Duration::from_secs(if seconds < YEAR_10000 { seconds } else { 0 })
@@ -362,7 +347,7 @@ fn call_received() -> http::Result<Response<MediaBody>> {
 
 /// Checks that the bases of the file that was found are unchanged. Returns the lookup as `Err` if only their file
 /// systems can tell. What a GET reads is checked when it is read.
-fn bases_checked_now(lookup: Lookup, method: &Method) -> Result<Lookup, Lookup> {
+pub(super) fn bases_checked_now(lookup: Lookup, method: &Method) -> Result<Lookup, Lookup> {
     let Lookup::Found(served) = &lookup else { return Ok(lookup) };
     for base in served.base.values() {
         match if method == Method::GET { base.check_path_now() } else { base.check_now() } {

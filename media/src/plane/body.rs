@@ -112,6 +112,12 @@ impl ImageBody {
         self
     }
 
+    /// Records what is sent.
+    pub(super) fn recorded_by(mut self, recorder: Option<Recorder>) -> Self {
+        self.recorder = recorder;
+        self
+    }
+
     /// Counts the bytes against the limit of the file.
     pub(super) fn with_reads(mut self, reads: Option<Reads>) -> Self {
         self.reads = reads;

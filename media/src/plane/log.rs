@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use http::header::{RANGE, USER_AGENT};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, StatusCode, Version};
+use http::{HeaderMap, HeaderName, Method, StatusCode, Version};
 use tracing::field::display;
 
 use super::path::Target;
 use crate::LogLimit;
-use crate::listen::Peer;
+use crate::listen::{DirectRequest, Peer};
+use crate::reading::Request;
 
 /// After this time, a client gets another line for the same image.
 const QUIET: Duration = Duration::from_mins(10);
@@ -29,6 +30,62 @@ pub(super) struct AccessLog {
     seen: Mutex<HashMap<u64, Instant>>,
     hasher: RandomState,
     unknown: LogLimit,
+}
+
+/// A request as the log, and the record of a file's reading, show it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shown<'a> {
+    pub(super) peer: Option<Peer>,
+    pub(super) method: &'a Method,
+    pub(super) version: Version,
+    /// The `Range` header.
+    pub(super) range: Option<&'a str>,
+    pub(super) asks_range: bool,
+    /// The `User-Agent` header.
+    pub(super) user_agent: Option<&'a str>,
+}
+
+impl<'a> From<&'a Parts> for Shown<'a> {
+    fn from(head: &'a Parts) -> Self {
+        Self {
+            peer: head.extensions.get().copied(),
+            method: &head.method,
+            version: head.version,
+            range: text(&head.headers, &RANGE),
+            asks_range: head.headers.contains_key(RANGE),
+            user_agent: text(&head.headers, &USER_AGENT),
+        }
+    }
+}
+
+impl<'a> Shown<'a> {
+    /// A request that is answered without hyper.
+    pub(super) fn direct(request: &DirectRequest<'a>, peer: Peer) -> Self {
+        Self {
+            peer: Some(peer),
+            method: if request.is_head { &Method::HEAD } else { &Method::GET },
+            version: Version::HTTP_11,
+            range: request.range.map(beginning),
+            asks_range: request.range.is_some(),
+            user_agent: request.user_agent.map(beginning),
+        }
+    }
+
+    /// The client's address; an IPv4-mapped address as that of IPv4.
+    pub(super) fn address(&self) -> Option<IpAddr> {
+        self.peer.map(|peer| peer.address.ip().to_canonical())
+    }
+
+    /// What the record of a file's reading needs.
+    pub(super) fn reading(&self) -> Request<'a> {
+        Request {
+            peer: self.address(),
+            user_agent: self.user_agent,
+            tls: self.peer.and_then(|peer| peer.tls),
+            is_head: self.method == Method::HEAD,
+            asks_range: self.asks_range,
+        }
+    }
 }
 
 /// The outcome of a request.
@@ -46,14 +103,11 @@ pub(super) struct Outcome<'a> {
 impl AccessLog {
     /// Writes a line: at `info` for the first request of a client for an image, at `debug` for later ones. Lines at
     /// `info` about unknown images are limited, because anybody can cause them.
-    pub(super) fn write(&self, head: &Parts, target: Option<Target<'_>>, outcome: &Outcome<'_>) {
-        let peer = head.extensions.get::<Peer>();
+    pub(super) fn write(&self, request: Shown<'_>, target: Option<Target<'_>>, outcome: &Outcome<'_>) {
+        let Shown { peer, method, range, user_agent: agent, .. } = request;
         let address = peer.map(|peer| peer.address);
         let (token, file) = target.map_or(("", ""), Target::shown);
-        let range = text(&head.headers, &RANGE);
-        let agent = text(&head.headers, &USER_AGENT);
-        let (method, version, tls) =
-            (&head.method, version(head.version), peer.and_then(|peer| peer.tls).unwrap_or("none"));
+        let (version, tls) = (version(request.version), peer.and_then(|peer| peer.tls).unwrap_or("none"));
         let Outcome { status, length, known, host } = outcome;
         let (status, peer) = (status.as_u16(), address.map(display));
         let mut suppressed = None;
@@ -99,9 +153,14 @@ fn version(version: Version) -> &'static str {
     }
 }
 
-/// The first 200 bytes of a header's value, for a log.
+/// The beginning of a header's value, for a log.
 pub(super) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
-    headers.get(name)?.to_str().ok()?.get(..).map(|text| text.get(..200).unwrap_or(text))
+    headers.get(name)?.to_str().ok().map(beginning)
+}
+
+/// The first 200 bytes.
+fn beginning(text: &str) -> &str {
+    text.get(..200).unwrap_or(text)
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ mod arrival;
 mod body;
 mod call_home;
 mod conditions;
+mod direct;
 mod log;
 mod metrics;
 mod path;

@@ -24,6 +24,10 @@ pub fn requested(header: &str, size: u64) -> Requested {
     let Some(set) = header.split_once('=').filter(|(unit, _)| unit.eq_ignore_ascii_case("bytes")) else {
         return Requested::Whole;
     };
+    // What firmware sends needs no list.
+    if let Some(range) = parse(set.1, size).filter(|range| !range.is_empty()) {
+        return Requested::One(range);
+    }
     let mut ranges = vec![];
     let mut count = 0;
     // Recipients must accept empty elements and white space around the commas (§5.6.1.2).

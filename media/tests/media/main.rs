@@ -12,6 +12,7 @@ mod bases;
 mod call_home;
 mod client;
 mod connections;
+mod direct;
 mod limits;
 mod reading;
 mod server;

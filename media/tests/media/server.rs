@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -15,7 +16,7 @@ use media::base_file::{BaseFile, BaseFiles};
 use media::listen::{Listener, LiveOptions, Options};
 use media::reading::{FileSnapshot, ImageReading};
 use media::served::{ETag, Lookup, Published, ServedFile};
-use media::{CallHomes, MediaMetrics};
+use media::{CallHomes, MediaMetrics, MediaService};
 use prometheus_client::registry::Registry;
 use tempfile::TempDir;
 use tokio::net::TcpStream;
@@ -66,6 +67,7 @@ pub(crate) struct Server {
     pub(crate) etag: String,
     pub(crate) base: PathBuf,
     pub(crate) shutdown: CancellationToken,
+    pub(crate) service: MediaService,
     pub(crate) call_homes: CallHomes,
     pub(crate) serving: JoinHandle<()>,
     pub(crate) reading: ImageReading,
@@ -128,7 +130,7 @@ pub(crate) async fn start_with(options: Options) -> Server {
     let files = Arc::new(files);
     let service = media::service_with_probe(Arc::clone(&files) as Arc<dyn Published>, metrics, INSTANCE, false);
     let call_homes = service.call_homes().clone();
-    let serving = tokio::spawn(listener.serve(service, shutdown.clone()));
+    let serving = tokio::spawn(listener.serve_directly(service.clone(), shutdown.clone()));
     let (base, etag) = (path, etag.to_string());
     Server {
         address,
@@ -137,6 +139,7 @@ pub(crate) async fn start_with(options: Options) -> Server {
         etag,
         base,
         shutdown,
+        service,
         call_homes,
         serving,
         reading,
@@ -150,6 +153,11 @@ pub(crate) async fn start_with(options: Options) -> Server {
 impl Server {
     pub(crate) async fn connect(&self) -> Client<TcpStream> {
         Client::new(TcpStream::connect(self.address).await.unwrap())
+    }
+
+    /// Makes the base one that must not be served any more.
+    pub(crate) fn change_base(&self) {
+        fs::File::options().append(true).open(&self.base).unwrap().write_all(b"!").unwrap();
     }
 
     /// What of `boot.iso` was read.

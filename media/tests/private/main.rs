@@ -17,6 +17,8 @@ mod call_home;
 mod client;
 #[path = "../media/connections.rs"]
 mod connections;
+#[path = "../media/direct.rs"]
+mod direct;
 #[path = "../media/limits.rs"]
 mod limits;
 #[path = "../media/reading.rs"]

@@ -186,7 +186,7 @@ impl ControllerServer {
         let stopping = CancellationToken::new();
         let media = media::service(Arc::clone(&store) as Arc<dyn Published>, media_metrics);
         let mut planes = JoinSet::new();
-        planes.spawn(media_listener.serve(media, stopping.clone()));
+        planes.spawn(media_listener.serve_directly(media, stopping.clone()));
         let leadership = Leadership::elect(client.clone(), &config.own_namespace, &config.lease, &config.identity);
         let discovered = Arc::clone(&images);
         let controller = Controller::start(kubernetes::Config {

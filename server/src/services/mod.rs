@@ -138,7 +138,7 @@ impl Server {
         let router = api.into_router(access.clone(), limits.clone(), audit.clone(), page::router(access));
         let (api_options, media_options) = (api_listener.options(), media_listener.options());
         let mut planes = JoinSet::new();
-        planes.spawn(media_listener.serve(media, stopping.clone()));
+        planes.spawn(media_listener.serve_directly(media, stopping.clone()));
         planes.spawn(api_listener.serve(router, stopping.clone()));
         info!(api = %api_address, media = %media_address, media_url = %media_url, "dayone serves");
         Ok(Self {

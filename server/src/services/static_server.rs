@@ -59,7 +59,7 @@ impl StaticServer {
         let stopping = CancellationToken::new();
         let media = media::service(store as Arc<dyn Published>, MediaMetrics::default());
         let mut planes = JoinSet::new();
-        planes.spawn(listener.serve(media, stopping.clone()));
+        planes.spawn(listener.serve_directly(media, stopping.clone()));
         Ok(Self { options, stopping, planes })
     }
 

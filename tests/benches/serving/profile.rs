@@ -12,6 +12,9 @@ use crate::client::Client;
 use crate::servers::Peer;
 use crate::{Load, Outcome};
 
+/// How many programs and libraries are shown, the kernel among them.
+const PROGRAMS: usize = 5;
+
 /// How many functions are shown.
 const FUNCTIONS: usize = 25;
 
@@ -35,10 +38,13 @@ pub(crate) fn show(load: &Load, peer: &Peer, size: u64) -> Outcome<()> {
 
     let (bytes, requests) = load.requests.amount(load.connections, size);
     println!("## {}\n\n{requests} requests, {} MiB.\n\n```text", load.name, bytes >> 20);
-    let report = ["report", "--stdio", "-q", "--no-children", "--fields", "overhead,dso,sym", "-i"];
-    let report = run_text(Command::new("perf").args(report).arg(&record).stderr(Stdio::null()));
-    for line in report.lines().filter(|line| !line.trim().is_empty()).take(FUNCTIONS) {
-        println!("{}", line.trim_end());
+    for (fields, count) in [("overhead,dso", PROGRAMS), ("overhead,dso,sym", FUNCTIONS)] {
+        let report = ["report", "--stdio", "-q", "--no-children", "-w", "8,18,80", "--fields", fields, "-i"];
+        let report = run_text(Command::new("perf").args(report).arg(&record).stderr(Stdio::null()));
+        for line in report.lines().filter(|line| !line.trim().is_empty()).take(count) {
+            println!("{}", line.trim_end());
+        }
+        println!();
     }
     println!("```\n\n| system call | calls a request |\n| --- | --- |");
     for line in fs::read_to_string(&calls)?.lines() {

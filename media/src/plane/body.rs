@@ -136,7 +136,7 @@ impl ImageBody {
             return self.verify();
         };
         let base = self.base.get(&file).ok_or_else(|| missing(offset))?;
-        if self.files.is_some() && base.is_private() {
+        if self.files.is_some() && length >= SHORTEST as u64 && base.is_private() {
             return self.verify();
         }
         let mut buffer = self.pool.take();
@@ -213,10 +213,11 @@ impl ImageBody {
     ) -> Poll<Option<io::Result<Bytes>>> {
         let Some(base) = self.base.get(&file) else { return Poll::Ready(Some(Err(missing(offset)))) };
         if let Some(files) = &self.files
+            && length >= SHORTEST as u64
             && base.is_private()
         {
             let length = usize::try_from(length).unwrap_or(usize::MAX).min(next_window(&mut self.window));
-            if length >= SHORTEST && base.is_cached(offset, length) {
+            if base.is_cached(offset, length) {
                 let placeholder = files.placeholder(base, offset, length);
                 return Poll::Ready(Some(self.advance(placeholder)));
             }

@@ -240,6 +240,22 @@ fn limiting_the_access_to_an_image() {
 }
 
 #[test]
+fn clients_with_roles_and_an_audit_log() {
+    follow("how-to/operators.md", |reader| {
+        fs::write(reader.directory.path().join("worker-0.yaml"), quick_start_host()).unwrap();
+        let directory = reader.directory.path().display().to_string();
+        // The tokens whose digests the page shows.
+        let places = [
+            ("openssl rand -hex 32", "printf test"),
+            ("openssl rand -hex 33", "printf test2"),
+            ("/etc/dayone", &directory),
+            ("/var/log/dayone", &directory),
+        ];
+        reader.places.extend(places.map(|(place, real)| (place.to_owned(), real.to_owned())));
+    });
+}
+
+#[test]
 fn security() {
     follow("how-to/security.md", |_| ());
 }

@@ -36,12 +36,23 @@ impl Store {
 
     /// Derives a key for one purpose from the installation key.
     pub(crate) fn derived_key(&self, purpose: &[u8]) -> [u8; 32] {
-        self.key.derive(purpose)
+        self.keys().current.derive(purpose)
+    }
+
+    /// Derives a key for one purpose from the previous installation key, if there is one.
+    pub(crate) fn previous_derived_key(&self, purpose: &[u8]) -> Option<[u8; 32]> {
+        self.keys().other.as_ref().map(|other| other.key.derive(purpose))
     }
 
     /// The token in the URLs of an image, published or not.
     pub(crate) fn media_token(&self, image: &RecipeId) -> MediaToken {
-        self.key.token(image)
+        self.keys().current.token(image)
+    }
+
+    /// The token in the URLs of an image before a rotation whose previous key is still there. Without one, the present token.
+    pub(crate) fn earliest_media_token(&self, image: &RecipeId) -> MediaToken {
+        let keys = self.keys();
+        keys.other_token(image).unwrap_or_else(|| keys.current.token(image))
     }
 
     fn boot(&self, name: &str) -> io::Result<PathBuf> {

@@ -163,6 +163,11 @@ impl DataDirectory {
         Ok(())
     }
 
+    /// The data directory itself.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// The installation key.
     pub(super) fn key(&self) -> PathBuf {
         self.root.join("key")

@@ -6,7 +6,7 @@
 //! | path | content |
 //! | --- | --- |
 //! | `lock` | the lock of the server that uses the directory |
-//! | `key` | 32 random bytes, from which the tokens in all URLs derive |
+//! | `key` | 32 random bytes, from which the tokens in all URLs derive; during a rotation, also the previous key |
 //! | `images/<id>.json` | one record per published image: its recipe, the time of publication, the identity of its bytes |
 //! | `boots/<id>.json` | one record per boot: what dayone did to which BMC, and what it must undo |
 //! | `bases/<number>.json` | one record per base that was added while the server ran: its name, where its files come from |
@@ -19,6 +19,7 @@
 //! start, and compares it with the identity of the bytes in the record.
 
 mod access;
+mod address;
 mod added_bases;
 mod base_changes;
 mod base_record;
@@ -36,6 +37,10 @@ mod images;
 mod in_memory;
 pub mod ipxe;
 mod key;
+mod key_command;
+mod key_file;
+mod key_rotation;
+mod keys;
 mod layouts;
 mod new_image;
 mod on_disk;
@@ -51,6 +56,7 @@ mod published;
 mod record;
 mod records;
 mod registered_base;
+mod rotation;
 mod storage;
 mod stored_image;
 mod watch;
@@ -61,7 +67,7 @@ use std::sync::Arc;
 use imagelib::recipe::RecipeId;
 use media::access::Clock;
 use media::{MediaToken, MediaUrl, UrlForm};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 
 pub use base_changes::{AddBaseError, FinishBaseError, Finished, RemoveBaseError};
 pub use base_record::{BaseRecord, BaseRecordState, BaseVersion};
@@ -73,6 +79,9 @@ pub(crate) use directory::read_limited;
 pub use error::{OpenError, StoreError, Unavailable};
 pub use in_memory::InMemory;
 pub use key::{InstallationKey, KeyError};
+pub use key_command::{KeyCommandError, KeyState, PreviousState, end_grace, key_state, rotate_key};
+pub use key_rotation::KeyChange;
+pub use keys::{Keys, OtherKey, Until};
 pub use new_image::NewImage;
 pub use open_base::{OpenBase, OpenBaseError, OpenBaseFile};
 pub use planned_image::{IPXE_SCRIPT, PlannedImage};
@@ -88,6 +97,7 @@ use bases::Bases;
 use digest_cache::DigestCache;
 use image_locks::ImageLocks;
 use images::Images;
+use key_file::KeyFile;
 use owners::Owners;
 use persistence::Persistence;
 
@@ -96,7 +106,9 @@ use persistence::Persistence;
 /// All methods but `find`, `base`, `bases`, `image` and `images` may wait for the disk: do not call them in asynchronous code.
 pub struct Store {
     persistence: Persistence,
-    key: InstallationKey,
+    keys: RwLock<Arc<Keys>>,
+    /// The file of the key at the last look.
+    key_file: Mutex<Option<KeyFile>>,
     media_url: MediaUrl,
     urls: UrlForm,
     bases: Bases,
@@ -118,7 +130,7 @@ impl Store {
     /// A store without published images.
     fn new(
         persistence: Persistence,
-        key: InstallationKey,
+        keys: Keys,
         media_url: MediaUrl,
         urls: UrlForm,
         bases: Bases,
@@ -126,7 +138,8 @@ impl Store {
     ) -> Self {
         Self {
             persistence,
-            key,
+            keys: RwLock::new(Arc::new(keys)),
+            key_file: Mutex::default(),
             media_url,
             urls,
             bases,
@@ -171,7 +184,7 @@ impl Store {
 
     /// The token with which the host of an image calls home. `image` is the id of the image without that token.
     pub fn call_home_token(&self, image: &RecipeId) -> MediaToken {
-        self.key.call_home_token(image)
+        self.keys().current.call_home_token(image)
     }
 
     /// Why the last use of the data directory failed; `None` if it succeeded.

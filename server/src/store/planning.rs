@@ -28,7 +28,7 @@ impl Store {
     /// Plans every image over the present bases.
     pub(super) fn plan_images(&self) {
         let (mut without_base, mut example) = (0_u64, None);
-        for image in self.images.all() {
+        for image in self.images.at_all_addresses() {
             match self.base_of(&image) {
                 Some(base) if !image.is_over(&base) => {
                     if let Err(error) = image.plan_over(&base, &self.media_url) {

@@ -90,6 +90,14 @@ pub enum Event {
         /// How many clients the API has.
         clients: usize,
     },
+    /// The server has taken another installation key over, from which the URLs of all images follow.
+    KeyRotated {
+        /// Until when the server serves the URLs of the previous key, too. Without it, they have ended.
+        #[serde(skip_serializing_if = "Option::is_none", serialize_with = "optional_time")]
+        previous_until: Option<SystemTime>,
+    },
+    /// The URLs of the previous installation key have ended, and the server has removed that key.
+    PreviousKeyRemoved,
     /// A client asked for something that its role does not allow.
     RequestRefused {
         /// The method.
@@ -225,6 +233,10 @@ pub enum Event {
 
 fn time<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
     Time(*time).serialize(serializer)
+}
+
+fn optional_time<S: Serializer>(time: &Option<SystemTime>, serializer: S) -> Result<S::Ok, S::Error> {
+    time.map(Time).serialize(serializer)
 }
 
 fn pairs<S: Serializer>(ranges: &[Range<u64>], serializer: S) -> Result<S::Ok, S::Error> {

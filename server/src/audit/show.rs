@@ -48,6 +48,14 @@ pub fn sentence(entry: &Value) -> Shown {
         "entries-lost" => format!("lost {} entries", number("entries")),
         "server-started" => format!("started dayone {}", text("version")),
         "server-stopped" => "stopped".to_owned(),
+        "key-rotated" if text("previous-until").is_empty() => {
+            "took a new installation key over; URLs of the previous key have ended".to_owned()
+        }
+        "key-rotated" => {
+            let until = text("previous-until");
+            format!("took a new installation key over; URLs of the previous key are valid until {until}")
+        }
+        "previous-key-removed" => "removed the previous installation key, whose URLs have ended".to_owned(),
         "settings-reloaded" => format!("read the settings again; the API has {} clients", number("clients")),
         "request-refused" => {
             format!("may not {} {}: this needs the role {}", text("method"), text("route"), text("needed-role"))

@@ -1,13 +1,10 @@
 //! The rotation of the installation key, as the operator's command does it: it replaces the key's file.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-
-use rustix::fs::FlockOperation;
-use rustix::io::Errno;
 
 use super::durable;
 use super::key::{InstallationKey, KeyError};
@@ -45,8 +42,6 @@ pub enum KeyCommandError {
 /// The state of a rotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyState {
-    /// Whether a server uses the data directory at the moment.
-    pub server_runs: bool,
     /// The previous key, if it is still there.
     pub previous: Option<PreviousState>,
 }
@@ -86,8 +81,7 @@ pub fn end_grace(data_dir: &Path) -> Result<KeyState, KeyCommandError> {
 
 /// The state of the key in a data directory.
 pub fn key_state(data_dir: &Path) -> Result<KeyState, KeyCommandError> {
-    let file = read(data_dir)?;
-    Ok(state(data_dir, &file))
+    read(data_dir).map(|file| state(&file))
 }
 
 fn read(data_dir: &Path) -> Result<KeyFile, KeyCommandError> {
@@ -112,7 +106,7 @@ fn replace(
     })?;
     let file = change(read(data_dir)?)?;
     write_as_its_owner(&path, &file.to_bytes()).map_err(failed)?;
-    Ok(state(data_dir, &file))
+    Ok(state(&file))
 }
 
 /// Replaces the file durably. The new file has the owner of the old one: root may run the command, and the server must be able to
@@ -130,15 +124,9 @@ fn write_as_its_owner(path: &Path, bytes: &[u8]) -> io::Result<()> {
     durable::sync_parent(path)
 }
 
-fn state(data_dir: &Path, file: &KeyFile) -> KeyState {
+fn state(file: &KeyFile) -> KeyState {
     let previous = file.previous.as_ref();
-    let previous = previous.map(|previous| PreviousState { grace: previous.grace, until: end_of(previous) });
-    KeyState { server_runs: server_runs(data_dir), previous }
-}
-
-/// Whether a server holds the lock of the data directory.
-fn server_runs(data_dir: &Path) -> bool {
-    let Ok(lock) = File::open(data_dir.join("lock")) else { return false };
-    // A shared lock does not keep a server that starts at this moment out for longer than this call.
-    matches!(rustix::fs::flock(&lock, FlockOperation::NonBlockingLockShared), Err(Errno::WOULDBLOCK))
+    KeyState {
+        previous: previous.map(|previous| PreviousState { grace: previous.grace, until: end_of(previous) }),
+    }
 }

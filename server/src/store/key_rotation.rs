@@ -131,11 +131,6 @@ impl Store {
         let keys = self.keys();
         keys.other.as_ref()?.until.wall()
     }
-
-    /// Whether a previous key is still there, so that what depends on a key must say on which.
-    pub(crate) fn has_previous_key(&self) -> bool {
-        self.keys().other.is_some()
-    }
 }
 
 /// How long URLs of a previous key stay valid, as an operator reads it in the file.

@@ -55,7 +55,7 @@ impl Until {
     }
 
     /// Whether the URLs are valid at `now`.
-    pub(super) fn is_valid(self, now: Moment) -> bool {
+    pub fn is_valid(self, now: Moment) -> bool {
         match self {
             Self::Ended => false,
             Self::At(deadline) => !deadline.is_over(now),

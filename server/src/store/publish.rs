@@ -151,7 +151,7 @@ impl Store {
         // An image that is published now never has a URL of the previous key, and the time of publication tells that after a
         // restart, whatever the clock says.
         if let Some(until) = keys.other.as_ref().and_then(|other| other.images_until) {
-            created = created.max(until + Duration::from_secs(1));
+            created = created.max(until.checked_add(Duration::from_secs(1)).unwrap_or(until));
         }
         let token = keys.current.token(&id);
         let planned = PlannedImage::plan(recipe.recipe(), open, &token, created, &self.media_url);

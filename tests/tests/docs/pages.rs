@@ -240,6 +240,13 @@ fn limiting_the_access_to_an_image() {
 }
 
 #[test]
+fn rotating_the_key() {
+    follow("how-to/rotate-the-key.md", |reader| {
+        fs::write(reader.directory.path().join("worker-0.yaml"), quick_start_host()).unwrap();
+    });
+}
+
+#[test]
 fn security() {
     follow("how-to/security.md", |_| ());
 }

@@ -149,10 +149,7 @@ impl CredentialsStore {
 
     fn ciphers(&self) -> Result<Ciphers, EncryptionError> {
         let (current, previous) = self.store.derived_keys(PURPOSE);
-        Ok(Ciphers {
-            current: Cipher::new(&current)?,
-            previous: previous.as_ref().map(Cipher::new).transpose()?,
-        })
+        Ok(Ciphers { current: Cipher::new(&current)?, previous: previous.as_ref().map(Cipher::new).transpose()? })
     }
 
     /// Encrypts credentials again that depend on the previous installation key. `None` if these do not, or if nobody can decrypt

@@ -23,16 +23,14 @@ pub(super) fn run(command: &KeyCommand) -> Result<(), Failure> {
         KeyCommand::Rotate(KeyRotateArguments { place, grace_seconds }) => match &place.key_secret {
             None => rotate(&place.data_dir, *grace_seconds),
             Some(secret) => block_on(async {
-                let rotated = api(place, secret).await?.rotate(*grace_seconds, now).await.map_err(|error| failed(&error))?;
+                let rotated =
+                    api(place, secret).await?.rotate(*grace_seconds, now).await.map_err(|error| failed(&error))?;
                 terminal::print("The installation key is replaced. All replicas give out new URLs within a minute.\n")?;
                 terminal::print(&ended_or_until(rotated.previous_until(now)))
             })?,
         },
         KeyCommand::EndGrace(place) => match &place.key_secret {
-            None => {
-                end_grace(&place.data_dir).map_err(|error| failed(&error))?;
-                terminal::print("URLs of the previous key end within some seconds.\n")
-            }
+            None => end(&place.data_dir),
             Some(secret) => block_on(async {
                 api(place, secret).await?.end_grace(now).await.map_err(|error| failed(&error))?;
                 terminal::print("URLs of the previous key end within some seconds.\n")
@@ -52,16 +50,35 @@ pub(super) fn run(command: &KeyCommand) -> Result<(), Failure> {
 fn rotate(data_dir: &Path, grace: u64) -> Result<(), Failure> {
     rotate_key(data_dir, grace).map_err(|error| failed(&error))?;
     terminal::print("The installation key is replaced.\n")?;
+    let state = wait(data_dir, |state| !is_waiting(*state))?;
+    if is_waiting(state) {
+        terminal::print(&shown(state))?;
+        return Err(Failure::Findings);
+    }
+    terminal::print("The server gives out URLs of the new key.\n")?;
+    terminal::print(&shown(state))
+}
+
+/// Ends the grace period, and waits until the server has removed the previous key.
+fn end(data_dir: &Path) -> Result<(), Failure> {
+    end_grace(data_dir).map_err(|error| failed(&error))?;
+    if wait(data_dir, |state| state.previous.is_none())?.previous.is_none() {
+        return terminal::print("URLs of the previous key have ended, and the server has removed that key.\n");
+    }
+    terminal::print(
+        "The server has not removed the previous key yet. It is stopped, or it still needs the key, and its log says for what. In both \
+         cases, URLs of that key are not served.\n",
+    )?;
+    Err(Failure::Findings)
+}
+
+/// Waits for a state, for a limited time. Returns the last one.
+fn wait(data_dir: &Path, is: impl Fn(&KeyState) -> bool) -> Result<KeyState, Failure> {
     let begun = Instant::now();
     loop {
         let state = key_state(data_dir).map_err(|error| failed(&error))?;
-        if !is_waiting(state) {
-            terminal::print("The server gives out URLs of the new key.\n")?;
-            return terminal::print(&shown(state));
-        }
-        if begun.elapsed() >= PATIENCE {
-            terminal::print(&shown(state))?;
-            return Err(Failure::Findings);
+        if is(&state) || begun.elapsed() >= PATIENCE {
+            return Ok(state);
         }
         thread::sleep(PAUSE);
     }
@@ -95,10 +112,12 @@ fn ended_or_until(until: Option<SystemTime>) -> String {
 
 async fn api(place: &KeyPlace, secret: &SecretName) -> Result<KeySecretApi, Failure> {
     let client = kubernetes::connect(place.kubeconfig.as_deref()).await;
-    let client = client.map_err(|error| Failure::system("cannot tell how to reach the Kubernetes API server", &error))?;
-    let namespace = secret.namespace.as_deref().ok_or_else(|| {
-        Failure::System(format!("--key-secret: give the namespace, too: NAMESPACE/{}", secret.name))
-    })?;
+    let client =
+        client.map_err(|error| Failure::system("cannot tell how to reach the Kubernetes API server", &error))?;
+    let namespace = secret
+        .namespace
+        .as_deref()
+        .ok_or_else(|| Failure::System(format!("--key-secret: give the namespace, too: NAMESPACE/{}", secret.name)))?;
     Ok(KeySecretApi::new(client, namespace, &secret.name))
 }
 

@@ -42,11 +42,7 @@ pub enum InstallationKeyError {
 }
 
 /// Reads the key, or creates it if there is none. Waits until the API server answers.
-pub async fn installation_key(
-    client: &Client,
-    namespace: &str,
-    name: &str,
-) -> Result<KeySecret, InstallationKeyError> {
+pub async fn installation_key(client: &Client, namespace: &str, name: &str) -> Result<KeySecret, InstallationKeyError> {
     let api: Api<Secret> = Api::namespaced(client.clone(), namespace);
     let mut wait = FIRST_WAIT;
     let mut refused_since = None;

@@ -31,7 +31,9 @@ pub enum RotateSecretError {
     #[error("there is no Secret {0}; the first replica of dayone controller creates it")]
     NoSecret(String),
     /// The previous rotation is not over.
-    #[error("the grace period of the previous rotation is not over: wait for its end (`dayone key show`), or end it with `dayone key end-grace`")]
+    #[error(
+        "the grace period of the previous rotation is not over: wait for its end (`dayone key show`), or end it with `dayone key end-grace`"
+    )]
     Underway,
     /// There is no grace period.
     #[error("there is no previous installation key, so no grace period to end")]

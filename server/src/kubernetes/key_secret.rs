@@ -231,7 +231,8 @@ mod tests {
             let passed = Duration::from_secs(seconds);
             Moment { wall: wall + passed, steady: steady + passed }
         };
-        let shown = |keys: &Keys| (keys.current.as_bytes()[0], keys.other.as_ref().map(|other| other.key.as_bytes()[0]));
+        let shown =
+            |keys: &Keys| (keys.current.as_bytes()[0], keys.other.as_ref().map(|other| other.key.as_bytes()[0]));
         let (mut schedule, keys) = KeySchedule::new(KeySecret::new(key(1)), after(0));
         assert_eq!(shown(&keys), (1, None));
         let rotated = KeySecret::new(key(1)).rotated(key(2), wall, 60);

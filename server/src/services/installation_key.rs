@@ -28,7 +28,7 @@ impl KeyFollower {
     pub(super) async fn follow(self, stopping: CancellationToken) {
         let mut pace = interval(self.pace);
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut trouble = None;
+        let (mut trouble, mut kept) = (None, 0);
         loop {
             tokio::select! {
                 _ = pace.tick() => {}
@@ -44,6 +44,15 @@ impl KeyFollower {
                 }
                 trouble = text;
             }
+            let images = self.store.images_of_ended_key();
+            if let (Some(example), true) = (images.first(), images.len() != kept) {
+                warn!(
+                    images = images.len(), %example,
+                    "the previous installation key has ended, and dayone keeps it for images that are not available; bring their base \
+                     back, or delete them"
+                );
+            }
+            kept = images.len();
         }
     }
 

@@ -29,7 +29,9 @@ pub enum KeyError {
     )]
     Mode(u32),
     /// The file is not as dayone writes it after a rotation. The text gives the position and never the content.
-    #[error("it is damaged (line {line}, column {column}); restore it from a backup (with another key, all images' URLs change)")]
+    #[error(
+        "it is damaged (line {line}, column {column}); restore it from a backup (with another key, all images' URLs change)"
+    )]
     Damaged {
         /// The line.
         line: usize,

@@ -126,7 +126,5 @@ fn write_as_its_owner(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 fn state(file: &KeyFile) -> KeyState {
     let previous = file.previous.as_ref();
-    KeyState {
-        previous: previous.map(|previous| PreviousState { grace: previous.grace, until: end_of(previous) }),
-    }
+    KeyState { previous: previous.map(|previous| PreviousState { grace: previous.grace, until: end_of(previous) }) }
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use imagelib::recipe::RecipeId;
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 use tracing::info;
@@ -126,10 +127,15 @@ impl Store {
         Ok(Some(KeyChange::PreviousRemoved))
     }
 
-    /// Until when URLs of a previous key are valid; `None` if there is none.
-    pub fn previous_key_until(&self) -> Option<SystemTime> {
-        let keys = self.keys();
-        keys.other.as_ref()?.until.wall()
+    /// The images for which dayone keeps a previous key whose URLs have ended: they hold their own URL, and are not available.
+    pub fn images_of_ended_key(&self) -> Vec<RecipeId> {
+        match &self.keys().other {
+            Some(other) if !other.until.is_valid(self.clock.now()) => {
+                let images = self.images.all().into_iter();
+                images.filter(|image| image.is_undecided()).map(|image| image.id()).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 }
 

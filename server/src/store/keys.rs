@@ -3,8 +3,8 @@
 use std::time::SystemTime;
 
 use imagelib::recipe::RecipeId;
-use media::access::{Clock, Deadline, Moment, Ttl};
 use media::MediaToken;
+use media::access::{Clock, Deadline, Moment, Ttl};
 
 use super::key::InstallationKey;
 use super::key_file::{KeyFile, PreviousKey};

@@ -19,8 +19,8 @@
 //! start, and compares it with the identity of the bytes in the record.
 
 mod access;
-mod address;
 mod added_bases;
+mod address;
 mod base_changes;
 mod base_record;
 mod base_source;

@@ -44,7 +44,7 @@ impl Clocks {
     }
 }
 
-pub(crate) fn open(place: &Place, clocks: &Clocks) -> Store {
+fn open(place: &Place, clocks: &Clocks) -> Store {
     place.open_at(vec![place.base(NAME)], &clocks.clock()).unwrap()
 }
 

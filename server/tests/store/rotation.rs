@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use dayone::store::{
     InstallationKey, KeyChange, KeyCommandError, Keys, NewImage, OtherKey, Publication, Store, StoredImage, Until,
@@ -16,20 +17,32 @@ use media::UrlForm;
 use media::served::Published as _;
 use serde_json::{Value, json};
 
-use super::limits::{Clocks, open};
+use super::limits::Clocks;
 use super::served::Plane;
 use super::support::*;
 
 const GRACE: u64 = 3600;
 
-/// The recipe of an image that holds its own URL.
-fn own_url(store: &Store, number: usize) -> Recipe {
-    let rootfs = Some(RootfsLocation::MediaPlane("http://192.0.2.1:8081".to_owned()));
-    Recipe { format: Format::Iso, rootfs, ..recipe(store, number) }
+/// The name of a base from which hosts can fetch their root file system.
+const PACKED: &str = "packed";
+
+/// A store over two bases. From one of them, hosts can fetch their root file system.
+fn open(place: &Place, clocks: &Clocks) -> Store {
+    let path = place.path("packed.iso");
+    if !path.exists() && !place.path("away").exists() {
+        let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/bases/coreos-packed.iso.xz");
+        fs::write(&path, Command::new("xz").args(["-dc", fixture]).output().unwrap().stdout).unwrap();
+    }
+    let packed = format!("{PACKED}={}", path.display()).parse().unwrap();
+    place.open_at(vec![place.base(NAME), packed], &clocks.clock()).unwrap()
 }
 
+/// Publishes an image that holds its own URL.
 fn publish_own_url(store: &Store, number: usize) -> Arc<StoredImage> {
-    store.publish(NAME, own_url(store, number).seal(), None).unwrap().0
+    let base = store.base(PACKED).unwrap().available().unwrap().identity;
+    let rootfs = Some(RootfsLocation::MediaPlane("http://192.0.2.1:8081".to_owned()));
+    let recipe = Recipe { format: Format::MinimalIso, rootfs, ..recipe_over(base, number) };
+    store.publish(PACKED, recipe.seal(), None).unwrap().0
 }
 
 /// All files of an image at the address with this token.
@@ -79,7 +92,11 @@ fn previous_urls_keep_their_bytes_until_the_grace_period_ends_and_then_are_unkno
         let Seen::File { bytes, .. } = &before[1][0] else { panic!("not served") };
         assert!(bytes.windows(26).any(|window| window == token(&own).as_bytes()));
         let etags: Vec<String> = new_own.etags().map(|(_, etag)| etag.to_string()).collect();
-        assert!(etags.iter().any(|etag| matches!(&all(&store, &token(&new_own))[0], Seen::File { etag: seen, .. } if seen == etag)));
+        assert!(
+            etags
+                .iter()
+                .any(|etag| matches!(&all(&store, &token(&new_own))[0], Seen::File { etag: seen, .. } if seen == etag))
+        );
         assert_ne!(etags, own.etags().map(|(_, etag)| etag.to_string()).collect::<Vec<_>>());
         // A new image has no URL of the previous key: whoever knows that key cannot read it.
         let image = later.get_or_insert_with(|| publish(&store, 3)).clone();
@@ -187,14 +204,14 @@ fn the_previous_key_stays_while_the_base_of_an_image_that_holds_its_url_is_away(
     let store = open(&place, &clocks);
     let own = publish_own_url(&store, 1);
     drop(store);
-    fs::rename(place.path("kernel"), place.path("away")).unwrap();
+    fs::rename(place.path("packed.iso"), place.path("away")).unwrap();
     let store = open(&place, &clocks);
     rotate(&place, &store);
     clocks.pass(GRACE);
     assert_eq!(look(&store, &token(&own), "boot.iso"), Seen::NotFound);
     assert_eq!(store.remove_previous_key(false).unwrap(), None);
     drop(store);
-    fs::rename(place.path("away"), place.path("kernel")).unwrap();
+    fs::rename(place.path("away"), place.path("packed.iso")).unwrap();
     let store = open(&place, &clocks);
     assert!(look(&store, &token(&present(&store, &own)), "boot.iso").is_file());
     assert_eq!(store.remove_previous_key(false).unwrap(), Some(KeyChange::PreviousRemoved));
@@ -268,7 +285,7 @@ fn every_publication_has_a_url_that_works_while_the_key_is_rotated() {
                 })
             })
             .collect();
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(20));
         rotate(&place, &store);
         for (id, given) in publishers.into_iter().flat_map(|publisher| publisher.join().unwrap()) {
             assert!(look(&store, &given, "initrd.img").is_file(), "the URL that was given out");
@@ -277,22 +294,63 @@ fn every_publication_has_a_url_that_works_while_the_key_is_rotated() {
     });
 }
 
+#[test]
+fn a_command_that_is_killed_at_any_moment_leaves_the_old_key_or_both() {
+    let (place, clocks) = (Place::new(), Clocks::new());
+    let image = publish(&open(&place, &clocks), 1);
+    let key = place.data().join("key");
+    let old = fs::read(&key).unwrap();
+    let (mut kept, mut rotated) = (0, 0);
+    for round in 0..60 {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dayone"));
+        command.args(["key", "rotate", "--data-dir"]).arg(place.data()).stdout(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        std::thread::sleep(Duration::from_micros(500 * round));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let found = fs::read(&key).unwrap();
+        if found == old {
+            kept += 1;
+        } else {
+            rotated += 1;
+            let json: Value = serde_json::from_slice(&found).unwrap();
+            assert_eq!(json["previous_key"], data_encoding::HEXLOWER.encode(&old));
+        }
+        assert_eq!(key.metadata().unwrap().permissions().mode() & 0o7777, 0o600);
+        assert_eq!(key_state(&place.data()).unwrap().previous.is_some(), found != old);
+        if round % 20 == 19 {
+            assert!(look(&open(&place, &clocks), &token(&image), "initrd.img").is_file());
+        }
+        fs::write(&key, &old).unwrap();
+    }
+    assert!(kept > 0 && rotated > 0, "killed before {kept} times and after {rotated} times");
+    drop(open(&place, &clocks));
+    let left = fs::read_dir(place.data())
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with('.'));
+    assert_eq!(left.count(), 0);
+}
+
 /// A BMC that reads ranges under its URL notices nothing of a rotation and a restart.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_read_that_was_begun_is_resumed_with_if_range_under_the_previous_url() {
     let place = Place::new();
-    let mut store = Arc::new(place.open());
+    let mut store = Arc::new(open(&place, &Clocks::new()));
     let own = publish_own_url(&store, 1);
     let (path, mut dates) = (format!("/i/{}/boot.iso", token(&own)), Vec::new());
     let Seen::File { bytes, etag, .. } = look(&store, &token(&own), "boot.iso") else { panic!("not served") };
     let (first, rest) = bytes.split_at(bytes.len() / 3);
     let mut got = Vec::new();
-    let cuts = [(0, first.len()), (first.len(), first.len() + rest.len() / 2), (first.len() + rest.len() / 2, bytes.len())];
+    let cuts =
+        [(0, first.len()), (first.len(), first.len() + rest.len() / 2), (first.len() + rest.len() / 2, bytes.len())];
     for (step, (from, to)) in cuts.into_iter().enumerate() {
         let plane = Plane::start(&store).await;
         let request = plane.client.get(format!("{}{path}", plane.address)).header("If-Range", &etag);
         let answer = request.header("Range", format!("bytes={from}-{}", to - 1)).send().await.unwrap();
-        assert_eq!((answer.status(), answer.headers()["etag"].to_str().unwrap()), (reqwest::StatusCode::PARTIAL_CONTENT, etag.as_str()));
+        assert_eq!(
+            (answer.status(), answer.headers()["etag"].to_str().unwrap()),
+            (reqwest::StatusCode::PARTIAL_CONTENT, etag.as_str())
+        );
         dates.push(answer.headers()["last-modified"].clone());
         got.extend_from_slice(&answer.bytes().await.unwrap());
         // What a BMC reads at the previous URL counts for the image.
@@ -301,9 +359,11 @@ async fn a_read_that_was_begun_is_resumed_with_if_range_under_the_previous_url()
             rotate(&place, &store);
         } else if step == 1 {
             drop(plane);
+            while Arc::strong_count(&store) > 1 {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
             drop(store);
-            // The plane gives the store up in a moment.
-            store = Arc::new(place.open());
+            store = Arc::new(open(&place, &Clocks::new()));
         }
     }
     assert!(got == bytes);

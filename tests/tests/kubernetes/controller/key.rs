@@ -29,9 +29,9 @@ fn of_many_replicas_that_start_at_once_one_makes_the_key_and_all_have_it() {
         let mut replicas = JoinSet::new();
         for _ in 0..8 {
             let (client, name) = (client.clone(), name.clone());
-            replicas.spawn(
-                async move { installation_key(&client, &name, "dayone-key").await.unwrap().key().as_bytes().to_vec() },
-            );
+            replicas.spawn(async move {
+                installation_key(&client, &name, "dayone-key").await.unwrap().key().as_bytes().to_vec()
+            });
         }
         replicas.join_all().await
     });

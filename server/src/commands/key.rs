@@ -33,7 +33,7 @@ pub(super) fn run(command: &KeyCommand) -> Result<(), Failure> {
             None => end(&place.data_dir),
             Some(secret) => block_on(async {
                 api(place, secret).await?.end_grace(now).await.map_err(|error| failed(&error))?;
-                terminal::print("URLs of the previous key end within some seconds.\n")
+                terminal::print("URLs of the previous key end at all replicas within a minute.\n")
             })?,
         },
         KeyCommand::Show(place) => match &place.key_secret {

@@ -7,13 +7,14 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, PostParams, Preconditions};
 use kube::{Api, Client};
+use media::access::Clock;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::installation_key::{InstallationKeyError, labels, parse, secret_of, spare};
 use super::key_secret::{KeySchedule, KeySecret};
 use super::problem::{RequestError, request};
-use crate::store::{InstallationKey, KeyError, Store};
+use crate::store::{InstallationKey, KeyError, Keys};
 
 /// How often a replica looks at the Secret.
 const PACE: Duration = Duration::from_secs(5);
@@ -150,8 +151,16 @@ impl KeySecretApi {
         Ok(())
     }
 
-    /// Follows the Secret until `stopping` is cancelled: the store uses the keys that are valid.
-    pub async fn follow(self, store: Arc<Store>, mut schedule: KeySchedule, stopping: CancellationToken) {
+    /// Follows the Secret until `stopping` is cancelled. Calls `use_keys` with the keys that are valid from then on, on a thread
+    /// that may block.
+    pub async fn follow(
+        self,
+        clock: Clock,
+        mut schedule: KeySchedule,
+        use_keys: impl Fn(Keys) + Send + Sync + 'static,
+        stopping: CancellationToken,
+    ) {
+        let use_keys = Arc::new(use_keys);
         let mut trouble = None;
         while stopping.run_until_cancelled(tokio::time::sleep(PACE)).await.is_some() {
             let content = match self.content().await {
@@ -170,14 +179,14 @@ impl KeySecretApi {
                 }
             };
             let keys = match content {
-                Some(content) => schedule.look(content, store.now()),
-                None => schedule.pass(store.now()),
+                Some(content) => schedule.look(content, clock.now()),
+                None => schedule.pass(clock.now()),
             };
             let Some(keys) = keys else { continue };
             info!("the installation key was rotated: {schedule}");
-            let store = Arc::clone(&store);
+            let use_keys = Arc::clone(&use_keys);
             // Fails only if the work panics; the panic hook has logged where.
-            let _ = tokio::task::spawn_blocking(move || store.use_keys(keys)).await;
+            let _ = tokio::task::spawn_blocking(move || use_keys(keys)).await;
         }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use media::listen::{ListenMetrics, Listener, LiveOptions, Options, Tls};
+use media::access::Clock;
 use media::served::Published;
 use media::{MediaMetrics, MediaUrl, UrlForm};
 use parking_lot::{Mutex, RwLock};
@@ -191,7 +192,9 @@ impl ControllerServer {
         let media = media::service(Arc::clone(&store) as Arc<dyn Published>, media_metrics);
         let mut planes = JoinSet::new();
         planes.spawn(media_listener.serve_directly(media, stopping.clone()));
-        planes.spawn(key_secret.follow(Arc::clone(&store), schedule, stopping.clone()));
+        let follower = Arc::clone(&images);
+        let use_keys = move |keys| follower.use_keys(keys);
+        planes.spawn(key_secret.follow(Clock::default(), schedule, use_keys, stopping.clone()));
         let leadership = Leadership::elect(client.clone(), &config.own_namespace, &config.lease, &config.identity);
         let discovered = Arc::clone(&images);
         let controller = Controller::start(kubernetes::Config {

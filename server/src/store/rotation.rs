@@ -53,7 +53,6 @@ impl Store {
         if let Some(publications) = &self.publications {
             publications.send_modify(|count| *count = count.wrapping_add(1));
         }
-        self.bases.notify();
     }
 
     /// The tokens of an image that cannot be read. Nobody knows when it was published.

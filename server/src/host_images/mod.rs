@@ -25,7 +25,7 @@ use tokio::sync::watch;
 use tracing::{error, info, warn};
 
 use crate::ironic_agent::{self, AgentSettings};
-use crate::store::{BaseName, Keys, Store, Keys, StoreError};
+use crate::store::{BaseName, Keys, Store, StoreError};
 use discovery::{BasePatterns, FoundBases, Slot};
 use settings::SettingsError;
 

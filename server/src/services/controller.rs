@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use media::listen::{ListenMetrics, Listener, LiveOptions, Options, Tls};
 use media::access::Clock;
+use media::listen::{ListenMetrics, Listener, LiveOptions, Options, Tls};
 use media::served::Published;
 use media::{MediaMetrics, MediaUrl, UrlForm};
 use parking_lot::{Mutex, RwLock};

@@ -149,7 +149,7 @@ impl DataDirectory {
     }
 
     /// Checks that the paths still lead to the directories that were opened.
-    fn check(&self) -> io::Result<()> {
+    pub(super) fn check(&self) -> io::Result<()> {
         let opened = self.opened.iter().map(|(path, file)| (path.clone(), file, Lost::Replaced));
         for (path, file, otherwise) in opened.chain([(self.root.join("lock"), &self.lock, Lost::Lock)]) {
             let held = file.metadata()?;

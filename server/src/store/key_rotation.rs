@@ -13,20 +13,8 @@ use tracing::info;
 use super::directory::DataDirectory;
 use super::key::KeyError;
 use super::key_file::{KeyFile, PreviousKey, TakenOver};
-use super::keys::Keys;
+use super::keys::{KeyChange, Keys};
 use super::{Store, persistence};
-
-/// What has happened to the installation key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyChange {
-    /// The key was replaced. URLs of the previous key are valid until then; `None`: they are not valid any more.
-    Rotated {
-        /// The end of the grace period.
-        until: Option<SystemTime>,
-    },
-    /// dayone has removed the previous key.
-    PreviousRemoved,
-}
 
 /// The lock under which the file of the key is replaced. The kernel releases it when the process ends.
 pub(super) struct KeyLock(#[expect(dead_code, reason = "holds the lock")] File);
@@ -72,26 +60,29 @@ impl Store {
     /// Looks at the file of the key, and takes over what has changed. Cheap if nothing has. Does nothing without a data directory.
     pub fn follow_key(&self) -> Result<Option<KeyChange>, KeyError> {
         let Ok(directory) = self.persistence.directory() else { return Ok(None) };
+        let change = self.key_change.lock().take();
+        if change.is_some() {
+            return Ok(change);
+        }
         let mut known = self.key_file.lock();
-        let path = directory.key();
-        let seen = KeyFile::read(&path)?.ok_or(KeyError::Missing)?;
+        let seen = read(directory)?;
         if known.as_ref() == Some(&seen) {
             return Ok(None);
         }
         // Somebody replaces it at the moment: the next look will find what is then there.
         let Some(_lock) = KeyLock::attempt(directory.root())? else { return Ok(None) };
-        let file = KeyFile::read(&path)?.ok_or(KeyError::Missing)?;
+        let file = read(directory)?;
         let was = known.as_ref().map(|known| known.current.clone());
-        let (file, until) = {
+        let (file, change) = {
             // Images that are published until the exchange count as earlier ones, and those after it do not: nobody publishes
             // between that decision and the exchange.
             let _nobody_publishes = self.added.publishing.write();
             let published = self.images.all().iter().map(|image| image.created()).max();
             let file = take_over(directory, file, self.clock.now().wall, published)?;
             let keys = Keys::of(&file, self.clock.now());
-            let until = keys.other.as_ref().and_then(|other| other.until.wall());
+            let change = keys.rotated();
             self.exchange_keys(keys);
-            (file, until)
+            (file, change)
         };
         self.keys_were_exchanged();
         let is_other = was.as_ref() != Some(&file.current);
@@ -99,7 +90,7 @@ impl Store {
         if is_other {
             info!("dayone uses another installation key; all new URLs of images depend on it");
         }
-        Ok(is_other.then_some(KeyChange::Rotated { until }))
+        Ok(is_other.then_some(change))
     }
 
     /// Prepares for the end of the previous key: writes records anew that depend on it. Removes the key if its URLs have
@@ -114,7 +105,7 @@ impl Store {
         }
         let mut known = self.key_file.lock();
         let Some(_lock) = KeyLock::attempt(directory.root())? else { return Ok(None) };
-        let file = KeyFile::read(&directory.key())?.ok_or(KeyError::Missing)?;
+        let file = read(directory)?;
         // Somebody has replaced the file: the next look will take that over.
         if known.as_ref() != Some(&file) {
             return Ok(None);
@@ -137,6 +128,14 @@ impl Store {
             _ => Vec::new(),
         }
     }
+}
+
+/// Reads the file. Another directory may have taken the place of the data directory: its key is not that of this server.
+fn read(directory: &DataDirectory) -> Result<KeyFile, KeyError> {
+    directory.check()?;
+    let file = KeyFile::read(&directory.key());
+    directory.check()?;
+    file?.ok_or(KeyError::Missing)
 }
 
 /// How long URLs of a previous key stay valid, as an operator reads it in the file.

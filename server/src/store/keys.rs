@@ -9,6 +9,18 @@ use media::access::{Clock, Deadline, Moment, Ttl};
 use super::key::InstallationKey;
 use super::key_file::{KeyFile, PreviousKey};
 
+/// What has happened to the installation key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyChange {
+    /// The key was replaced. URLs of the previous key are valid until then; `None`: they are not valid any more.
+    Rotated {
+        /// The end of the grace period.
+        until: Option<SystemTime>,
+    },
+    /// dayone has removed the previous key.
+    PreviousRemoved,
+}
+
 /// The keys that are valid at the moment.
 #[derive(Debug, Clone)]
 pub struct Keys {
@@ -81,6 +93,11 @@ impl Keys {
             }
         };
         Self { current: file.current.clone(), other: file.previous.as_ref().map(other) }
+    }
+
+    /// What has happened if these keys were just taken over.
+    pub(super) fn rotated(&self) -> KeyChange {
+        KeyChange::Rotated { until: self.other.as_ref().and_then(|other| other.until.wall()) }
     }
 
     /// The token in the URLs of an image under the other key, whether these are valid or not.

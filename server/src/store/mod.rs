@@ -27,6 +27,7 @@ mod base_source;
 mod base_use;
 mod bases;
 mod boots;
+mod common;
 mod definition;
 mod digest_cache;
 mod directory;
@@ -80,8 +81,7 @@ pub use error::{OpenError, StoreError, Unavailable};
 pub use in_memory::InMemory;
 pub use key::{InstallationKey, KeyError};
 pub use key_command::{KeyCommandError, KeyState, PreviousState, end_grace, key_state, rotate_key};
-pub use key_rotation::KeyChange;
-pub use keys::{Keys, OtherKey, Until};
+pub use keys::{KeyChange, Keys, OtherKey, Until};
 pub use new_image::NewImage;
 pub use open_base::{OpenBase, OpenBaseError, OpenBaseFile};
 pub use planned_image::{IPXE_SCRIPT, PlannedImage};
@@ -109,6 +109,8 @@ pub struct Store {
     keys: RwLock<Arc<Keys>>,
     /// The file of the key at the last look.
     key_file: Mutex<Option<KeyFile>>,
+    /// What has happened to the key since somebody last asked for that.
+    key_change: Mutex<Option<KeyChange>>,
     media_url: MediaUrl,
     urls: UrlForm,
     bases: Bases,
@@ -140,6 +142,7 @@ impl Store {
             persistence,
             keys: RwLock::new(Arc::new(keys)),
             key_file: Mutex::default(),
+            key_change: Mutex::default(),
             media_url,
             urls,
             bases,

@@ -43,6 +43,7 @@ impl Store {
         let records = records::load(&directory)?;
         let key_file = open_key(&directory, records.is_empty())?;
         let published = records.found.values().flatten().map(|(_, record)| record.created).max();
+        let is_new = key_file.previous.as_ref().is_some_and(|previous| previous.taken_over.is_none());
         let key_file = key_rotation::take_over(&directory, key_file, clock.now().wall, published)
             .map_err(|source| OpenError::Key { path: directory.key(), source })?;
         let keys = Keys::of(&key_file, clock.now());
@@ -57,6 +58,9 @@ impl Store {
         let new = Self::new(persistence, keys, media_url, UrlForm::Capability, bases, digests);
         let store = Self { added, clock, key_file: Mutex::new(Some(key_file)), ..new };
         let keys = store.keys();
+        if is_new {
+            *store.key_change.lock() = Some(keys.rotated());
+        }
         for (id, loaded) in records.found {
             match loaded {
                 Ok((recipe, record)) => {

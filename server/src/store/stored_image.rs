@@ -4,19 +4,18 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::{Instant, SystemTime};
+use std::time::SystemTime;
 
 use imagelib::digest::Digest;
 use imagelib::image::FileName;
-use imagelib::layout::Layout;
 use imagelib::recipe::{Recipe, RecipeId};
 use media::access::{Clock, Deadline, ImageAccess};
-use media::reading::{ImageReading, Progress, ReadingSnapshot, Since, TakeAfter, TakenRead};
 use media::served::{ETag, Lookup, ServedFile};
 use media::{MediaToken, MediaUrl};
 use parking_lot::{Mutex, RwLock};
 
 use super::address::Address;
+use super::common::Common;
 use super::definition::BaseName;
 use super::open_base::OpenBase;
 use super::planned_image::{IPXE_SCRIPT, PlanError, PlannedImage};
@@ -37,7 +36,7 @@ pub struct StoredImage {
     current: RwLock<Current>,
     digests: Mutex<BTreeMap<FileName, Digest>>,
     /// What this image has in common with the same image under the other key.
-    common: Arc<Common>,
+    pub(super) common: Arc<Common>,
     /// The token of this image under the other installation key, of which the record may be.
     counterpart: Option<MediaToken>,
     /// The identities of the bytes, if the record has those of the bytes under the other key.
@@ -46,16 +45,6 @@ pub struct StoredImage {
     recorded: AtomicBool,
     /// When its URL ends, if its key was replaced.
     ends: RwLock<Option<(Deadline, Clock)>>,
-}
-
-/// What does not depend on the installation key.
-#[derive(Default)]
-struct Common {
-    /// The limits on the access to the image.
-    access: RwLock<Option<Arc<ImageAccess>>>,
-    reading: ImageReading,
-    /// Whether somebody ordered the image again.
-    ordered_again: AtomicBool,
 }
 
 /// The present state of an image, and the base that it depends on.
@@ -78,7 +67,7 @@ impl StoredImage {
         record: Record,
         access: Option<ImageAccess>,
     ) -> Self {
-        let common = Common { access: RwLock::new(access.map(Arc::new)), ..Common::default() };
+        let common = Common::new(access);
         let record = Record { access: None, ..record };
         let host = record.label.as_deref().map(Arc::from);
         Self::with(address, counterpart, id, Arc::new(recipe), record, host, Arc::new(common))
@@ -153,30 +142,6 @@ impl StoredImage {
     pub(super) fn record_with(&self, access: Option<&ImageAccess>) -> Record {
         let files = self.identities().clone();
         Record { access: access.map(RecordedAccess::of), files, ..self.record.clone() }
-    }
-
-    /// The limits on the access to the image.
-    pub fn access(&self) -> Option<Arc<ImageAccess>> {
-        self.common.access.read().clone()
-    }
-
-    /// Replaces the limits. The caller has locked the image, and written its record.
-    pub(super) fn set_access(&self, access: Option<ImageAccess>) {
-        *self.common.access.write() = access.map(Arc::new);
-    }
-
-    /// Whether the time to live of the image is over. It is then no longer served, and its record is about to be removed.
-    pub fn has_ended(&self) -> bool {
-        self.common.access.read().as_ref().is_some_and(|access| access.has_ended())
-    }
-
-    /// Notes that somebody else relies on the image now. The caller has locked the image.
-    pub(super) fn order_again(&self) {
-        self.common.ordered_again.store(true, Ordering::Relaxed);
-    }
-
-    pub(super) fn is_ordered_again(&self) -> bool {
-        self.common.ordered_again.load(Ordering::Relaxed)
     }
 
     /// The id of the image.
@@ -299,41 +264,6 @@ impl StoredImage {
         };
         self.set(Some(Arc::clone(base)), state);
         result
-    }
-
-    /// The record of what was read since the image was published, the server was started, or a boot of it began. Cheap.
-    pub fn reading(&self) -> ReadingSnapshot {
-        let files = self.available().map(|planned| planned.sizes()).unwrap_or_default();
-        self.common.reading.snapshot(files)
-    }
-
-    /// Clears the record of what was read, because a boot begins.
-    pub fn restart_reading(&self) {
-        self.common.reading.restart();
-    }
-
-    /// Takes what clients have read and nobody has taken yet, for the audit log; and how many reads were dropped.
-    pub fn take_reads(&self, after: TakeAfter) -> (Vec<TakenRead>, u64) {
-        self.common.reading.take_reads(after)
-    }
-
-    /// What was read of a file since `moment`, or without one, since the server was started or a boot began.
-    pub fn read_since(&self, file: &str, moment: Option<Instant>) -> Since {
-        self.common.reading.since(file, moment)
-    }
-
-    /// How much was read, by the files in the image. The first call reads directories of the image.
-    pub fn progress(&self) -> Progress {
-        self.progress_of(&self.reading())
-    }
-
-    /// [`progress`](Self::progress) at the time of this snapshot.
-    pub fn progress_of(&self, snapshot: &ReadingSnapshot) -> Progress {
-        let planned = self.available();
-        Progress::new(snapshot, |file| match &planned {
-            Some(planned) => planned.layout(file.name),
-            None => Arc::new(Layout::whole(file.name, None, file.size)),
-        })
     }
 
     /// How many answers with bytes of the image are under way.

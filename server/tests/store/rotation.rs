@@ -143,6 +143,8 @@ fn a_server_that_was_stopped_takes_the_key_over_when_it_starts_and_the_grace_per
     clocks.pass(10 * GRACE);
     let store = open(&place, &clocks);
     assert!(key_state(&place.data()).unwrap().previous.unwrap().until.is_some());
+    assert!(matches!(store.follow_key().unwrap(), Some(KeyChange::Rotated { until: Some(_) })), "for the audit log");
+    assert_eq!(store.follow_key().unwrap(), None);
     assert_eq!([all(&store, &token(&plain)), all(&store, &token(&own))], before);
     assert_ne!(token(&present(&store, &plain)), token(&plain));
     clocks.pass(GRACE);
@@ -266,6 +268,21 @@ fn a_file_that_is_damaged_while_the_server_runs_takes_nothing_away() {
     fs::write(&key, good).unwrap();
     fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
     assert_eq!(store.follow_key().unwrap(), None);
+}
+
+#[test]
+fn the_key_of_a_directory_in_place_of_the_data_directory_is_not_taken_over() {
+    let (place, clocks) = (Place::new(), Clocks::new());
+    let store = open(&place, &clocks);
+    let image = publish(&store, 1);
+    fs::rename(place.data(), place.path("unmounted")).unwrap();
+    let other = place.open();
+    let key = fs::read(place.data().join("key")).unwrap();
+    store.follow_key().unwrap_err();
+    assert!(look(&store, &token(&image), "initrd.img").is_file());
+    assert_eq!(store.image(&image.id()).unwrap().token(), image.token());
+    assert_eq!(fs::read(place.data().join("key")).unwrap(), key);
+    drop(other);
 }
 
 #[test]

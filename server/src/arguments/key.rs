@@ -12,8 +12,22 @@ pub enum KeyCommand {
     /// Replace the installation key, from which the URLs of all images follow
     Rotate(KeyRotateArguments),
     /// End the grace period of a rotation: URLs of the previous key answer 404
+    #[command(after_help = "\
+Exit codes: 0 success, 1 the server has not removed the previous key yet, 2 wrong arguments, or the key cannot be changed.
+
+Examples:
+  dayone key end-grace
+  dayone key end-grace --data-dir /srv/dayone
+  dayone key end-grace --key-secret dayone-system/dayone-key")]
     EndGrace(KeyPlace),
     /// Show whether a rotation is under way, and until when URLs of the previous key are valid
+    #[command(after_help = "\
+Exit codes: 0 success, 2 wrong arguments, or the key cannot be read.
+
+Examples:
+  dayone key show
+  dayone key show --data-dir /srv/dayone
+  dayone key show --key-secret dayone-system/dayone-key")]
     Show(KeyPlace),
 }
 

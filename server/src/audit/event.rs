@@ -23,6 +23,8 @@ enum Kind {
     Server,
     /// A program on this machine, at a server without tokens.
     Local,
+    /// A client that has not shown who it is.
+    Stranger,
     /// A client of the media plane: a BMC or a host. It has shown the URL of an image, and nothing else.
     Reader,
     /// A client of the API with the token of this name.
@@ -38,6 +40,11 @@ impl Who {
     /// A program on this machine.
     pub fn local(address: Option<IpAddr>) -> Self {
         Self { who: Kind::Local, address }
+    }
+
+    /// A client that has not shown who it is.
+    pub fn stranger(address: Option<IpAddr>) -> Self {
+        Self { who: Kind::Stranger, address }
     }
 
     /// A client of the media plane.
@@ -98,6 +105,16 @@ pub enum Event {
     },
     /// The URLs of the previous installation key have ended, and the server has removed that key.
     PreviousKeyRemoved,
+    /// A client has logged in with a browser.
+    LoggedIn,
+    /// A client showed no valid token, no session and no certificate of a client.
+    AuthenticationFailed {
+        /// Whether it tried to log in with a browser. Otherwise, it sent a request to the API.
+        login: bool,
+        /// How many more there were since the last such entry, which the server did not record because there were too many.
+        #[serde(skip_serializing_if = "is_zero")]
+        unrecorded: u64,
+    },
     /// A client asked for something that its role does not allow.
     RequestRefused {
         /// The method.
@@ -233,6 +250,11 @@ pub enum Event {
 
 fn time<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
     Time(*time).serialize(serializer)
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 fn optional_time<S: Serializer>(time: &Option<SystemTime>, serializer: S) -> Result<S::Ok, S::Error> {

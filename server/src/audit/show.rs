@@ -57,6 +57,16 @@ pub fn sentence(entry: &Value) -> Shown {
         }
         "previous-key-removed" => "removed the previous installation key, whose URLs have ended".to_owned(),
         "settings-reloaded" => format!("read the settings again; the API has {} clients", number("clients")),
+        "logged-in" => "logged in with a browser".to_owned(),
+        "authentication-failed" => {
+            let is_login = entry.get("login").and_then(Value::as_bool).unwrap_or_default();
+            let tried =
+                if is_login { "tried to log in without a valid token" } else { "sent a request without a valid token" };
+            match number("unrecorded") {
+                0 => tried.to_owned(),
+                more => format!("{tried}; {more} more such attempts before were not recorded"),
+            }
+        }
         "request-refused" => {
             format!("may not {} {}: this needs the role {}", text("method"), text("route"), text("needed-role"))
         }

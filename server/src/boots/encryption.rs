@@ -1,5 +1,6 @@
 //! Encrypts credentials that must survive a restart (AES-256-GCM, NIST SP 800-38D), with a key that derives from the
-//! installation key. When that key is rotated, dayone encrypts them again. They are bound to their boot: in the record of another boot, they cannot be decrypted.
+//! installation key. When that key is rotated, dayone encrypts them again. They are bound to their boot: in the record of
+//! another boot, they cannot be decrypted.
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use base64::prelude::*;

@@ -53,16 +53,19 @@ impl Shared {
         match record.at_bmc.as_ref().and_then(|at_bmc| at_bmc.url.as_ref()) {
             Some(InsertedUrl(url)) => url.clone(),
             // While there is a previous key, every URL that is inserted is recorded, so this one is from before.
-            None => {
-                let token = self.store.earliest_media_token(&record.image);
-                self.media_url.file(&token.as_str(), record.file_name())
-            }
+            None => self.derived_url(record),
         }
     }
 
-    /// What the record of a boot says about the URL that its BMC gets. Without a previous key, the URL follows from the present
-    /// one, and earlier versions of dayone can read the record.
-    pub(super) fn recorded_url(&self, url: &str) -> Option<InsertedUrl> {
-        self.store.has_previous_key().then(|| InsertedUrl(url.to_owned()))
+    /// What the record of a boot says about the URL that its BMC gets. `None` if the URL follows from the only key, so that
+    /// earlier versions of dayone can read the record. A boot may have got its URL before a rotation that is over by now.
+    pub(super) fn recorded_url(&self, record: &BootRecord, url: &str) -> Option<InsertedUrl> {
+        let follows = !self.store.has_previous_key() && self.derived_url(record) == url;
+        (!follows).then(|| InsertedUrl(url.to_owned()))
+    }
+
+    fn derived_url(&self, record: &BootRecord) -> String {
+        let token = self.store.earliest_media_token(&record.image);
+        self.media_url.file(&token.as_str(), record.file_name())
     }
 }

@@ -146,7 +146,7 @@ impl Server {
         );
         let clients = config.api_clients;
         let has_certificates = config.api_tls.as_ref().is_some_and(Tls::requires_certificates);
-        let access = Access::new(clients.clone(), config.api_tls.is_some(), has_certificates);
+        let access = Access::new(clients.clone(), config.api_tls.is_some(), has_certificates).with_audit(audit.clone());
         let limits = RateLimits::new(config.api_requests_per_second);
         let router = api.into_router(access.clone(), limits.clone(), audit.clone(), page::router(access));
         let (api_options, media_options) = (api_listener.options(), media_listener.options());

@@ -38,6 +38,9 @@ pub enum KeyError {
         /// The column.
         column: usize,
     },
+    /// Another version of dayone wrote the file.
+    #[error("another version of dayone wrote it (version {0}); run that version, or a later one")]
+    Version(u32),
     /// The file does not exist.
     #[error("it does not exist")]
     Missing,

@@ -65,6 +65,11 @@ struct Json {
     images_until: Option<u64>,
 }
 
+#[derive(Deserialize)]
+struct VersionJson {
+    version: u32,
+}
+
 /// A key in hexadecimal. A text that is not one gives an error without its content.
 #[derive(Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -133,10 +138,11 @@ impl KeyFile {
             return Err(KeyError::Length(bytes.len()));
         }
         let damaged = |error: serde_json::Error| KeyError::Damaged { line: error.line(), column: error.column() };
-        let json: Json = serde_json::from_slice(bytes).map_err(damaged)?;
-        if json.version != VERSION {
-            return Err(KeyError::Damaged { line: 1, column: 1 });
+        let VersionJson { version } = serde_json::from_slice(bytes).map_err(damaged)?;
+        if version != VERSION {
+            return Err(KeyError::Version(version));
         }
+        let json: Json = serde_json::from_slice(bytes).map_err(damaged)?;
         let time = |seconds| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
         let taken_over = match (json.taken_over.and_then(time), json.images_until.and_then(time)) {
             (Some(at), Some(images_until)) => Some(TakenOver { at, images_until }),
@@ -221,6 +227,7 @@ mod tests {
     fn errors_do_not_show_the_key() {
         let text = format!(r#"{{"version":2,"key":"{}","previous_key":"5ecret","grace_seconds":0}}"#, "ab".repeat(32));
         let error = KeyFile::from_bytes(text.as_bytes()).unwrap_err();
+        assert!(matches!(KeyFile::from_bytes(br#"{"version":3,"keys":[]}"#), Err(KeyError::Version(3))));
         let shown = format!("{error} {error:?}");
         assert!(!shown.contains("5ecret") && !shown.contains("abab"), "{shown}");
     }

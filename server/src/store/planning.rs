@@ -38,7 +38,9 @@ impl Store {
                 Some(_) => {}
                 None => {
                     let reason = self.bases.reason_for_none(&image);
-                    if image.lose_base(&reason) {
+                    // An image with two addresses is one image.
+                    let is_first = self.images.get(&image.id()).is_some_and(|present| Arc::ptr_eq(&present, &image));
+                    if image.lose_base(&reason) && is_first {
                         without_base += 1;
                         example = Some(reason);
                     }

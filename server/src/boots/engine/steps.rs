@@ -98,7 +98,7 @@ impl<'a> Steps<'a> {
                 record.remark(note.clone());
             }
             // Decided while the record is locked: a rotation that begins later finds the record, and one before it is seen.
-            let url = self.shared.recorded_url(&url);
+            let url = self.shared.recorded_url(record, &url);
             record.at_bmc = Some(AtBmc { plan: planned, url, slot: None, copied: false, before: None, started: None });
         })
         .await?;

@@ -42,6 +42,7 @@ impl Access {
     }
 
     /// Records logins and failed attempts at authentication in this log.
+    #[must_use]
     pub fn with_audit(self, audit: Audit) -> Self {
         Self { authentications: Authentications::new(audit), ..self }
     }

@@ -1,6 +1,7 @@
 //! Logins and failed attempts at authentication.
 
 use std::net::IpAddr;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use media::LogLimit;
@@ -32,6 +33,7 @@ impl Authentications {
         if self.audit.is_on()
             && let Some(unrecorded) = self.limit.admit()
         {
+            let unrecorded = NonZeroU64::new(unrecorded);
             self.audit.record(Who::stranger(address), Event::AuthenticationFailed { login, unrecorded });
         }
     }

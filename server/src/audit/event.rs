@@ -1,6 +1,7 @@
 //! What the audit log records. Never a secret: no token, no password, and no URL of an image.
 
 use std::net::IpAddr;
+use std::num::NonZeroU64;
 use std::ops::Range;
 use std::time::SystemTime;
 
@@ -112,8 +113,8 @@ pub enum Event {
         /// Whether it tried to log in with a browser. Otherwise, it sent a request to the API.
         login: bool,
         /// How many more there were since the last such entry, which the server did not record because there were too many.
-        #[serde(skip_serializing_if = "is_zero")]
-        unrecorded: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        unrecorded: Option<NonZeroU64>,
     },
     /// A client asked for something that its role does not allow.
     RequestRefused {
@@ -252,11 +253,7 @@ fn time<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Err
     Time(*time).serialize(serializer)
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
+#[allow(clippy::ref_option, reason = "serde calls it so")]
 fn optional_time<S: Serializer>(time: &Option<SystemTime>, serializer: S) -> Result<S::Ok, S::Error> {
     time.map(Time).serialize(serializer)
 }

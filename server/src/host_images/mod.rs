@@ -182,7 +182,7 @@ impl HostImages {
     }
 
     /// Takes over other installation keys, and notifies those who wait for a change: the same requests give other URLs.
-    pub fn use_keys(&self, keys: Keys) {
+    pub fn use_keys(&self, keys: &Keys) {
         self.store.use_keys(keys);
         self.changes.send_modify(|changes| *changes += 1);
     }

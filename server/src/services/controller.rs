@@ -21,7 +21,7 @@ use crate::kubernetes::{self, Controller, KeySchedule, KeySecretApi, KubernetesM
 use crate::metrics::Metrics;
 use crate::monitoring::{self, Monitored};
 use crate::open_files::MediaConnections;
-use crate::store::{InMemory, OpenError, Store};
+use crate::store::{InMemory, Keys, OpenError, Store};
 
 /// How often dayone looks for changed bases, and for changed files with settings.
 const REFRESH: Duration = Duration::from_secs(5);
@@ -180,7 +180,7 @@ impl ControllerServer {
             let key = secret.key().clone();
             let store = Arc::new(Store::in_memory(InMemory { digests, ..InMemory::new(key, url, urls) })?);
             let (schedule, keys) = KeySchedule::new(secret, store.now());
-            store.use_keys(keys);
+            store.use_keys(&keys);
             let images = Arc::new(HostImages::open(Arc::clone(&store), environment, image_metrics));
             Ok::<_, OpenError>((store, images, schedule))
         };
@@ -193,7 +193,7 @@ impl ControllerServer {
         let mut planes = JoinSet::new();
         planes.spawn(media_listener.serve_directly(media, stopping.clone()));
         let follower = Arc::clone(&images);
-        let use_keys = move |keys| follower.use_keys(keys);
+        let use_keys = move |keys: Keys| follower.use_keys(&keys);
         planes.spawn(key_secret.follow(Clock::default(), schedule, use_keys, stopping.clone()));
         let leadership = Leadership::elect(client.clone(), &config.own_namespace, &config.lease, &config.identity);
         let discovered = Arc::clone(&images);

@@ -15,15 +15,21 @@ use crate::store::{KeyChange, KeyError, Store};
 
 /// Follows the file of the installation key.
 pub(super) struct KeyFollower {
-    pub(super) store: Arc<Store>,
-    pub(super) boots: Boots,
-    pub(super) audit: Audit,
+    store: Arc<Store>,
+    boots: Boots,
+    audit: Audit,
     /// Wakes the follower.
-    pub(super) now: Arc<Notify>,
-    pub(super) pace: Duration,
+    now: Arc<Notify>,
+    pace: Duration,
 }
 
 impl KeyFollower {
+    /// A follower that looks at this pace, and whenever `now` is notified.
+    pub(super) fn new(store: &Arc<Store>, boots: &Boots, audit: &Audit, now: &Arc<Notify>, pace: Duration) -> Self {
+        let (store, boots, audit, now) = (Arc::clone(store), boots.clone(), audit.clone(), Arc::clone(now));
+        Self { store, boots, audit, now, pace }
+    }
+
     /// Looks at the file at this pace, and whenever it is woken, until `stopping` is cancelled.
     pub(super) async fn follow(self, stopping: CancellationToken) {
         let mut pace = interval(self.pace);
@@ -58,7 +64,7 @@ impl KeyFollower {
 
     /// Takes over what has changed.
     async fn look(&self) -> Result<(), KeyError> {
-        self.record(self.store_work(|store| store.follow_key()).await?);
+        self.record(self.store_work(Store::follow_key).await?);
         let needed = self.boots.follow_key().await;
         if let Err(error) = &needed {
             warn!(%error, "cannot write the record of a boot after a rotation of the installation key; dayone tries again");

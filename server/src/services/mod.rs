@@ -128,13 +128,7 @@ impl Server {
         let fetches = fetches.map_err(StartError::Fetches)?;
         let readings = tokio::spawn(Readings::new(Arc::clone(&store), audit.clone()).follow(stopping.clone()));
         let key_now = Arc::new(Notify::new());
-        let key_follower = KeyFollower {
-            store: Arc::clone(&store),
-            boots: boots.clone(),
-            audit: audit.clone(),
-            now: Arc::clone(&key_now),
-            pace: config.recheck,
-        };
+        let key_follower = KeyFollower::new(&store, &boots, &audit, &key_now, config.recheck);
         let api = Api::new(
             Arc::clone(&store),
             media.clone(),

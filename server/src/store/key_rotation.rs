@@ -81,7 +81,7 @@ impl Store {
             let file = take_over(directory, file, self.clock.now().wall, published)?;
             let keys = Keys::of(&file, self.clock.now());
             let change = keys.rotated();
-            self.exchange_keys(keys);
+            self.exchange_keys(&keys);
             (file, change)
         };
         self.keys_were_exchanged();
@@ -112,7 +112,7 @@ impl Store {
         }
         let file = KeyFile { previous: None, ..file };
         directory.write(&directory.key(), &file.to_bytes())?;
-        self.use_keys(Keys::of(&file, self.clock.now()));
+        self.use_keys(&Keys::of(&file, self.clock.now()));
         *known = Some(file);
         info!("the previous installation key is removed; its URLs answer 404");
         Ok(Some(KeyChange::PreviousRemoved))

@@ -26,7 +26,7 @@ impl Store {
 
     /// Takes over other keys. When this returns, every image has a URL of each of them, and no other. Waits for images that are
     /// being published.
-    pub fn use_keys(&self, keys: Keys) {
+    pub fn use_keys(&self, keys: &Keys) {
         {
             let _nobody_publishes = self.added.publishing.write();
             self.exchange_keys(keys);
@@ -35,15 +35,15 @@ impl Store {
     }
 
     /// Takes over other keys, while nobody publishes.
-    pub(super) fn exchange_keys(&self, keys: Keys) {
+    pub(super) fn exchange_keys(&self, keys: &Keys) {
         *self.keys.write() = Arc::new(keys.clone());
         for image in self.images.all() {
             let _lock = self.locks.lock(image.id());
             if let Some(image) = self.images.get(&image.id()) {
-                self.readdress(&image, &keys);
+                self.readdress(&image, keys);
             }
         }
-        self.images.readdress_unreadable(|id| self.tokens(&keys, id));
+        self.images.readdress_unreadable(|id| self.tokens(keys, id));
     }
 
     /// Does what comes after an exchange, when images may be published again.

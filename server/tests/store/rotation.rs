@@ -361,8 +361,8 @@ async fn a_read_that_was_begun_is_resumed_with_if_range_under_the_previous_url()
     let cuts =
         [(0, first.len()), (first.len(), first.len() + rest.len() / 2), (first.len() + rest.len() / 2, bytes.len())];
     for (step, (from, to)) in cuts.into_iter().enumerate() {
-        let plane = Plane::start(&store).await;
-        let request = plane.client.get(format!("{}{path}", plane.address)).header("If-Range", &etag);
+        let served = Plane::start(&store).await;
+        let request = served.client.get(format!("{}{path}", served.address)).header("If-Range", &etag);
         let answer = request.header("Range", format!("bytes={from}-{}", to - 1)).send().await.unwrap();
         assert_eq!(
             (answer.status(), answer.headers()["etag"].to_str().unwrap()),
@@ -375,7 +375,7 @@ async fn a_read_that_was_begun_is_resumed_with_if_range_under_the_previous_url()
         if step == 0 {
             rotate(&place, &store);
         } else if step == 1 {
-            drop(plane);
+            drop(served);
             while Arc::strong_count(&store) > 1 {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
@@ -404,14 +404,14 @@ fn replicas_without_a_disk_serve_all_images_at_both_urls() {
         let before = see(&old);
         let until = Until::after(SystemTime::now(), 600, store.now());
         let other = Some(OtherKey { key: key(1), until, images_until: None });
-        store.use_keys(Keys { current: key(2), other });
+        store.use_keys(&Keys { current: key(2), other });
         let new = path(&store, &present(&store, &image));
         assert_ne!(new, old);
         assert!(before.is_file());
         assert_eq!((&see(&old), &see(&new)), (&before, &before));
         let next = publish_for(&store, "a", 2);
         assert!(see(&path(&store, &next)).is_file() && see(&new).is_file(), "the replaced image lingers");
-        store.use_keys(Keys::only(key(2)));
+        store.use_keys(&Keys::only(key(2)));
         assert_eq!((see(&old), see(&new)), (Seen::NotFound, before));
         store.discard("a");
         assert_eq!(see(&new), Seen::NotFound);

@@ -34,6 +34,7 @@ mod directory;
 mod durable;
 mod error;
 mod image_locks;
+mod image_use;
 mod images;
 mod in_memory;
 pub mod ipxe;

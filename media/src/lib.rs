@@ -18,7 +18,7 @@ mod token;
 mod url_form;
 mod url_secret;
 
-use log_limit::LogLimit;
+pub use log_limit::LogLimit;
 pub use media_url::{MediaUrl, MediaUrlError};
 pub use plane::range;
 pub use plane::{

@@ -1,4 +1,4 @@
-//! Rate limits for log lines that any client on the network can cause.
+//! Rate limits for log lines, and for entries of an audit log, that any client on the network can cause.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ const LINES: u32 = 20;
 
 /// A rate limit for one kind of log line: 20 lines a minute.
 #[derive(Debug, Default)]
-pub(crate) struct LogLimit(Mutex<Window>);
+pub struct LogLimit(Mutex<Window>);
 
 #[derive(Debug, Default)]
 struct Window {
@@ -23,12 +23,12 @@ struct Window {
 
 impl LogLimit {
     /// A limit that has admitted no line yet.
-    pub(crate) const fn new() -> Self {
+    pub const fn new() -> Self {
         Self(Mutex::new(Window { since: None, lines: 0, suppressed: 0 }))
     }
 
     /// Returns whether a line may be written, and if so how many were suppressed since the last one.
-    pub(crate) fn admit(&self) -> Option<u64> {
+    pub fn admit(&self) -> Option<u64> {
         self.admit_at(Instant::now())
     }
 

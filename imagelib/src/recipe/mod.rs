@@ -60,6 +60,11 @@ pub struct Recipe {
 }
 
 impl Recipe {
+    /// Whether the image holds its own URL, so that its bytes depend on its token.
+    pub fn holds_its_url(&self) -> bool {
+        matches!(self.rootfs, Some(RootfsLocation::MediaPlane(_)))
+    }
+
     /// The recipe of an image with these additions and no other changes.
     pub fn new(base: BaseIdentity, format: Format, additions: Additions) -> Self {
         Self {

@@ -15,7 +15,7 @@ use super::origin::{Source, authority};
 use super::permissions::Permissions;
 use super::problem::{Problem, ProblemKind};
 use super::sessions::Sessions;
-use crate::audit::{Actor, Audit, AuditState, Event, Who};
+use crate::audit::{Actor, Audit, AuditState, Authentications, Event, Who};
 
 /// Who may use the API. Clones share their clients and sessions.
 #[derive(Debug, Clone)]
@@ -25,13 +25,26 @@ pub struct Access {
     tls: bool,
     /// Whether every client has a certificate that the listener has verified.
     has_certificates: bool,
+    authentications: Authentications,
 }
 
 impl Access {
     /// Access for `clients`, or for every program on this machine if there are none. `tls` tells whether the API speaks TLS.
     /// `has_certificates` tells whether every client has a certificate that the listener has verified.
     pub fn new(clients: ApiClients, tls: bool, has_certificates: bool) -> Self {
-        Self { clients, sessions: Sessions::default(), tls, has_certificates }
+        Self {
+            clients,
+            sessions: Sessions::default(),
+            tls,
+            has_certificates,
+            authentications: Authentications::default(),
+        }
+    }
+
+    /// Records logins and failed attempts at authentication in this log.
+    #[must_use]
+    pub fn with_audit(self, audit: Audit) -> Self {
+        Self { authentications: Authentications::new(audit), ..self }
     }
 
     /// Whether the API speaks TLS.
@@ -44,12 +57,22 @@ impl Access {
         !self.clients.is_empty()
     }
 
-    /// Begins a session if the token is valid. Returns its id.
-    pub(crate) fn log_in(&self, token: &str) -> Result<Option<String>, getrandom::Error> {
-        if self.clients.with_token(token).is_none() {
+    /// Begins a session if the token is valid. Returns its id. The client has this address.
+    pub(crate) fn log_in(&self, token: &str, address: Option<IpAddr>) -> Result<Option<String>, getrandom::Error> {
+        let Some(caller) = self.clients.with_token(token) else {
+            self.authentications.failed(address, true);
             return Ok(None);
+        };
+        let id = self.sessions.begin(TokenDigest::of(token))?;
+        self.authentications.logged_in(who(&caller, address));
+        Ok(Some(id))
+    }
+
+    /// Records that a request was refused, if it has not shown who sends it.
+    fn record_refused(&self, problem: &Problem, address: Option<IpAddr>) {
+        if problem.kind() == ProblemKind::Unauthorized {
+            self.authentications.failed(address, false);
         }
-        self.sessions.begin(TokenDigest::of(token)).map(Some)
     }
 
     /// Ends the sessions in the cookies of a request.
@@ -128,10 +151,12 @@ const HARMLESS: [&str; 2] = ["/v1/check", "/v1/keyfiles"];
 /// Middleware: lets a request pass if it has one of the tokens or comes from a page with a session; or, if the server has no
 /// tokens, if it comes from a program on this machine. A certificate that belongs to a client counts like its token. The client's role must allow the operation.
 pub(super) async fn check(State(gate): State<Gate>, mut request: Request, next: Next) -> Result<Response, Problem> {
-    let caller = gate.access.caller(request.uri(), request.headers(), request.extensions().get())?;
+    let address = request.extensions().get::<Peer>().map(|peer| peer.address.ip().to_canonical());
+    let caller = gate.access.caller(request.uri(), request.headers(), request.extensions().get());
+    let caller = caller.inspect_err(|problem| gate.access.record_refused(problem, address))?;
     let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str).unwrap_or_default();
     let needed = gate.permissions.needed(request.method(), route);
-    let actor = Actor { who: who(&caller, &request), audit: gate.audit };
+    let actor = Actor { who: who(&caller, address), audit: gate.audit };
     if let Err(problem) = check_role(&caller, needed) {
         let (method, route, needed_role) = (request.method().to_string(), route.to_owned(), needed.word());
         actor.record(Event::RequestRefused { method, route, needed_role });
@@ -148,8 +173,7 @@ pub(super) async fn check(State(gate): State<Gate>, mut request: Request, next: 
 }
 
 /// Who sends a request, for the audit log.
-fn who(caller: &Caller, request: &Request) -> Who {
-    let address = request.extensions().get::<Peer>().map(|peer| peer.address.ip().to_canonical());
+fn who(caller: &Caller, address: Option<IpAddr>) -> Who {
     match &caller.identity {
         Identity::Local => Who::local(address),
         Identity::Token(name) => Who::token(name.as_str(), address),
@@ -255,8 +279,8 @@ mod tests {
         let mut tokens = ApiClients::default();
         tokens.add("0123456789abcdef", "the test").unwrap();
         let access = Access::new(tokens, false, false);
-        assert_eq!(access.log_in("0123456789abcdee").unwrap(), None);
-        let id = access.log_in("0123456789abcdef").unwrap().unwrap();
+        assert_eq!(access.log_in("0123456789abcdee", None).unwrap(), None);
+        let id = access.log_in("0123456789abcdef", None).unwrap().unwrap();
         let checked = |told: &[(&'static str, &str)]| {
             let mut headers = HeaderMap::new();
             headers.insert(HOST, "dayone.example".parse().unwrap());

@@ -20,6 +20,7 @@ mod explain;
 mod images;
 mod init;
 mod inspect;
+mod key;
 mod man_pages;
 mod manifests;
 mod old_spellings;
@@ -59,6 +60,7 @@ pub use explain::ExplainArguments;
 pub use images::{ImagesCommandArguments, ListFormat};
 pub use init::InitArguments;
 pub use inspect::InspectArguments;
+pub use key::{KeyCommand, KeyPlace, KeyRotateArguments};
 pub use man_pages::ManPagesArguments;
 pub use manifests::ManifestsArguments;
 pub use program::{CommandLine, Program};
@@ -114,6 +116,9 @@ pub enum Command {
     /// Check and show the audit log of a dayone server
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// Replace the installation key of a dayone server
+    #[command(subcommand)]
+    Key(KeyCommand),
     /// List the images of a dayone server: the host and the URL of each
     Images(ImagesCommandArguments),
     /// Convert NMState to NetworkManager keyfiles

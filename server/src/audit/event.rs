@@ -1,6 +1,7 @@
 //! What the audit log records. Never a secret: no token, no password, and no URL of an image.
 
 use std::net::IpAddr;
+use std::num::NonZeroU64;
 use std::ops::Range;
 use std::time::SystemTime;
 
@@ -23,6 +24,8 @@ enum Kind {
     Server,
     /// A program on this machine, at a server without tokens.
     Local,
+    /// A client that has not shown who it is.
+    Stranger,
     /// A client of the media plane: a BMC or a host. It has shown the URL of an image, and nothing else.
     Reader,
     /// A client of the API with the token of this name.
@@ -38,6 +41,11 @@ impl Who {
     /// A program on this machine.
     pub fn local(address: Option<IpAddr>) -> Self {
         Self { who: Kind::Local, address }
+    }
+
+    /// A client that has not shown who it is.
+    pub fn stranger(address: Option<IpAddr>) -> Self {
+        Self { who: Kind::Stranger, address }
     }
 
     /// A client of the media plane.
@@ -89,6 +97,24 @@ pub enum Event {
     SettingsReloaded {
         /// How many clients the API has.
         clients: usize,
+    },
+    /// The server has taken another installation key over, from which the URLs of all images follow.
+    KeyRotated {
+        /// Until when the server serves the URLs of the previous key, too. Without it, they have ended.
+        #[serde(skip_serializing_if = "Option::is_none", serialize_with = "optional_time")]
+        previous_until: Option<SystemTime>,
+    },
+    /// The URLs of the previous installation key have ended, and the server has removed that key.
+    PreviousKeyRemoved,
+    /// A client has logged in with a browser.
+    LoggedIn,
+    /// A client showed no valid token, no session and no certificate of a client.
+    AuthenticationFailed {
+        /// Whether it tried to log in with a browser. Otherwise, it sent a request to the API.
+        login: bool,
+        /// How many more there were since the last such entry, which the server did not record because there were too many.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        unrecorded: Option<NonZeroU64>,
     },
     /// A client asked for something that its role does not allow.
     RequestRefused {
@@ -225,6 +251,11 @@ pub enum Event {
 
 fn time<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
     Time(*time).serialize(serializer)
+}
+
+#[allow(clippy::ref_option, reason = "serde calls it so")]
+fn optional_time<S: Serializer>(time: &Option<SystemTime>, serializer: S) -> Result<S::Ok, S::Error> {
+    time.map(Time).serialize(serializer)
 }
 
 fn pairs<S: Serializer>(ranges: &[Range<u64>], serializer: S) -> Result<S::Ok, S::Error> {

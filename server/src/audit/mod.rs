@@ -4,6 +4,7 @@
 //! [`verify`] finds an entry that was changed, removed, inserted or moved. Handlers hand entries to one thread ([`writer`]) and never
 //! wait for it. [`readings`] collects what clients of the media plane have read.
 
+mod authentication;
 mod chain;
 mod event;
 mod handle;
@@ -15,6 +16,7 @@ mod tail;
 mod verify;
 mod writer;
 
+pub use authentication::Authentications;
 pub use event::{Event, Who};
 pub use handle::{Actor, Audit, AuditSettings, AuditState};
 pub use log_file::AuditError;

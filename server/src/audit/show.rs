@@ -48,7 +48,25 @@ pub fn sentence(entry: &Value) -> Shown {
         "entries-lost" => format!("lost {} entries", number("entries")),
         "server-started" => format!("started dayone {}", text("version")),
         "server-stopped" => "stopped".to_owned(),
+        "key-rotated" if text("previous-until").is_empty() => {
+            "took a new installation key over; URLs of the previous key have ended".to_owned()
+        }
+        "key-rotated" => {
+            let until = text("previous-until");
+            format!("took a new installation key over; URLs of the previous key are valid until {until}")
+        }
+        "previous-key-removed" => "removed the previous installation key, whose URLs have ended".to_owned(),
         "settings-reloaded" => format!("read the settings again; the API has {} clients", number("clients")),
+        "logged-in" => "logged in with a browser".to_owned(),
+        "authentication-failed" => {
+            let is_login = entry.get("login").and_then(Value::as_bool).unwrap_or_default();
+            let tried =
+                if is_login { "tried to log in without a valid token" } else { "sent a request without a valid token" };
+            match number("unrecorded") {
+                0 => tried.to_owned(),
+                more => format!("{tried}; {more} more such attempts before were not recorded"),
+            }
+        }
         "request-refused" => {
             format!("may not {} {}: this needs the role {}", text("method"), text("route"), text("needed-role"))
         }

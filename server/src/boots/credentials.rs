@@ -3,11 +3,13 @@
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::encryption::{Cipher, EncryptionError};
+use super::encryption::{Cipher, EncryptionError, PURPOSE};
 use super::id::BootId;
+use crate::store::Store;
 use redfish::{Credentials, CredentialsError, Password};
 use vocabulary::checked_text;
 
@@ -121,12 +123,48 @@ struct Plaintext {
 
 /// Finds the credentials of boots.
 pub(super) struct CredentialsStore {
-    cipher: Cipher,
+    store: Arc<Store>,
+}
+
+/// What encrypts credentials, and what decrypts those from before a rotation of the installation key.
+struct Ciphers {
+    current: Cipher,
+    previous: Option<Cipher>,
+}
+
+impl Ciphers {
+    fn decrypt(&self, boot: BootId, text: &str) -> Result<Vec<u8>, EncryptionError> {
+        let decrypted = self.current.decrypt(boot, text);
+        match &self.previous {
+            Some(previous) if decrypted.is_err() => previous.decrypt(boot, text),
+            _ => decrypted,
+        }
+    }
 }
 
 impl CredentialsStore {
-    pub(super) fn new(cipher: Cipher) -> Self {
-        Self { cipher }
+    pub(super) fn new(store: Arc<Store>) -> Self {
+        Self { store }
+    }
+
+    fn ciphers(&self) -> Result<Ciphers, EncryptionError> {
+        let (current, previous) = self.store.derived_keys(PURPOSE);
+        Ok(Ciphers { current: Cipher::new(&current)?, previous: previous.as_ref().map(Cipher::new).transpose()? })
+    }
+
+    /// Encrypts credentials again that depend on the previous installation key. `None` if these do not, or if nobody can decrypt
+    /// them.
+    pub(super) fn renewed(
+        &self,
+        boot: BootId,
+        source: &CredentialsSource,
+    ) -> Result<Option<CredentialsSource>, EncryptionError> {
+        let CredentialsSource::Encrypted(text) = source else { return Ok(None) };
+        let Ciphers { current, previous: Some(previous) } = self.ciphers()? else { return Ok(None) };
+        match previous.decrypt(boot, text) {
+            Ok(json) => Ok(Some(CredentialsSource::Encrypted(current.encrypt(boot, &json)?))),
+            Err(_) => Ok(None),
+        }
     }
 
     /// Returns what the record of `boot` should contain for these credentials. Checks that they exist and are valid. Those with
@@ -146,7 +184,7 @@ impl CredentialsStore {
                 let plaintext = Plaintext { username: username.clone(), password: password.reveal().to_owned() };
                 // Serializing to memory fails only for maps whose keys are not texts.
                 let json = serde_json::to_vec(&plaintext).unwrap_or_default();
-                Ok(CredentialsSource::Encrypted(self.cipher.encrypt(boot, &json)?))
+                Ok(CredentialsSource::Encrypted(self.ciphers()?.current.encrypt(boot, &json)?))
             }
             GivenCredentials::Default => {
                 let usual = Credentials::from_environment(ENVIRONMENT).map_err(NoCredentials::Environment)?;
@@ -168,7 +206,7 @@ impl CredentialsStore {
                 Credentials::from_environment(ENVIRONMENT).map_err(NoCredentials::Environment)
             }
             CredentialsSource::Encrypted(text) => {
-                let json = self.cipher.decrypt(boot, text)?;
+                let json = self.ciphers()?.decrypt(boot, text)?;
                 let plaintext: Plaintext = serde_json::from_slice(&json).map_err(|_| EncryptionError::Decrypt)?;
                 let credentials = Credentials::new(plaintext.username, Password::from(plaintext.password));
                 credentials.map(Some).map_err(NoCredentials::Inline)

@@ -1,5 +1,6 @@
 //! Encrypts credentials that must survive a restart (AES-256-GCM, NIST SP 800-38D), with a key that derives from the
-//! installation key. They are bound to their boot: in the record of another boot, they cannot be decrypted.
+//! installation key. When that key is rotated, dayone encrypts them again. They are bound to their boot: in the record of
+//! another boot, they cannot be decrypted.
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use base64::prelude::*;
@@ -7,7 +8,7 @@ use base64::prelude::*;
 use super::id::BootId;
 
 /// The purpose for which the key is derived.
-const PURPOSE: &[u8] = b"credentials of BMCs in records of boots";
+pub(super) const PURPOSE: &[u8] = b"credentials of BMCs in records of boots";
 
 /// Why credentials cannot be encrypted or decrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -27,9 +28,9 @@ pub enum EncryptionError {
 pub(super) struct Cipher(RandomizedNonceKey);
 
 impl Cipher {
-    /// Uses the key that `derive` returns for this purpose.
-    pub(super) fn new(derive: impl FnOnce(&[u8]) -> [u8; 32]) -> Result<Self, EncryptionError> {
-        RandomizedNonceKey::new(&AES_256_GCM, &derive(PURPOSE)).map(Self).map_err(|_| EncryptionError::Encrypt)
+    /// Uses a key that was derived for [`PURPOSE`].
+    pub(super) fn new(key: &[u8; 32]) -> Result<Self, EncryptionError> {
+        RandomizedNonceKey::new(&AES_256_GCM, key).map(Self).map_err(|_| EncryptionError::Encrypt)
     }
 
     /// Encrypts `secret` for a boot. Returns nonce, ciphertext and tag in base64.
@@ -60,13 +61,13 @@ mod tests {
     #[test]
     fn credentials_are_decrypted_only_for_their_boot() {
         let (one, other) = (BootId::new().unwrap(), BootId::new().unwrap());
-        let cipher = Cipher::new(|_| [1; 32]).unwrap();
+        let cipher = Cipher::new(&[1; 32]).unwrap();
         let encrypted = cipher.encrypt(one, b"hunter2").unwrap();
         assert_ne!(encrypted, cipher.encrypt(one, b"hunter2").unwrap(), "the nonce is drawn anew");
         assert!(!BASE64_STANDARD.decode(&encrypted).unwrap().windows(7).any(|window| window == b"hunter2"));
         assert_eq!(cipher.decrypt(one, &encrypted).unwrap(), b"hunter2");
         assert_eq!(cipher.decrypt(other, &encrypted), Err(EncryptionError::Decrypt));
-        assert_eq!(Cipher::new(|_| [2; 32]).unwrap().decrypt(one, &encrypted), Err(EncryptionError::Decrypt));
+        assert_eq!(Cipher::new(&[2; 32]).unwrap().decrypt(one, &encrypted), Err(EncryptionError::Decrypt));
         for damaged in ["", "AAAA", "hunter2", &encrypted[4..]] {
             assert_eq!(cipher.decrypt(one, damaged), Err(EncryptionError::Decrypt), "{damaged}");
         }

@@ -22,6 +22,7 @@ mod permits;
 mod reading;
 mod record;
 mod records;
+mod rotation;
 mod service;
 mod shared;
 mod step;

@@ -1,5 +1,6 @@
 //! The record of a boot: all that a restarted server needs to continue the boot, or to restore the BMC.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -124,6 +125,9 @@ impl BootOptions {
 pub struct AtBmc {
     /// The requests that dayone planned: the System, the slots and the forms.
     pub plan: Plan,
+    /// The URL that dayone inserted. `None`: it follows from the installation key, because that was not rotated since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<InsertedUrl>,
     /// The slot that has the image, or may have it. `None` while the image is being inserted: it may be in any planned slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<String>,
@@ -136,6 +140,16 @@ pub struct AtBmc {
     /// The state of the host before the BMC was told to start it. Written before the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<Started>,
+}
+
+/// The URL of an image that a BMC got. It is a credential, like the key that lies beside the record, so `Debug` does not show it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InsertedUrl(pub(super) String);
+
+impl fmt::Debug for InsertedUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("InsertedUrl(…)")
+    }
 }
 
 /// The state of the host right before the BMC was told to start it. Signs from before do not count.

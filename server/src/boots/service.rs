@@ -13,7 +13,6 @@ use tracing::{info, warn};
 use super::boot::{self, Boot};
 use super::clients::BootOnlyFrom;
 use super::credentials::{self, CredentialsName, CredentialsStore, NoCredentials};
-use super::encryption::Cipher;
 use super::engine;
 use super::error::{CreateError, DeleteError};
 use super::id::BootId;
@@ -62,13 +61,12 @@ impl Boots {
     ) -> io::Result<Self> {
         let reading = Arc::clone(&store);
         let found = tokio::task::spawn_blocking(move || records::load(&reading)).await.map_err(io::Error::other)??;
-        let cipher = Cipher::new(|purpose| store.derived_key(purpose)).map_err(io::Error::other)?;
         let at_once = settings.at_once.clamp(1, MOST_ACTIVE);
         let boots = Self(Arc::new(Shared {
+            credentials: CredentialsStore::new(Arc::clone(&store)),
             store,
             media_url,
             call_homes,
-            credentials: CredentialsStore::new(cipher),
             settings: RwLock::new(Arc::new(settings)),
             metrics,
             audit,

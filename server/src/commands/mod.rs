@@ -25,6 +25,7 @@ mod findings;
 mod images;
 mod init;
 mod inspect;
+mod key;
 mod man_pages;
 mod manifests;
 mod output_files;
@@ -56,6 +57,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Build(arguments) => build::run(&arguments),
         Command::Base(command) => bases::run(&command),
         Command::Audit(command) => audit::run(&command),
+        Command::Key(command) => key::run(&command),
         Command::Images(arguments) => images::run(&arguments),
         Command::Convert(arguments) => convert::run(&arguments),
         Command::SecondStep(arguments) => second_step::run(&arguments),

@@ -25,7 +25,7 @@ use tokio::sync::watch;
 use tracing::{error, info, warn};
 
 use crate::ironic_agent::{self, AgentSettings};
-use crate::store::{BaseName, Store, StoreError};
+use crate::store::{BaseName, Keys, Store, StoreError};
 use discovery::{BasePatterns, FoundBases, Slot};
 use settings::SettingsError;
 
@@ -178,6 +178,12 @@ impl HostImages {
             _ => info!("bases or settings have changed; dayone makes the affected images again"),
         }
         *self.current.write() = Arc::new(now);
+        self.changes.send_modify(|changes| *changes += 1);
+    }
+
+    /// Takes over other installation keys, and notifies those who wait for a change: the same requests give other URLs.
+    pub fn use_keys(&self, keys: &Keys) {
+        self.store.use_keys(keys);
         self.changes.send_modify(|changes| *changes += 1);
     }
 

@@ -1,18 +1,17 @@
 //! The installation key in Kubernetes: a Secret that the first replica creates and the others read.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::PostParams;
 use kube::{Api, Client};
 
+use super::key_secret::{KeySecret, LENGTH};
 use super::problem::{RequestError, request};
 use crate::store::{InstallationKey, KeyError};
 
-const KEY: &str = "key";
-const LENGTH: usize = 32;
 /// An API server that is just starting refuses all requests for a moment.
 const REFUSED: Duration = Duration::from_secs(5);
 const FIRST_WAIT: Duration = Duration::from_millis(500);
@@ -26,7 +25,7 @@ pub enum InstallationKeyError {
     Refused(String),
     /// The Secret exists, but has no key of the right length.
     #[error(
-        "the Secret {namespace}/{name} has {found} under {KEY:?}, and needs {LENGTH} random bytes there; restore it from a \
+        "the Secret {namespace}/{name} has {found}, and dayone needs {LENGTH} random bytes under \"key\"; restore it from a \
          backup, or delete it and start dayone again (with another key, all images' URLs change)"
     )]
     Unusable {
@@ -34,7 +33,7 @@ pub enum InstallationKeyError {
         namespace: String,
         /// The name of the Secret.
         name: String,
-        /// What it has under the key.
+        /// What it has, and where.
         found: String,
     },
     /// The system has no random numbers.
@@ -43,11 +42,7 @@ pub enum InstallationKeyError {
 }
 
 /// Reads the key, or creates it if there is none. Waits until the API server answers.
-pub async fn installation_key(
-    client: &Client,
-    namespace: &str,
-    name: &str,
-) -> Result<InstallationKey, InstallationKeyError> {
+pub async fn installation_key(client: &Client, namespace: &str, name: &str) -> Result<KeySecret, InstallationKeyError> {
     let api: Api<Secret> = Api::namespaced(client.clone(), namespace);
     let mut wait = FIRST_WAIT;
     let mut refused_since = None;
@@ -83,27 +78,43 @@ async fn read_or_create(api: &Api<Secret>, name: &str) -> Result<Secret, Failure
     if let Some(secret) = read {
         return Ok(secret);
     }
+    // In the middle of a rotation, the keys are in the spare Secret. A role from before rotations does not allow to read it.
+    let spare = spare(name);
+    match request(format!("read the Secret {spare}"), api.get_opt(&spare)).await {
+        Ok(Some(secret)) => return Ok(secret),
+        Ok(None) => {}
+        Err(error) if error.is_forbidden() => {}
+        Err(error) => return Err(Failure::Request(error)),
+    }
     let key = InstallationKey::generate().map_err(Failure::Random)?;
-    let secret = Secret {
-        metadata: ObjectMeta {
-            name: Some(name.to_owned()),
-            labels: Some([("app.kubernetes.io/managed-by".to_owned(), "dayone".to_owned())].into()),
-            ..ObjectMeta::default()
-        },
-        type_: Some("Opaque".to_owned()),
-        data: Some([(KEY.to_owned(), ByteString(key.as_bytes().to_vec()))].into()),
-        immutable: Some(true),
-        ..Secret::default()
-    };
+    let secret = secret_of(name, &KeySecret::new(key));
     let parameters = PostParams::default();
     request(format!("create the Secret {name}"), api.create(&parameters, &secret)).await.map_err(Failure::Request)
 }
 
-fn parse(secret: &Secret, namespace: &str, name: &str) -> Result<InstallationKey, InstallationKeyError> {
-    let value = secret.data.as_ref().and_then(|data| data.get(KEY)).map(|value| value.0.as_slice());
-    if let Some(Ok(key)) = value.map(<[u8; LENGTH]>::try_from) {
-        return Ok(InstallationKey::from_bytes(key));
+/// The name of the Secret that holds the keys while an immutable Secret is replaced.
+pub(super) fn spare(name: &str) -> String {
+    format!("{name}-rotation")
+}
+
+pub(super) fn labels() -> BTreeMap<String, String> {
+    [("app.kubernetes.io/managed-by".to_owned(), "dayone".to_owned())].into()
+}
+
+/// A Secret with this name and this content.
+pub(super) fn secret_of(name: &str, content: &KeySecret) -> Secret {
+    Secret {
+        metadata: ObjectMeta { name: Some(name.to_owned()), labels: Some(labels()), ..ObjectMeta::default() },
+        type_: Some("Opaque".to_owned()),
+        data: Some(content.data()),
+        ..Secret::default()
     }
-    let found = value.map_or_else(|| "nothing".to_owned(), |value| format!("{} bytes", value.len()));
-    Err(InstallationKeyError::Unusable { namespace: namespace.to_owned(), name: name.to_owned(), found })
+}
+
+pub(super) fn parse(secret: &Secret, namespace: &str, name: &str) -> Result<KeySecret, InstallationKeyError> {
+    KeySecret::parse(secret).map_err(|error| InstallationKeyError::Unusable {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        found: error.to_string(),
+    })
 }

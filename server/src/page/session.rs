@@ -7,6 +7,7 @@ use axum::body::{Body, to_bytes};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use http::header::SET_COOKIE;
 use http::{HeaderMap, Uri};
+use media::listen::Peer;
 use url::form_urlencoded;
 
 use super::credential_form::CredentialForm;
@@ -25,6 +26,7 @@ pub(super) async fn log_in(
     Extension(access): Extension<Access>,
     uri: Uri,
     headers: HeaderMap,
+    peer: Option<Extension<Peer>>,
     body: Body,
 ) -> Result<Response, Problem> {
     refuse_foreign(&uri, &headers)?;
@@ -35,7 +37,8 @@ pub(super) async fn log_in(
     let field = |name: &str| form_urlencoded::parse(&form).find(|(given, _)| given == name).map(|(_, value)| value);
     let then = field("then").filter(|then| is_path(then)).unwrap_or_else(|| "/".into());
     let token = field("token").unwrap_or_default();
-    let Some(id) = access.log_in(token.trim()).map_err(Problem::internal)? else {
+    let address = peer.map(|Extension(peer)| peer.address.ip().to_canonical());
+    let Some(id) = access.log_in(token.trim(), address).map_err(Problem::internal)? else {
         tracing::warn!("a login with a token that is not valid");
         return Ok(CredentialForm::refused(&then).into_response());
     };

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use media::access::Clock;
 use media::listen::{ListenMetrics, Listener, LiveOptions, Options, Tls};
 use media::served::Published;
 use media::{MediaMetrics, MediaUrl, UrlForm};
@@ -16,11 +17,11 @@ use tracing::{info, warn};
 
 use super::{StartError, bind_everywhere, replace_tls};
 use crate::host_images::{Environment, HostImageMetrics, HostImages};
-use crate::kubernetes::{self, Controller, KubernetesMetrics, Leadership};
+use crate::kubernetes::{self, Controller, KeySchedule, KeySecretApi, KubernetesMetrics, Leadership};
 use crate::metrics::Metrics;
 use crate::monitoring::{self, Monitored};
 use crate::open_files::MediaConnections;
-use crate::store::{InMemory, OpenError, Store};
+use crate::store::{InMemory, Keys, OpenError, Store};
 
 /// How often dayone looks for changed bases, and for changed files with settings.
 const REFRESH: Duration = Duration::from_secs(5);
@@ -169,17 +170,21 @@ impl ControllerServer {
 
         let client = kubernetes::connect(config.kubeconfig.as_deref()).await.map_err(StartError::Cluster)?;
         let (key_namespace, key_name) = &config.key_secret;
-        let key = kubernetes::installation_key(&client, key_namespace, key_name).await?;
+        let secret = kubernetes::installation_key(&client, key_namespace, key_name).await?;
+        let key_secret = KeySecretApi::new(client.clone(), key_namespace, key_name);
 
         status.enter(Stage::Starting("reading the bases"));
         let (digests, url) = (config.images.cache_dir, config.images.url.clone());
         let (environment, urls) = (config.environment, config.urls);
         let opening = move || {
+            let key = secret.key().clone();
             let store = Arc::new(Store::in_memory(InMemory { digests, ..InMemory::new(key, url, urls) })?);
+            let (schedule, keys) = KeySchedule::new(secret, store.now());
+            store.use_keys(&keys);
             let images = Arc::new(HostImages::open(Arc::clone(&store), environment, image_metrics));
-            Ok::<_, OpenError>((store, images))
+            Ok::<_, OpenError>((store, images, schedule))
         };
-        let (store, images) = tokio::task::spawn_blocking(opening).await??;
+        let (store, images, schedule) = tokio::task::spawn_blocking(opening).await??;
         images.watch(REFRESH).map_err(StartError::Watch)?;
 
         let image_options = media_listener.options();
@@ -187,6 +192,9 @@ impl ControllerServer {
         let media = media::service(Arc::clone(&store) as Arc<dyn Published>, media_metrics);
         let mut planes = JoinSet::new();
         planes.spawn(media_listener.serve_directly(media, stopping.clone()));
+        let follower = Arc::clone(&images);
+        let use_keys = move |keys: Keys| follower.use_keys(&keys);
+        planes.spawn(key_secret.follow(Clock::default(), schedule, use_keys, stopping.clone()));
         let leadership = Leadership::elect(client.clone(), &config.own_namespace, &config.lease, &config.identity);
         let discovered = Arc::clone(&images);
         let controller = Controller::start(kubernetes::Config {

@@ -4,6 +4,7 @@
 mod config;
 mod controller;
 mod error;
+mod installation_key;
 mod static_server;
 
 use std::io;
@@ -14,6 +15,7 @@ use media::listen::{ListenMetrics, Listener, LiveOptions, Options, Tls};
 use media::reading::TakeAfter;
 use media::served::Published;
 use media::{MediaMetrics, MediaUrl};
+use tokio::sync::Notify;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -34,6 +36,7 @@ pub(crate) use config::DATA_DIR;
 pub use config::{Config, ConfigError};
 pub use controller::{ControllerConfig, ControllerServer, ImagesConfig};
 pub use error::StartError;
+use installation_key::KeyFollower;
 pub use static_server::{StaticConfig, StaticServer};
 
 /// The default port for BMCs.
@@ -52,6 +55,8 @@ pub struct Server {
     limits: RateLimits,
     boots: Boots,
     audit: Audit,
+    /// Wakes the follower of the installation key.
+    key_now: Arc<Notify>,
     readings: JoinHandle<Readings>,
     api_options: LiveOptions,
     media_options: LiveOptions,
@@ -122,6 +127,8 @@ impl Server {
         let fetches = BaseFetches::start(Arc::clone(&store), config.fetches, fetch_metrics, stopping.clone());
         let fetches = fetches.map_err(StartError::Fetches)?;
         let readings = tokio::spawn(Readings::new(Arc::clone(&store), audit.clone()).follow(stopping.clone()));
+        let key_now = Arc::new(Notify::new());
+        let key_follower = KeyFollower::new(&store, &boots, &audit, &key_now, config.recheck);
         let api = Api::new(
             Arc::clone(&store),
             media.clone(),
@@ -133,13 +140,14 @@ impl Server {
         );
         let clients = config.api_clients;
         let has_certificates = config.api_tls.as_ref().is_some_and(Tls::requires_certificates);
-        let access = Access::new(clients.clone(), config.api_tls.is_some(), has_certificates);
+        let access = Access::new(clients.clone(), config.api_tls.is_some(), has_certificates).with_audit(audit.clone());
         let limits = RateLimits::new(config.api_requests_per_second);
         let router = api.into_router(access.clone(), limits.clone(), audit.clone(), page::router(access));
         let (api_options, media_options) = (api_listener.options(), media_listener.options());
         let mut planes = JoinSet::new();
         planes.spawn(media_listener.serve_directly(media, stopping.clone()));
         planes.spawn(api_listener.serve(router, stopping.clone()));
+        planes.spawn(key_follower.follow(stopping.clone()));
         info!(api = %api_address, media = %media_address, media_url = %media_url, "dayone serves");
         Ok(Self {
             api_address,
@@ -149,6 +157,7 @@ impl Server {
             limits,
             boots,
             audit,
+            key_now,
             readings,
             api_options,
             media_options,
@@ -174,11 +183,13 @@ impl Server {
         &self.media_url
     }
 
-    /// Takes over what can change while the server runs: tokens, certificates, limits, and the settings for boots. Nothing of it
+    /// Takes over what can change while the server runs: tokens, certificates, limits, the settings for boots, and in a moment the
+    /// installation key. Nothing of it
     /// can fail. Must be called on a runtime.
     pub fn configure(&self, config: Config) {
         self.clients.replace(&config.api_clients);
         self.limits.set(config.api_requests_per_second);
+        self.key_now.notify_one();
         self.audit.reopen();
         self.audit.record(Who::SERVER, Event::SettingsReloaded { clients: self.clients.len() });
         self.boots.configure(config.boots);

@@ -23,7 +23,8 @@ impl Store {
         let mut counted = BaseUse::default();
         for image in self.images.all().iter().filter(|image| image.recipe().base == *identity) {
             counted.images += 1;
-            counted.transfers += image.transfers();
+            let elsewhere = self.images.elsewhere(&image.id());
+            counted.transfers += image.transfers() + elsewhere.map_or(0, |elsewhere| elsewhere.transfers());
         }
         counted
     }

@@ -34,14 +34,22 @@ impl Store {
         Ok(records.into_iter().map(read).collect())
     }
 
-    /// Derives a key for one purpose from the installation key.
-    pub(crate) fn derived_key(&self, purpose: &[u8]) -> [u8; 32] {
-        self.key.derive(purpose)
+    /// Derives keys for one purpose: from the present installation key, and from the previous one, if it is still there.
+    pub(crate) fn derived_keys(&self, purpose: &[u8]) -> ([u8; 32], Option<[u8; 32]>) {
+        let keys = self.keys();
+        (keys.current.derive(purpose), keys.other.as_ref().map(|other| other.key.derive(purpose)))
     }
 
-    /// The token in the URLs of an image, published or not.
-    pub(crate) fn media_token(&self, image: &RecipeId) -> MediaToken {
-        self.key.token(image)
+    /// The token in the URLs of an image, published or not, before the rotation whose previous key is still there. Without a
+    /// previous key, it is the present token.
+    pub(crate) fn earliest_media_token(&self, image: &RecipeId) -> MediaToken {
+        let keys = self.keys();
+        keys.other_token(image).unwrap_or_else(|| keys.current.token(image))
+    }
+
+    /// Whether a previous installation key is still there, so that a record must say what it got from which key.
+    pub(crate) fn has_previous_key(&self) -> bool {
+        self.keys().other.is_some()
     }
 
     fn boot(&self, name: &str) -> io::Result<PathBuf> {

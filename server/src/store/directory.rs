@@ -149,7 +149,7 @@ impl DataDirectory {
     }
 
     /// Checks that the paths still lead to the directories that were opened.
-    fn check(&self) -> io::Result<()> {
+    pub(super) fn check(&self) -> io::Result<()> {
         let opened = self.opened.iter().map(|(path, file)| (path.clone(), file, Lost::Replaced));
         for (path, file, otherwise) in opened.chain([(self.root.join("lock"), &self.lock, Lost::Lock)]) {
             let held = file.metadata()?;
@@ -161,6 +161,11 @@ impl DataDirectory {
             }
         }
         Ok(())
+    }
+
+    /// The data directory itself.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
     }
 
     /// The installation key.

@@ -67,9 +67,14 @@ fn unfinished(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
 
 /// Writes a temporary file that may still be in the kernel's memory only.
 fn written(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
-    let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(parent(path))?;
+    let mut file = unfinished_in(path)?;
     file.write_all(bytes)?;
     Ok(file)
+}
+
+/// An empty temporary file in the directory of `path`. `tempfile` makes it with mode 0600.
+pub(super) fn unfinished_in(path: &Path) -> io::Result<NamedTempFile> {
+    tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(parent(path))
 }
 
 fn parent(path: &Path) -> &Path {

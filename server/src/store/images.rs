@@ -20,6 +20,8 @@ pub(super) struct Images {
 #[derive(Debug, Default)]
 struct Maps {
     by_id: BTreeMap<RecipeId, Arc<StoredImage>>,
+    /// The same images at their addresses under another installation key, which is also valid.
+    elsewhere: BTreeMap<RecipeId, Arc<StoredImage>>,
     by_token: HashMap<MediaToken, Known>,
     /// Images and the names of their files, by the UUIDs in their URLs ([`UrlForm::Uuid`](media::UrlForm::Uuid)).
     by_uuid: HashMap<MediaUuid, (Arc<StoredImage>, String)>,
@@ -27,7 +29,7 @@ struct Maps {
     /// canonical order.
     by_content: BTreeMap<RecipeId, BTreeSet<RecipeId>>,
     /// Images whose records this version of dayone cannot read.
-    unreadable: BTreeMap<RecipeId, MediaToken>,
+    unreadable: BTreeMap<RecipeId, Vec<MediaToken>>,
 }
 
 #[derive(Debug)]
@@ -37,15 +39,27 @@ enum Known {
 }
 
 impl Images {
-    /// Adds an image. `uuids` are the UUIDs of its files, with the files' names.
-    pub(super) fn insert(&self, image: Arc<StoredImage>, uuids: Vec<(MediaUuid, String)>) {
+    /// Adds an image.
+    pub(super) fn insert(&self, image: Arc<StoredImage>) {
         let mut maps = self.maps.write();
-        maps.by_uuid.extend(uuids.into_iter().map(|(uuid, file)| (uuid, (Arc::clone(&image), file))));
-        maps.by_token.insert(image.token(), Known::Image(Arc::clone(&image)));
         if let Some(content) = content_of(&image) {
             maps.by_content.entry(content).or_default().insert(image.id());
         }
+        maps.give_address(&image);
         maps.by_id.insert(image.id(), image);
+    }
+
+    /// Replaces the addresses of an image. `elsewhere` is the same image at its other address, if it has one.
+    pub(super) fn readdress(&self, image: Arc<StoredImage>, elsewhere: Option<Arc<StoredImage>>) {
+        let mut maps = self.maps.write();
+        let id = image.id();
+        maps.take_addresses(&id);
+        maps.give_address(&image);
+        maps.by_id.insert(id, image);
+        if let Some(elsewhere) = elsewhere {
+            maps.give_address(&elsewhere);
+            maps.elsewhere.insert(id, elsewhere);
+        }
     }
 
     /// The id under which the content of a recipe is published, or will be.
@@ -58,18 +72,35 @@ impl Images {
     }
 
     /// Adds an image that cannot be served. The media plane answers 503 for it, not 404.
-    pub(super) fn insert_unreadable(&self, id: RecipeId, token: MediaToken, reason: String) {
+    pub(super) fn insert_unreadable(&self, id: RecipeId, tokens: Vec<MediaToken>, reason: &str) {
         let mut maps = self.maps.write();
-        maps.by_token.insert(token, Known::Unreadable(reason));
-        maps.unreadable.insert(id, token);
+        for token in &tokens {
+            maps.by_token.insert(*token, Known::Unreadable(reason.to_owned()));
+        }
+        maps.unreadable.insert(id, tokens);
     }
 
-    /// Removes an image. `uuids` are those that it was inserted with.
-    pub(super) fn remove(&self, id: &RecipeId, uuids: Vec<(MediaUuid, String)>) {
+    /// Replaces the tokens of all images that cannot be served by those that `tokens` returns.
+    pub(super) fn readdress_unreadable(&self, tokens: impl Fn(&RecipeId) -> Vec<MediaToken>) {
         let mut maps = self.maps.write();
-        for (uuid, _) in uuids {
-            maps.by_uuid.remove(&uuid);
+        let Maps { unreadable, by_token, .. } = &mut *maps;
+        for (id, former) in unreadable {
+            let mut reason = None;
+            for token in former.iter() {
+                reason = by_token.remove(token).or(reason);
+            }
+            let Some(Known::Unreadable(reason)) = reason else { continue };
+            *former = tokens(id);
+            for token in former.iter() {
+                by_token.insert(*token, Known::Unreadable(reason.clone()));
+            }
         }
+    }
+
+    /// Removes an image.
+    pub(super) fn remove(&self, id: &RecipeId) {
+        let mut maps = self.maps.write();
+        maps.take_addresses(id);
         let image = maps.by_id.remove(id);
         if let Some(content) = image.as_deref().and_then(content_of)
             && let Entry::Occupied(mut earlier) = maps.by_content.entry(content)
@@ -79,8 +110,7 @@ impl Images {
                 earlier.remove();
             }
         }
-        let token = image.map(|image| image.token());
-        for token in token.into_iter().chain(maps.unreadable.remove(id)) {
+        for token in maps.unreadable.remove(id).into_iter().flatten() {
             maps.by_token.remove(&token);
         }
     }
@@ -102,6 +132,17 @@ impl Images {
         self.maps.read().by_id.values().cloned().collect()
     }
 
+    /// The image at its address under the other installation key.
+    pub(super) fn elsewhere(&self, id: &RecipeId) -> Option<Arc<StoredImage>> {
+        self.maps.read().elsewhere.get(id).cloned()
+    }
+
+    /// All images at all their addresses.
+    pub(super) fn at_all_addresses(&self) -> Vec<Arc<StoredImage>> {
+        let maps = self.maps.read();
+        maps.by_id.values().chain(maps.elsewhere.values()).cloned().collect()
+    }
+
     /// Finds a file of the image with this token; `None` if there is no such token.
     pub(super) fn find(&self, token: &MediaToken, file: &str) -> Option<Lookup> {
         Some(match self.maps.read().by_token.get(token)? {
@@ -115,6 +156,25 @@ impl Images {
         let maps = self.maps.read();
         let (image, file) = maps.by_uuid.get(uuid)?;
         Some(image.find(file))
+    }
+}
+
+impl Maps {
+    fn give_address(&mut self, image: &Arc<StoredImage>) {
+        let uuids = image.address().uuids.iter();
+        self.by_uuid.extend(uuids.map(|(uuid, file)| (*uuid, (Arc::clone(image), file.clone()))));
+        self.by_token.insert(image.token(), Known::Image(Arc::clone(image)));
+    }
+
+    /// Takes all addresses of an image.
+    fn take_addresses(&mut self, id: &RecipeId) {
+        let images = [self.by_id.get(id).cloned(), self.elsewhere.remove(id)];
+        for image in images.into_iter().flatten() {
+            for (uuid, _) in &image.address().uuids {
+                self.by_uuid.remove(uuid);
+            }
+            self.by_token.remove(&image.token());
+        }
     }
 }
 

@@ -14,6 +14,7 @@ use super::digest_cache::DigestCache;
 use super::directory;
 use super::error::OpenError;
 use super::key::InstallationKey;
+use super::keys::Keys;
 use super::owners::{LINGERING, Owners};
 use super::persistence::Persistence;
 
@@ -63,7 +64,7 @@ impl Store {
         Ok(Self {
             owners: Owners::new(lingering),
             publications: replicated.then(|| watch::Sender::new(0)),
-            ..Self::new(Persistence::None, key, media_url, urls, bases, digests)
+            ..Self::new(Persistence::None, Keys::only(key), media_url, urls, bases, digests)
         })
     }
 

@@ -1,19 +1,16 @@
 //! The installation key: a secret from which the tokens in all URLs derive.
 
 use std::fmt;
-use std::fs::File;
-use std::io::{self, Read as _};
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::io;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use imagelib::recipe::RecipeId;
 use media::{MediaToken, MediaUuid};
 use sha2::Sha256;
+use subtle::ConstantTimeEq as _;
 
-use super::durable;
-
-const LENGTH: usize = 32;
+/// The length of a key in bytes.
+pub(super) const LENGTH: usize = 32;
 
 /// Why the key cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -31,12 +28,29 @@ pub enum KeyError {
         "other users may use it (mode {0:04o}), and anyone who reads it can compute every image's URL; run chmod 600 on it"
     )]
     Mode(u32),
+    /// The file is not as dayone writes it after a rotation. The text gives the position and never the content.
+    #[error(
+        "it is damaged (line {line}, column {column}); restore it from a backup (with another key, all images' URLs change)"
+    )]
+    Damaged {
+        /// The line.
+        line: usize,
+        /// The column.
+        column: usize,
+    },
+    /// Another version of dayone wrote the file.
+    #[error("another version of dayone wrote it (version {0}); run that version, or a later one")]
+    Version(u32),
+    /// The file does not exist.
+    #[error("it does not exist")]
+    Missing,
     /// The system has no random numbers.
     #[error("the system gives no random bytes: {0}")]
     Random(getrandom::Error),
 }
 
-/// 32 random bytes. The first start creates them. They must never change: another key would change the URL of every image.
+/// 32 random bytes. The first start creates them. Another key changes the URL of every image.
+#[derive(Clone)]
 pub struct InstallationKey([u8; LENGTH]);
 
 impl InstallationKey {
@@ -55,30 +69,6 @@ impl InstallationKey {
     /// The bytes of the key. Use them only to store the key.
     pub fn as_bytes(&self) -> &[u8; LENGTH] {
         &self.0
-    }
-
-    /// Reads the key; `None` if the file does not exist.
-    pub(super) fn read(path: &Path) -> Result<Option<Self>, KeyError> {
-        let file = match File::open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            file => file?,
-        };
-        let mode = file.metadata()?.permissions().mode() & 0o7777;
-        if mode & 0o077 != 0 {
-            return Err(KeyError::Mode(mode));
-        }
-        let mut bytes = Vec::new();
-        file.take(LENGTH as u64 + 1).read_to_end(&mut bytes)?;
-        let length = bytes.len();
-        bytes.try_into().map(|key| Some(Self(key))).map_err(|_| KeyError::Length(length))
-    }
-
-    /// Creates the file with a new key. The key is on disk before dayone uses it, so a crash cannot invalidate a URL. The
-    /// complete file is renamed into place, so a crash leaves no partial key.
-    pub(super) fn create(path: &Path) -> Result<Self, KeyError> {
-        let key = Self::generate()?;
-        durable::write_new(path, &key.0)?;
-        Ok(key)
     }
 
     /// The token in the URLs of an image. It is the same on every replica with this key, and after every restart.
@@ -118,6 +108,14 @@ impl InstallationKey {
     }
 }
 
+impl PartialEq for InstallationKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+}
+
+impl Eq for InstallationKey {}
+
 impl fmt::Debug for InstallationKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("InstallationKey(…)")
@@ -127,38 +125,6 @@ impl fmt::Debug for InstallationKey {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_key_is_created_once_and_kept() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("key");
-        assert!(InstallationKey::read(&path).unwrap().is_none());
-        let made = InstallationKey::create(&path).unwrap();
-        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o7777, 0o600);
-        assert_eq!(InstallationKey::read(&path).unwrap().unwrap().0, made.0);
-        assert!(
-            matches!(InstallationKey::create(&path), Err(KeyError::Io(error)) if error.kind() == io::ErrorKind::AlreadyExists)
-        );
-        assert_eq!(std::fs::read(&path).unwrap(), made.0);
-        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
-        assert_eq!(format!("{made:?}"), "InstallationKey(…)");
-    }
-
-    #[test]
-    fn a_key_that_is_too_long_too_short_or_open_to_others_is_refused() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("key");
-        let write = |bytes: &[u8], mode| {
-            std::fs::write(&path, bytes).unwrap();
-            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
-            InstallationKey::read(&path)
-        };
-        assert!(matches!(write(&[1; 31], 0o600), Err(KeyError::Length(31))));
-        assert!(matches!(write(&[1; 33], 0o600), Err(KeyError::Length(33))));
-        assert!(matches!(write(&[], 0o600), Err(KeyError::Length(0))));
-        assert!(matches!(write(&[1; 32], 0o640), Err(KeyError::Mode(0o640))));
-        assert!(write(&[1; 32], 0o400).is_ok());
-    }
 
     #[test]
     fn tokens_follow_from_the_key_and_the_recipe_alone() {

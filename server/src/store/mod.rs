@@ -6,7 +6,7 @@
 //! | path | content |
 //! | --- | --- |
 //! | `lock` | the lock of the server that uses the directory |
-//! | `key` | 32 random bytes, from which the tokens in all URLs derive |
+//! | `key` | 32 random bytes, from which the tokens in all URLs derive; during a rotation, also the previous key |
 //! | `images/<id>.json` | one record per published image: its recipe, the time of publication, the identity of its bytes |
 //! | `boots/<id>.json` | one record per boot: what dayone did to which BMC, and what it must undo |
 //! | `bases/<number>.json` | one record per base that was added while the server ran: its name, where its files come from |
@@ -20,22 +20,29 @@
 
 mod access;
 mod added_bases;
+mod address;
 mod base_changes;
 mod base_record;
 mod base_source;
 mod base_use;
 mod bases;
 mod boots;
+mod common;
 mod definition;
 mod digest_cache;
 mod directory;
 mod durable;
 mod error;
 mod image_locks;
+mod image_use;
 mod images;
 mod in_memory;
 pub mod ipxe;
 mod key;
+mod key_command;
+mod key_file;
+mod key_rotation;
+mod keys;
 mod layouts;
 mod new_image;
 mod on_disk;
@@ -51,6 +58,7 @@ mod published;
 mod record;
 mod records;
 mod registered_base;
+mod rotation;
 mod storage;
 mod stored_image;
 mod watch;
@@ -61,7 +69,7 @@ use std::sync::Arc;
 use imagelib::recipe::RecipeId;
 use media::access::Clock;
 use media::{MediaToken, MediaUrl, UrlForm};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 
 pub use base_changes::{AddBaseError, FinishBaseError, Finished, RemoveBaseError};
 pub use base_record::{BaseRecord, BaseRecordState, BaseVersion};
@@ -73,6 +81,8 @@ pub(crate) use directory::read_limited;
 pub use error::{OpenError, StoreError, Unavailable};
 pub use in_memory::InMemory;
 pub use key::{InstallationKey, KeyError};
+pub use key_command::{KeyCommandError, KeyState, PreviousState, end_grace, key_state, rotate_key};
+pub use keys::{KeyChange, Keys, OtherKey, Until};
 pub use new_image::NewImage;
 pub use open_base::{OpenBase, OpenBaseError, OpenBaseFile};
 pub use planned_image::{IPXE_SCRIPT, PlannedImage};
@@ -88,6 +98,7 @@ use bases::Bases;
 use digest_cache::DigestCache;
 use image_locks::ImageLocks;
 use images::Images;
+use key_file::KeyFile;
 use owners::Owners;
 use persistence::Persistence;
 
@@ -96,7 +107,11 @@ use persistence::Persistence;
 /// All methods but `find`, `base`, `bases`, `image` and `images` may wait for the disk: do not call them in asynchronous code.
 pub struct Store {
     persistence: Persistence,
-    key: InstallationKey,
+    keys: RwLock<Arc<Keys>>,
+    /// The file of the key at the last look.
+    key_file: Mutex<Option<KeyFile>>,
+    /// What has happened to the key since somebody last asked for that.
+    key_change: Mutex<Option<KeyChange>>,
     media_url: MediaUrl,
     urls: UrlForm,
     bases: Bases,
@@ -118,7 +133,7 @@ impl Store {
     /// A store without published images.
     fn new(
         persistence: Persistence,
-        key: InstallationKey,
+        keys: Keys,
         media_url: MediaUrl,
         urls: UrlForm,
         bases: Bases,
@@ -126,7 +141,9 @@ impl Store {
     ) -> Self {
         Self {
             persistence,
-            key,
+            keys: RwLock::new(Arc::new(keys)),
+            key_file: Mutex::default(),
+            key_change: Mutex::default(),
             media_url,
             urls,
             bases,
@@ -171,7 +188,7 @@ impl Store {
 
     /// The token with which the host of an image calls home. `image` is the id of the image without that token.
     pub fn call_home_token(&self, image: &RecipeId) -> MediaToken {
-        self.key.call_home_token(image)
+        self.keys().current.call_home_token(image)
     }
 
     /// Why the last use of the data directory failed; `None` if it succeeded.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use media::access::Clock;
 use media::{MediaUrl, UrlForm};
+use parking_lot::Mutex;
 use tracing::info;
 
 use super::added_bases::{self, AddedBases};
@@ -13,7 +14,9 @@ use super::definition::BaseDefinition;
 use super::digest_cache::DigestCache;
 use super::directory::DataDirectory;
 use super::error::OpenError;
-use super::key::InstallationKey;
+use super::key_file::KeyFile;
+use super::key_rotation;
+use super::keys::Keys;
 use super::persistence::Persistence;
 use super::stored_image::StoredImage;
 use super::{Store, records};
@@ -38,7 +41,12 @@ impl Store {
         bases::check_names(&bases)?;
         let directory = Arc::new(DataDirectory::open(data_dir)?);
         let records = records::load(&directory)?;
-        let key = open_key(&directory, records.is_empty())?;
+        let key_file = open_key(&directory, records.is_empty())?;
+        let published = records.found.values().flatten().map(|(_, record)| record.created).max();
+        let is_new = key_file.previous.as_ref().is_some_and(|previous| previous.taken_over.is_none());
+        let key_file = key_rotation::take_over(&directory, key_file, clock.now().wall, published)
+            .map_err(|source| OpenError::Key { path: directory.key(), source })?;
+        let keys = Keys::of(&key_file, clock.now());
         let digests = DigestCache::open_in(&directory);
         let on_unusable = if records.is_empty() { OnUnusable::Fail } else { OnUnusable::Continue };
         let (added, ready) = AddedBases::load(&directory)?;
@@ -47,16 +55,23 @@ impl Store {
         }
         let bases = Bases::open(bases, ready, &digests, on_unusable)?;
         let persistence = Persistence::Directory(directory);
-        let store =
-            Self { added, clock, ..Self::new(persistence, key, media_url, UrlForm::Capability, bases, digests) };
+        let new = Self::new(persistence, keys, media_url, UrlForm::Capability, bases, digests);
+        let store = Self { added, clock, key_file: Mutex::new(Some(key_file)), ..new };
+        let keys = store.keys();
+        if is_new {
+            *store.key_change.lock() = Some(keys.rotated());
+        }
         for (id, loaded) in records.found {
-            let token = store.key.token(&id);
             match loaded {
                 Ok((recipe, record)) => {
                     let access = record.access.clone().map(|access| access.resume(&store.clock));
-                    store.serve(Arc::new(StoredImage::new(token, id, recipe, record, access)));
+                    let address = store.address(&keys.current, &id, std::iter::empty());
+                    let counterpart = keys.other_token(&id);
+                    let image = Arc::new(StoredImage::new(address, counterpart, id, recipe, record, access));
+                    store.serve(Arc::clone(&image));
+                    store.serve_elsewhere(&image, &keys);
                 }
-                Err(reason) => store.images.insert_unreadable(id, token, reason),
+                Err(reason) => store.images.insert_unreadable(id, store.tokens(&keys, &id), &reason),
             }
         }
         store.release_ended();
@@ -66,12 +81,12 @@ impl Store {
     }
 }
 
-fn open_key(directory: &DataDirectory, may_create: bool) -> Result<InstallationKey, OpenError> {
+fn open_key(directory: &DataDirectory, may_create: bool) -> Result<KeyFile, OpenError> {
     let path = directory.key();
     let failed = |source| OpenError::Key { path: path.clone(), source };
-    match InstallationKey::read(&path).map_err(failed)? {
+    match KeyFile::read(&path).map_err(failed)? {
         Some(key) => Ok(key),
-        None if may_create => InstallationKey::create(&path).map_err(failed),
+        None if may_create => KeyFile::create(&path).map_err(failed),
         None => Err(OpenError::KeyMissing { path, images: directory.images() }),
     }
 }

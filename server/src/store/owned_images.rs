@@ -36,6 +36,7 @@ impl Store {
         recipe: SealedRecipe,
         label: Option<String>,
     ) -> Result<(Arc<StoredImage>, Publication), StoreError> {
+        let _no_removal = self.added.publishing.read();
         let (open, name) = self.usable_base(base, &recipe)?;
         self.publish_owned(owner, &open, Some(name), recipe, label)
     }
@@ -47,6 +48,7 @@ impl Store {
         recipe: SealedRecipe,
         label: Option<String>,
     ) -> Result<(Arc<StoredImage>, Publication), StoreError> {
+        let _same_key = self.added.publishing.read();
         self.publish_owned(owner, &self.empty_base, None, recipe, label)
     }
 
@@ -107,7 +109,7 @@ impl Store {
     /// The URL of a file of the owner's image, in the store's form.
     pub fn url(&self, owner: &str, image: &StoredImage, file: FileName) -> String {
         let named = match (self.urls, file) {
-            (UrlForm::Uuid, _) => Some(self.key.uuid(&image.id(), file.as_str()).as_str().to_owned()),
+            (UrlForm::Uuid, _) => image.uuid(file.as_str()).map(str::to_owned),
             (UrlForm::Named, FileName::Kernel) => owner.strip_suffix(INITRAMFS).map(|stem| format!("{stem}{KERNEL}")),
             (UrlForm::Named, _) if image.main_file() == Some(file.as_str()) => Some(owner.to_owned()),
             (UrlForm::Capability | UrlForm::Named, _) => None,

@@ -122,6 +122,11 @@ fn path(directory: &DataDirectory, id: &RecipeId) -> PathBuf {
 
 /// The present time in whole seconds, because HTTP's dates have no fractions.
 pub(super) fn now() -> SystemTime {
-    let seconds = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    whole_seconds(SystemTime::now())
+}
+
+/// The time without the fraction of its second.
+pub(super) fn whole_seconds(time: SystemTime) -> SystemTime {
+    let seconds = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
     SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
 }

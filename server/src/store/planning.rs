@@ -28,7 +28,7 @@ impl Store {
     /// Plans every image over the present bases.
     pub(super) fn plan_images(&self) {
         let (mut without_base, mut example) = (0_u64, None);
-        for image in self.images.all() {
+        for image in self.images.at_all_addresses() {
             match self.base_of(&image) {
                 Some(base) if !image.is_over(&base) => {
                     if let Err(error) = image.plan_over(&base, &self.media_url) {
@@ -38,7 +38,9 @@ impl Store {
                 Some(_) => {}
                 None => {
                     let reason = self.bases.reason_for_none(&image);
-                    if image.lose_base(&reason) {
+                    // An image with two addresses is one image.
+                    let is_first = self.images.get(&image.id()).is_some_and(|present| Arc::ptr_eq(&present, &image));
+                    if image.lose_base(&reason) && is_first {
                         without_base += 1;
                         example = Some(reason);
                     }

@@ -1,6 +1,7 @@
 //! Publishes images: from a sealed recipe to an image that is served and survives a restart. Also releases them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use imagelib::recipe::{RecipeId, SealedRecipe};
 use media::access::{AccessLimits, ImageAccess};
@@ -77,6 +78,7 @@ impl Store {
         recipe: SealedRecipe,
         label: Option<String>,
     ) -> Result<(Arc<StoredImage>, Publication), StoreError> {
+        let _same_key = self.added.publishing.read();
         self.publish_over(&self.empty_base, NewImage { base: None, recipe, label, limits: AccessLimits::default() })
     }
 
@@ -144,7 +146,14 @@ impl Store {
         recipe: &SealedRecipe,
         label: Option<String>,
     ) -> Result<(Record, PlannedImage), StoreError> {
-        let (token, created) = (self.key.token(&id), self.persistence.time_of_publication());
+        let keys = self.keys();
+        let mut created = self.persistence.time_of_publication();
+        // An image that is published now never has a URL of the previous key, and the time of publication tells that after a
+        // restart, whatever the clock says.
+        if let Some(until) = keys.other.as_ref().and_then(|other| other.images_until) {
+            created = created.max(until.checked_add(Duration::from_secs(1)).unwrap_or(until));
+        }
+        let token = keys.current.token(&id);
         let planned = PlannedImage::plan(recipe.recipe(), open, &token, created, &self.media_url);
         let planned = planned.map_err(|error| plan_failed(&id, error))?;
         Ok((Record { created, base, label, files: planned.identities(), access: None }, planned))
@@ -159,9 +168,12 @@ impl Store {
         access: Option<ImageAccess>,
         planned: PlannedImage,
     ) -> Arc<StoredImage> {
-        let token = self.key.token(&id);
-        let image = Arc::new(StoredImage::planned(token, id, recipe.into_recipe(), record, access, planned));
+        let keys = self.keys();
+        let address = self.address(&keys.current, &id, record.files.keys().map(String::as_str));
+        let image = Arc::new(StoredImage::planned(address, id, recipe.into_recipe(), record, access, planned));
+        let token = image.token();
         self.serve(Arc::clone(&image));
+        self.serve_elsewhere(&image, &keys);
         if let Some(publications) = &self.publications {
             publications.send_modify(|count| *count = count.wrapping_add(1));
         }
@@ -190,11 +202,10 @@ impl Store {
 
     /// Releases an image that the caller has locked.
     pub(super) fn release_locked(&self, id: &RecipeId) -> Result<bool, StoreError> {
-        let image = self.images.get(id);
-        let known = image.is_some() || self.images.is_unreadable(id);
+        let known = self.images.get(id).is_some() || self.images.is_unreadable(id);
         if known {
             self.persistence.forget(id)?;
-            self.images.remove(id, image.map(|image| self.uuids(&image)).unwrap_or_default());
+            self.images.remove(id);
             info!(image = %id, "image is released");
         }
         Ok(known)

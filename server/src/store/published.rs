@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use media::served::{Lookup, Published};
-use media::{MediaUuid, NotAToken, UrlForm};
+use media::{NotAToken, UrlForm};
 
 use super::Store;
 use super::stored_image::StoredImage;
@@ -11,14 +11,7 @@ use super::stored_image::StoredImage;
 impl Store {
     /// Begins to serve an image.
     pub(super) fn serve(&self, image: Arc<StoredImage>) {
-        let uuids = self.uuids(&image);
-        self.images.insert(image, uuids);
-    }
-
-    /// The UUIDs of the files of an image, if URLs have the form with UUIDs.
-    pub(super) fn uuids(&self, image: &StoredImage) -> Vec<(MediaUuid, String)> {
-        let files = image.files().filter(|_| self.urls == UrlForm::Uuid);
-        files.map(|file| (self.key.uuid(&image.id(), file), file.to_owned())).collect()
+        self.images.insert(image);
     }
 
     /// Finds a file. If this replica does not know it, but may publish it in a moment, the caller can wait for that.

@@ -2,88 +2,134 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Instant, SystemTime};
+use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
 
 use imagelib::digest::Digest;
 use imagelib::image::FileName;
-use imagelib::layout::Layout;
 use imagelib::recipe::{Recipe, RecipeId};
-use media::access::ImageAccess;
-use media::reading::{ImageReading, Progress, ReadingSnapshot, Since, TakeAfter, TakenRead};
+use media::access::{Clock, Deadline, ImageAccess};
 use media::served::{ETag, Lookup, ServedFile};
 use media::{MediaToken, MediaUrl};
 use parking_lot::{Mutex, RwLock};
 
+use super::address::Address;
+use super::common::Common;
 use super::definition::BaseName;
 use super::open_base::OpenBase;
 use super::planned_image::{IPXE_SCRIPT, PlanError, PlannedImage};
 use super::record::{Record, RecordedAccess};
 
-/// A published image. Its URL, its bytes and its times never change.
+/// A published image under one installation key. Its URL, its bytes and its times never change.
+///
+/// While a replaced key is still valid, an image has one value for each of the two keys.
 pub struct StoredImage {
     id: RecipeId,
-    token: MediaToken,
+    address: Address,
     /// Without its canonical form, which would take the same memory again.
-    recipe: Recipe,
+    recipe: Arc<Recipe>,
     /// The record, without the limits on the access, which can change.
     record: Record,
     /// The label, in a form that is cheap to clone for each request.
     host: Option<Arc<str>>,
     current: RwLock<Current>,
     digests: Mutex<BTreeMap<FileName, Digest>>,
-    reading: ImageReading,
-    /// Whether somebody ordered the image again.
-    ordered_again: AtomicBool,
+    /// What this image has in common with the same image under the other key.
+    pub(super) common: Arc<Common>,
+    /// The token of this image under the other installation key, of which the record may be.
+    counterpart: Option<MediaToken>,
+    /// The identities of the bytes, if the record has those of the bytes under the other key.
+    adopted: OnceLock<BTreeMap<String, Digest>>,
+    /// Whether the record on disk has these identities.
+    recorded: AtomicBool,
+    /// When its URL ends, if its key was replaced.
+    ends: RwLock<Option<(Deadline, Clock)>>,
 }
 
-/// The present state of an image, the base that it depends on, and the limits on the access to it.
+/// The present state of an image, and the base that it depends on.
 struct Current {
     base: Option<Arc<OpenBase>>,
     state: ImageState,
-    access: Option<Arc<ImageAccess>>,
 }
 
 /// The plan of an image if the image can be served now. Otherwise the reason, for operators: its base is not available.
 pub type ImageState = Result<Arc<PlannedImage>, String>;
 
 impl StoredImage {
-    /// An image that is not planned yet. `id` is the id of `recipe`.
+    /// An image that is not planned yet. `id` is the id of `recipe`. `counterpart` is its token under another installation key,
+    /// of which the record may be.
     pub(super) fn new(
-        token: MediaToken,
+        address: Address,
+        counterpart: Option<MediaToken>,
         id: RecipeId,
         recipe: Recipe,
         record: Record,
         access: Option<ImageAccess>,
     ) -> Self {
-        let state = Err("it is not planned yet".to_owned());
-        let current = RwLock::new(Current { base: None, state, access: access.map(Arc::new) });
+        let common = Common::new(access);
         let record = Record { access: None, ..record };
+        let host = record.label.as_deref().map(Arc::from);
+        Self::with(address, counterpart, id, Arc::new(recipe), record, host, Arc::new(common))
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "one for each field")]
+    fn with(
+        address: Address,
+        counterpart: Option<MediaToken>,
+        id: RecipeId,
+        recipe: Arc<Recipe>,
+        record: Record,
+        host: Option<Arc<str>>,
+        common: Arc<Common>,
+    ) -> Self {
+        let state = Err("it is not planned yet".to_owned());
         Self {
             id,
-            token,
+            address,
             recipe,
-            host: record.label.as_deref().map(Arc::from),
             record,
-            current,
+            host,
+            current: RwLock::new(Current { base: None, state }),
             digests: Mutex::default(),
-            reading: ImageReading::default(),
-            ordered_again: AtomicBool::new(false),
+            common,
+            counterpart,
+            adopted: OnceLock::new(),
+            recorded: AtomicBool::new(false),
+            ends: RwLock::default(),
         }
     }
 
     /// An image that was just planned.
     pub(super) fn planned(
-        token: MediaToken,
+        address: Address,
         id: RecipeId,
         recipe: Recipe,
         record: Record,
         access: Option<ImageAccess>,
         planned: PlannedImage,
     ) -> Self {
-        let image = Self::new(token, id, recipe, record, access);
+        let image = Self::new(address, None, id, recipe, record, access);
         image.set(Some(Arc::clone(&planned.base)), Ok(Arc::new(planned)));
+        image
+    }
+
+    /// The same image at the address under another installation key. It is planned over the same base.
+    pub(super) fn at(&self, address: Address, media_url: &MediaUrl) -> Self {
+        let counterpart = Some(self.address.token);
+        let record = Record { files: self.identities().clone(), ..self.record.clone() };
+        let (recipe, host, common) = (Arc::clone(&self.recipe), self.host.clone(), Arc::clone(&self.common));
+        let image = Self::with(address, counterpart, self.id, recipe, record, host, common);
+        let (base, state) = {
+            let current = self.current.read();
+            (current.base.clone(), current.state.clone())
+        };
+        match (base, state) {
+            // What prevents the plan prevents it at the other address, too, which keeps the reason.
+            (Some(base), Ok(_)) => drop(image.plan_over(&base, media_url)),
+            (base, Err(reason)) => image.set(base, Err(reason)),
+            (None, Ok(_)) => {}
+        }
         image
     }
 
@@ -94,31 +140,8 @@ impl StoredImage {
 
     /// The record as it is with other limits.
     pub(super) fn record_with(&self, access: Option<&ImageAccess>) -> Record {
-        Record { access: access.map(RecordedAccess::of), ..self.record.clone() }
-    }
-
-    /// The limits on the access to the image.
-    pub fn access(&self) -> Option<Arc<ImageAccess>> {
-        self.current.read().access.clone()
-    }
-
-    /// Replaces the limits. The caller has locked the image, and written its record.
-    pub(super) fn set_access(&self, access: Option<ImageAccess>) {
-        self.current.write().access = access.map(Arc::new);
-    }
-
-    /// Whether the time to live of the image is over. It is then no longer served, and its record is about to be removed.
-    pub fn has_ended(&self) -> bool {
-        self.current.read().access.as_ref().is_some_and(|access| access.has_ended())
-    }
-
-    /// Notes that somebody else relies on the image now. The caller has locked the image.
-    pub(super) fn order_again(&self) {
-        self.ordered_again.store(true, Ordering::Relaxed);
-    }
-
-    pub(super) fn is_ordered_again(&self) -> bool {
-        self.ordered_again.load(Ordering::Relaxed)
+        let files = self.identities().clone();
+        Record { access: access.map(RecordedAccess::of), files, ..self.record.clone() }
     }
 
     /// The id of the image.
@@ -128,7 +151,43 @@ impl StoredImage {
 
     /// The credential in its URLs.
     pub fn token(&self) -> MediaToken {
-        self.token
+        self.address.token
+    }
+
+    /// The UUID in the URL of a file, if URLs have the form with UUIDs.
+    pub(super) fn uuid(&self, file: &str) -> Option<&str> {
+        let found = self.address.uuids.iter().find(|(_, name)| name == file);
+        found.map(|(uuid, _)| uuid.as_str())
+    }
+
+    /// The secrets in its URLs.
+    pub(super) fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Sets when its URL ends, because its installation key was replaced; `None` if its key is the present one.
+    pub(super) fn end_address(&self, at: Option<(Deadline, Clock)>) {
+        *self.ends.write() = at;
+    }
+
+    /// The identities of the bytes of its files, without the iPXE script.
+    fn identities(&self) -> &BTreeMap<String, Digest> {
+        self.adopted.get().unwrap_or(&self.record.files)
+    }
+
+    /// Whether its record is of the bytes that it has under an installation key that was replaced.
+    pub(super) fn is_to_be_recorded(&self) -> bool {
+        self.adopted.get().is_some() && !self.recorded.load(Ordering::Relaxed)
+    }
+
+    /// Notes that its record is of the bytes that it has under its own key.
+    pub(super) fn adoption_is_recorded(&self) {
+        self.recorded.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether dayone does not know yet whether the record is of the bytes under this key or under the other one.
+    pub(super) fn is_undecided(&self) -> bool {
+        self.counterpart.is_some() && self.recipe.holds_its_url() && self.available().is_none()
     }
 
     /// The name that its base had when it was published. A data image has none.
@@ -153,7 +212,7 @@ impl StoredImage {
 
     /// The entity tags of its files, by file name, without the iPXE script.
     pub fn etags(&self) -> impl Iterator<Item = (&str, ETag)> {
-        self.record.files.iter().map(|(name, identity)| (name.as_str(), ETag::new(identity)))
+        self.identities().iter().map(|(name, identity)| (name.as_str(), ETag::new(identity)))
     }
 
     /// The names of its files, without the iPXE script.
@@ -182,10 +241,22 @@ impl StoredImage {
     }
 
     /// Plans it again over a base with its identity, and checks that its bytes are the same as when it was published.
+    ///
+    /// An image that holds its own URL has other bytes under each installation key. If the record is of those under the other
+    /// key, dayone makes these, too, and compares them.
     pub(super) fn plan_over(&self, base: &Arc<OpenBase>, media_url: &MediaUrl) -> Result<(), PlanError> {
-        let planned = PlannedImage::plan(&self.recipe, base, &self.token, self.record.created, media_url);
-        let same = planned.and_then(|planned| {
-            if planned.identities() == self.record.files { Ok(planned) } else { Err(PlanError::OtherBytes) }
+        let plan = |token| PlannedImage::plan(&self.recipe, base, token, self.record.created, media_url);
+        let same = plan(&self.address.token).and_then(|planned| {
+            let identities = planned.identities();
+            if identities == *self.identities() {
+                return Ok(planned);
+            }
+            let counterpart = self.counterpart.as_ref().filter(|_| self.recipe.holds_its_url());
+            let recorded = counterpart.map(|token| plan(token).map(|planned| planned.identities())).transpose()?;
+            if recorded.as_ref() != Some(self.identities()) || self.adopted.set(identities).is_err() {
+                return Err(PlanError::OtherBytes);
+            }
+            Ok(planned)
         });
         let (state, result) = match same {
             Ok(planned) => (Ok(Arc::new(planned)), Ok(())),
@@ -195,41 +266,6 @@ impl StoredImage {
         result
     }
 
-    /// The record of what was read since the image was published, the server was started, or a boot of it began. Cheap.
-    pub fn reading(&self) -> ReadingSnapshot {
-        let files = self.available().map(|planned| planned.sizes()).unwrap_or_default();
-        self.reading.snapshot(files)
-    }
-
-    /// Clears the record of what was read, because a boot begins.
-    pub fn restart_reading(&self) {
-        self.reading.restart();
-    }
-
-    /// Takes what clients have read and nobody has taken yet, for the audit log; and how many reads were dropped.
-    pub fn take_reads(&self, after: TakeAfter) -> (Vec<TakenRead>, u64) {
-        self.reading.take_reads(after)
-    }
-
-    /// What was read of a file since `moment`, or without one, since the server was started or a boot began.
-    pub fn read_since(&self, file: &str, moment: Option<Instant>) -> Since {
-        self.reading.since(file, moment)
-    }
-
-    /// How much was read, by the files in the image. The first call reads directories of the image.
-    pub fn progress(&self) -> Progress {
-        self.progress_of(&self.reading())
-    }
-
-    /// [`progress`](Self::progress) at the time of this snapshot.
-    pub fn progress_of(&self, snapshot: &ReadingSnapshot) -> Progress {
-        let planned = self.available();
-        Progress::new(snapshot, |file| match &planned {
-            Some(planned) => planned.layout(file.name),
-            None => Arc::new(Layout::whole(file.name, None, file.size)),
-        })
-    }
-
     /// How many answers with bytes of the image are under way.
     pub(super) fn transfers(&self) -> usize {
         self.available().map_or(0, |planned| planned.transfers())
@@ -237,7 +273,7 @@ impl StoredImage {
 
     /// Takes the image out of service, because no base has its identity. Returns whether that is a change.
     pub(super) fn lose_base(&self, why: &str) -> bool {
-        let known = matches!(&*self.current.read(), Current { base: None, state: Err(reason), .. } if reason == why);
+        let known = matches!(&*self.current.read(), Current { base: None, state: Err(reason) } if reason == why);
         if !known {
             self.set(None, Err(why.to_owned()));
         }
@@ -249,18 +285,22 @@ impl StoredImage {
         (current.base, current.state) = (base, state);
     }
 
+    /// Whether the grace period of the replaced installation key is over.
+    fn address_has_ended(&self) -> bool {
+        self.ends.read().as_ref().is_some_and(|(deadline, clock)| deadline.is_over(clock.now()))
+    }
+
     /// Finds the file with this name in the image's URL.
     pub(super) fn find(&self, file: &str) -> Lookup {
-        let current = self.current.read();
-        if current.access.as_ref().is_some_and(|access| access.has_ended()) {
+        let access = self.access();
+        if access.as_ref().is_some_and(|access| access.has_ended()) || self.address_has_ended() {
             return Lookup::NotFound;
         }
-        match &current.state {
+        match &self.current.read().state {
             Ok(planned) => match planned.served.get_key_value(file) {
                 Some((name, served)) => {
-                    let (reading, host) = (Some(self.reading.file(name)), self.host.clone());
-                    let access =
-                        current.access.as_ref().map(|access| Box::new(access.file(name, served.overlay.size())));
+                    let (reading, host) = (Some(self.common.reading.file(name)), self.host.clone());
+                    let access = access.map(|access| Box::new(access.file(name, served.overlay.size())));
                     Lookup::Found(ServedFile { host, reading, access, ..served.clone() })
                 }
                 None => Lookup::NotFound,
@@ -290,6 +330,6 @@ impl StoredImage {
 
 impl std::fmt::Debug for StoredImage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("StoredImage").field("id", &self.id).field("token", &self.token).finish_non_exhaustive()
+        f.debug_struct("StoredImage").field("id", &self.id).field("token", &self.address.token).finish_non_exhaustive()
     }
 }

@@ -273,3 +273,32 @@ async fn a_file_of_something_else_and_a_log_of_another_server_are_refused() {
     let error = Server::start(second).await.unwrap_err();
     assert!(error.to_string().contains("another process writes"), "{error}");
 }
+
+#[tokio::test]
+async fn logins_and_failed_attempts_are_recorded_and_a_stranger_cannot_fill_the_disk() {
+    let dayone = start().await;
+    let log = dayone.place.path("audit.jsonl");
+    let login = |token: &str| {
+        let form = dayone.client.post(dayone.url("/login")).header("content-type", "application/x-www-form-urlencoded");
+        form.body(format!("token={token}")).send()
+    };
+    login(READ_TOKEN).await.unwrap();
+    login("the-token-of-nobody").await.unwrap();
+    for number in 0..200 {
+        let request = dayone.client.get(dayone.url("/v1/images")).bearer_auth(format!("a-wrong-token-{number}"));
+        assert_eq!(request.send().await.unwrap().status(), 401);
+    }
+    let place = stop(dayone).await;
+    let entries = entries(&log);
+    let of = |event: &str| entries.iter().filter(|entry| entry["event"] == event).collect::<Vec<_>>();
+    let (logins, failures) = (of("logged-in"), of("authentication-failed"));
+    assert_eq!(logins.len(), 1);
+    assert_eq!((&logins[0]["who"]["token"], &logins[0]["address"]), (&"dashboard".into(), &"127.0.0.1".into()));
+    // At the end of a minute, twice as many.
+    assert!((20..=40).contains(&failures.len()), "{}", failures.len());
+    assert_eq!((&failures[0]["who"], &failures[0]["login"]), (&"stranger".into(), &true.into()));
+    assert_eq!((&failures[1]["login"], &failures[1]["address"]), (&false.into(), &"127.0.0.1".into()));
+    let text = fs::read_to_string(&log).unwrap();
+    assert!(!text.contains("a-wrong-token") && !text.contains("of-nobody") && !text.contains(READ_TOKEN));
+    assert_intact(&place);
+}

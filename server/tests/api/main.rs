@@ -17,6 +17,7 @@ mod fleets;
 mod http_source;
 mod image_access;
 mod images;
+mod key_rotation;
 mod keyfiles;
 mod limits;
 mod list;

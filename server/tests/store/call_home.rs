@@ -13,9 +13,9 @@ fn the_same_recipe_gives_the_same_token_and_image_and_others_do_not() {
         let store = place.open();
         let base = store.base(NAME).unwrap().available().unwrap();
         let mut recipe = recipe(&store, number);
-        assert!(call_home::token(&recipe, &store).is_none());
+        assert!(call_home::token(&recipe).is_none());
         let token = call_home::add(&mut recipe, &base.base, &store, &url).unwrap().unwrap();
-        assert_eq!(call_home::token(&recipe, &store), Some(token));
+        assert_eq!(call_home::token(&recipe), Some(token));
         let once = recipe.clone();
         assert_eq!(call_home::add(&mut recipe, &base.base, &store, &url).unwrap(), Some(token));
         assert_eq!(recipe, once, "there is one script");

@@ -16,28 +16,28 @@ use super::support::*;
 
 /// Clocks that a test sets.
 #[derive(Clone)]
-struct Clocks(Arc<Mutex<Moment>>);
+pub(crate) struct Clocks(Arc<Mutex<Moment>>);
 
 impl Clocks {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let wall = SystemTime::UNIX_EPOCH + Duration::from_hours(500_000);
         Self(Arc::new(Mutex::new(Moment { wall, steady: Instant::now() })))
     }
 
-    fn clock(&self) -> Clock {
+    pub(crate) fn clock(&self) -> Clock {
         let clocks = self.clone();
         Clock::new(move || *clocks.0.lock())
     }
 
     /// Time passes.
-    fn pass(&self, seconds: u64) {
+    pub(crate) fn pass(&self, seconds: u64) {
         let mut now = self.0.lock();
         now.wall += Duration::from_secs(seconds);
         now.steady += Duration::from_secs(seconds);
     }
 
     /// Somebody sets the time of day.
-    fn step(&self, seconds: i64) {
+    pub(crate) fn step(&self, seconds: i64) {
         let mut now = self.0.lock();
         let by = Duration::from_secs(seconds.unsigned_abs());
         now.wall = if seconds < 0 { now.wall - by } else { now.wall + by };

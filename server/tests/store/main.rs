@@ -15,5 +15,6 @@ mod named;
 mod owners;
 mod records;
 mod restart;
+mod rotation;
 mod served;
 mod support;

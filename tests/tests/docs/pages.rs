@@ -256,6 +256,13 @@ fn clients_with_roles_and_an_audit_log() {
 }
 
 #[test]
+fn rotating_the_key() {
+    follow("how-to/rotate-the-key.md", |reader| {
+        fs::write(reader.directory.path().join("worker-0.yaml"), quick_start_host()).unwrap();
+    });
+}
+
+#[test]
 fn security() {
     follow("how-to/security.md", |_| ());
 }

@@ -138,6 +138,7 @@ fn replicas() -> BTreeSet<String> {
         "update coordination.k8s.io/leases dayone",
         "create coordination.k8s.io/leases",
         "get /secrets dayone-key",
+        "get /secrets dayone-key-rotation",
         "create /secrets",
     ];
     rights.map(str::to_owned).into()

@@ -11,6 +11,7 @@ mod metal3_data_image;
 mod metal3_drop_in;
 mod metal3_images;
 mod metal3_ironic;
+mod metal3_key_rotation;
 mod metal3_network_data;
 mod metal3_outages;
 mod metal3_reconcile;

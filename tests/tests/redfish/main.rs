@@ -17,6 +17,7 @@ mod faults;
 mod fleet;
 mod ironic;
 mod ironic_agent;
+mod key_rotation;
 mod recorded;
 mod self_check;
 mod spoiled;

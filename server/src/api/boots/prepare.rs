@@ -109,7 +109,7 @@ fn with_existing_image(
         None => (Vec::new(), Report::new()),
     };
     // Hosts that boot from one image call home with the same token, so nothing could tell them apart.
-    let calls = hosts.len() < 2 && call_home::token(image.recipe(), &api.store).is_some();
+    let calls = hosts.len() < 2 && call_home::token(image.recipe()).is_some();
     if !calls && settings.wait_for.as_ref().is_some_and(|wait_for| wait_for.contains(&Evidence::CallHome)) {
         let why = if hosts.len() < 2 {
             "this image has no script that calls home"

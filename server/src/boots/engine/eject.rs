@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::{Stop, connect};
 use crate::boots::boot::Boot;
-use crate::boots::record::BootRecord;
 use crate::boots::shared::Shared;
 use crate::boots::step::Step;
 use redfish::bmc::{Bmc, Found, PowerAction};
@@ -43,7 +42,7 @@ async fn undo(shared: &Arc<Shared>, boot: &Boot, bmc: &Bmc) -> Result<String, St
             Err(error) => done.push(format!("dayone could not restore the boot override: {error}")),
         }
     }
-    let url = url(shared, &record);
+    let url = shared.inserted_url(&record);
     boot.show_progress("ejecting the medium");
     let slots = at_bmc.slot.iter().chain(at_bmc.plan.slots.iter().map(|slot| &slot.path));
     // If the slot is not known, the image may be in any slot. Other images in these slots belong to somebody else.
@@ -58,10 +57,4 @@ async fn undo(shared: &Arc<Shared>, boot: &Boot, bmc: &Bmc) -> Result<String, St
         }
     }
     Ok(if done.is_empty() { "nothing was inserted".to_owned() } else { done.join("; ") })
-}
-
-/// The URL with which the image was inserted. It is known even if the image was deleted since.
-fn url(shared: &Shared, record: &BootRecord) -> String {
-    let token = shared.store.media_token(&record.image);
-    shared.media_url.file(&token.as_str(), record.file_name())
 }

@@ -80,6 +80,9 @@ impl<'a> Steps<'a> {
     async fn insert(&mut self) -> Result<(), Stop> {
         let (_, url) = self.stored()?;
         let record = self.boot.record();
+        // After a rotation of the installation key, an earlier attempt has inserted another URL.
+        let mut ours = vec![url.clone(), self.shared.inserted_url(&record)];
+        ours.dedup();
         self.boot.show_progress("reading the state of the BMC");
         let bmc = self.connected().await?;
         let survey = bmc.survey().await?;
@@ -94,12 +97,16 @@ impl<'a> Steps<'a> {
             for note in survey.notes.iter().chain(&plan.quirks) {
                 record.remark(note.clone());
             }
-            record.at_bmc = Some(AtBmc { plan: planned, slot: None, copied: false, before: None, started: None });
+            // Decided while the record is locked: a rotation that begins later finds the record, and one before it is seen.
+            let url = self.shared.recorded_url(record, &url);
+            record.at_bmc = Some(AtBmc { plan: planned, url, slot: None, copied: false, before: None, started: None });
         })
         .await?;
         self.check_not_deleted()?;
         if resumed {
-            self.eject_earlier(&survey, &url).await?;
+            for url in &ours {
+                self.eject_earlier(&survey, url).await?;
+            }
         }
         let (image, _) = self.stored()?;
         // Reads of the same image during an earlier boot do not count.
@@ -300,7 +307,7 @@ impl<'a> Steps<'a> {
             return Ok(());
         }
         let (image, _) = self.stored()?;
-        let Some(token) = call_home::token(image.recipe(), &self.shared.store) else { return Ok(()) };
+        let Some(token) = call_home::token(image.recipe()) else { return Ok(()) };
         let expected = self.shared.call_homes.expect(token).map_err(|error| Stop::Failed(error.to_string().into()))?;
         self.call = Some(expected);
         Ok(())

@@ -33,7 +33,14 @@ fn at_bmc() -> AtBmc {
         "vendor": "other", "medium": "cd", "slots": [], "forms": [], "boot": [], "quirks": [],
         "system": {"path": "/redfish/v1/Systems/1", "power_state": "On", "boot": {"source": {}}},
     });
-    AtBmc { plan: serde_json::from_value(plan).unwrap(), slot: None, copied: false, before: None, started: None }
+    AtBmc {
+        url: None,
+        plan: serde_json::from_value(plan).unwrap(),
+        slot: None,
+        copied: false,
+        before: None,
+        started: None,
+    }
 }
 
 /// A boot whose steps up to `step` are done.

@@ -3,7 +3,7 @@
 use acceptance::kubernetes::ApiServer;
 use base64::prelude::*;
 use dayone::kubernetes::installation_key;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
@@ -14,7 +14,7 @@ fn read(namespace: &Namespace<'_>, user: &str) -> Result<Vec<u8>, String> {
     Runtime::new().unwrap().block_on(async {
         let client = client(&kubeconfig).await;
         let key = installation_key(&client, &namespace.name, "dayone-key").await;
-        key.map(|key| key.as_bytes().to_vec()).map_err(|error| error.to_string())
+        key.map(|key| key.key().as_bytes().to_vec()).map_err(|error| error.to_string())
     })
 }
 
@@ -29,15 +29,15 @@ fn of_many_replicas_that_start_at_once_one_makes_the_key_and_all_have_it() {
         let mut replicas = JoinSet::new();
         for _ in 0..8 {
             let (client, name) = (client.clone(), name.clone());
-            replicas.spawn(
-                async move { installation_key(&client, &name, "dayone-key").await.unwrap().as_bytes().to_vec() },
-            );
+            replicas.spawn(async move {
+                installation_key(&client, &name, "dayone-key").await.unwrap().key().as_bytes().to_vec()
+            });
         }
         replicas.join_all().await
     });
     assert!(keys.iter().all(|key| *key == keys[0]));
     let secret = namespace.admin().get(&namespace.secret("dayone-key"));
-    assert_eq!((&secret["immutable"], &secret["type"]), (&json!(true), &json!("Opaque")));
+    assert_eq!((&secret["immutable"], &secret["type"]), (&Value::Null, &json!("Opaque")));
     assert_eq!(secret["data"]["key"], BASE64_STANDARD.encode(&keys[0]));
     assert_eq!(read(&namespace, &user).unwrap(), keys[0]);
     let created = namespace.asked(&user).iter().filter(|one| *one == "create secrets").count();

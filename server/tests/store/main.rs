@@ -15,5 +15,6 @@ mod named;
 mod owners;
 mod records;
 mod restart;
+mod revocation;
 mod served;
 mod support;

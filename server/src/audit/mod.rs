@@ -4,10 +4,10 @@
 //! [`verify`] finds an entry that was changed, removed, inserted or moved. Handlers hand entries to one thread ([`writer`]) and never
 //! wait for it. [`readings`] collects what clients of the media plane have read.
 
-mod chain;
+pub(crate) mod chain;
 mod event;
 mod handle;
-mod log_file;
+pub(crate) mod log_file;
 mod metrics;
 mod readings;
 mod show;

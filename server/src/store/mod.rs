@@ -21,7 +21,7 @@
 mod access;
 mod added_bases;
 mod base_changes;
-mod base_record;
+pub(crate) mod base_record;
 mod base_source;
 mod base_use;
 mod bases;
@@ -48,7 +48,7 @@ mod planning;
 mod publish;
 mod publish_group;
 mod published;
-mod record;
+pub(crate) mod record;
 mod records;
 mod registered_base;
 mod storage;

@@ -3,7 +3,7 @@ SHELL := /bin/bash
 DAYONE_CACHE ?= $(HOME)/.cache/dayone
 export DAYONE_CACHE
 export PATH := $(HOME)/.cargo/bin:$(DAYONE_CACHE)/bin:$(PATH)
-FUZZ_SECONDS ?= 10
+FUZZ_SECONDS ?= 5
 MANIFEST ?= target/dayone.yaml
 MANIFEST_IMAGE ?=
 # Of the whole workspace, and without a selection of packages: the program that tests start is never an old one.

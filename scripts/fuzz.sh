@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Runs every fuzz target for SECONDS each (10 if not given), from seeds made of the fixtures.
 #   scripts/fuzz.sh [SECONDS [TARGET...]]
+# Removes inputs from the corpora that reach no code that others do not reach:
+#   scripts/fuzz.sh minimise [TARGET...]
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -19,110 +21,8 @@ export RUSTC_BOOTSTRAP=1
 # building and running take half the time.
 options=(--sanitizer none --target-dir "$built")
 
-# Archives of one small directory: raw, compressed in three ways, and all behind each other.
-seed_cpio() {
-  (cd fixtures && find ignition -print | LC_ALL=C sort | cpio -o -H newc --owner 0:0 --reproducible --quiet) > "$1/raw"
-}
-
-seed_initramfs() {
-  seed_cpio "$1"
-  gzip -9n < "$1/raw" > "$1/gzip"
-  xz --check=crc32 < "$1/raw" > "$1/xz"
-  zstd -q -19 < "$1/raw" > "$1/zstd"
-  cat "$1/raw" "$1/gzip" "$1/xz" "$1/zstd" > "$1/all"
-}
-
-seed_documents() {
-  local file
-  for file in fixtures/inputs/*/*.yaml fixtures/inputs/*/*.json fixtures/nmstate/*/nmstate.yaml fixtures/nmstate/invalid/*.yaml \
-    fixtures/scenarios/*.yaml fixtures/checks/*/*.yaml fixtures/checks/*/good/*.yaml; do
-    cp "$file" "$1/${file//\//_}"
-  done
-}
-
-# The profiles of one host behind each other.
-seed_keyfiles() {
-  local directory
-  for directory in fixtures/inputs/keyfiles/* fixtures/nmstate/*/expected; do
-    awk 'FNR == 1 && NR > 1 { printf "%%" } { print }' "$directory"/*.nmconnection > "$1/${directory//\//_}"
-  done
-}
-
-# Tables and inventories, each behind a byte that says which it is, and a template that uses a value.
-seed_fleet() {
-  local file kind
-  while read -r file; do
-    case "$file" in
-      *.csv) kind='\x00' ;;
-      *.ini) kind='\x01' ;;
-      *.xlsx) kind='\x04' ;;
-      *) kind='\x02' ;;
-    esac
-    { printf "$kind"; printf '${name} ${ip}'; printf '\x00'; cat "$file"; } > "$1/${file//\//_}"
-  done < <(find fixtures/inputs/fleet -name '*.csv' -o -name '*.ini' -o -name '*.xlsx' -o -name '*.yml' -o -name 'inventory*.yaml')
-}
-
-# Whole workbooks, and the parts of each with a zero byte between them.
-seed_workbook() {
-  local file part
-  while read -r file; do
-    cp "$file" "$1/${file//\//_}"
-    for part in xl/worksheets/sheet1.xml xl/sharedStrings.xml xl/styles.xml; do
-      bsdtar -xOf "$file" "$part" 2> /dev/null || true
-      printf '\x00'
-    done > "$1/${file//\//_}-parts"
-  done < <(find fixtures/inputs/fleet -name '*.xlsx' -size +1)
-}
-
-# Each behind a byte that says which loader reads it.
-seed_boot_config() {
-  local file loader
-  while read -r file; do
-    case "$file" in
-      */loader/entries/*) loader='\x02' ;;
-      *grub* | *EFI*) loader='\x01' ;;
-      *) loader='\x00' ;;
-    esac
-    { printf "$loader"; cat "$file"; } > "$1/${file//\//_}"
-  done < <(find fixtures/boot-config/media -type f)
-}
-
-seed_ignition() {
-  cp fixtures/ignition/*.ign "$1/"
-}
-
-seed_iso() {
-  local file
-  for file in fixtures/bases/*.iso.xz; do xz -dc "$file" > "$1/$(basename "$file" .xz)"; done
-}
-
-seed_iso_edit() {
-  seed_iso "$1"
-}
-
-seed_minimal_iso() {
-  xz -dc fixtures/bases/coreos-packed.iso.xz | bsdtar -xOf - coreos/miniso.dat > "$1/miniso.dat"
-}
-
-seed_fat() {
-  local kind layout
-  for kind in "-F12 64" "-F12 -s4 320" "-F16 -s1 -r32 2200"; do
-    read -r -a layout <<< "$kind"
-    mkfs.fat "${layout[@]:0:${#layout[@]}-1}" -C "$1/${kind// /}" "${layout[-1]}" > /dev/null
-    mmd -i "$1/${kind// /}" ::EFI
-    mcopy -i "$1/${kind// /}" fixtures/INDEX.md "::EFI/a long name.cfg"
-    mcopy -i "$1/${kind// /}" rustfmt.toml ::GRUB.CFG
-  done
-}
-
-seed_gpt() {
-  truncate -s 60K "$1/disk"
-  sgdisk -o -n 1:34:60 -t 1:EF00 -n 2:61:80 "$1/disk" > /dev/null
-}
-
-seed_range() {
-  printf '\x00\x10\x00\x00\x00\x00\x00\x00bytes=0-99,200-299,-5' > "$1/several"
-}
+# shellcheck source=scripts/fuzz-seeds.sh
+source scripts/fuzz-seeds.sh
 
 # An ISO image has its first descriptor at 32 KiB, and the fixtures a little more than one MiB. FAT16 begins at two MiB.
 declare -A max_len=([iso]=2097152 [iso_edit]=2097152 [fat]=2359296)
@@ -136,6 +36,15 @@ if [ ${#targets[@]} -eq 1 ]; then
   "$cargo_fuzz" build "${options[@]}" "${targets[0]}"
 else
   "$cargo_fuzz" build "${options[@]}"
+fi
+
+if [ "$seconds" = minimise ]; then
+  for target in "${targets[@]}"; do
+    [ -d "$corpus/$target" ] || continue
+    "$cargo_fuzz" cmin "${options[@]}" "$target" "$corpus/$target" -- -timeout=30 > "$logs/$target" 2>&1
+    echo "fuzz: $target: $(find "$corpus/$target" -type f | wc -l) inputs"
+  done
+  exit
 fi
 
 run() {
@@ -157,7 +66,8 @@ end_one() {
   running=$((running - 1))
   local target="${names[$pid]}"
   if [ "$status" -eq 0 ]; then
-    echo "fuzz: $target, $seconds s: $(grep number_of_executed_units "$logs/$target" || true)"
+    # As in: #12345 DONE cov: 900 ft: 3000 corp: 400/64Kb lim: 65536 exec/s: 1000 rss: 100Mb
+    echo "fuzz: $target, $seconds s: $(grep -a DONE "$logs/$target" | tail -n 1 || true)"
   else
     failed+=("$target")
     tail -n 60 "$logs/$target" >&2

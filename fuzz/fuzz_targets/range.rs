@@ -2,11 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use range::{Requested, requested};
-
-// The parser alone: the server and all that it stands on would take ten minutes to compile with instrumentation.
-#[path = "../../media/src/plane/range.rs"]
-mod range;
+use media::range::{Requested, requested};
 
 fuzz_target!(|input: (u64, &str)| {
     let (size, header) = input;

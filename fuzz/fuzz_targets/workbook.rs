@@ -8,7 +8,8 @@ use hosts::input::{Text, read_all};
 use libfuzzer_sys::fuzz_target;
 use rawzip::ZipArchiveWriter;
 
-const FLEET: &[u8] = b"{apiVersion: dayone.metal3.io/v1alpha1, kind: HostFleet, metadata: {name: f}, spec: {hosts: {xlsxFile: t.xlsx}, \
+const FLEET: &[u8] =
+    b"{apiVersion: dayone.metal3.io/v1alpha1, kind: HostFleet, metadata: {name: f}, spec: {hosts: {xlsxFile: t.xlsx}, \
     template: {role: '${v}', network: {interfaces: []}}}}";
 const TYPE: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
 

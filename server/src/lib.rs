@@ -9,6 +9,8 @@ pub mod commands;
 mod compose;
 mod error_chain;
 mod findings;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod host_images;
 pub mod ironic_agent;
 pub mod kubernetes;

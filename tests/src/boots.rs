@@ -148,7 +148,7 @@ impl Drop for Callers {
 }
 
 /// What the scripts in the images call that are recorded somewhere in this directory.
-fn call_homes(directory: &Path) -> BTreeSet<String> {
+pub fn call_homes(directory: &Path) -> BTreeSet<String> {
     let mut directories = vec![directory.to_owned()];
     let mut urls = BTreeSet::new();
     while let Some(directory) = directories.pop() {

@@ -52,6 +52,9 @@ pub(super) const CACHING: &str = "private, no-cache, no-transform";
 /// A file that is missing or not ready may be there the next moment.
 const NO_STORE: &str = "no-store";
 
+/// How often a request looks for its file, if that is another one whenever its bases were checked.
+const MOST_LOOKS: u32 = 3;
+
 /// A request, and what its path leads to.
 struct Asked<'a> {
     head: &'a Parts,
@@ -114,7 +117,8 @@ impl Plane {
             let plane = Arc::clone(self);
             let answer = async move {
                 let found = wait.until_known(|| plane.look_up(&head)).await;
-                Ok(plane.answer_with(&head, bases_checked(found).await))
+                let checked = plane.checked(&head, found).await;
+                Ok(plane.answer_with(&head, checked))
             };
             return answer.boxed().right_future();
         }
@@ -122,10 +126,33 @@ impl Plane {
             Ok(checked) => ready(Ok(self.answer_with(&head, checked))).left_future(),
             Err(unchecked) => {
                 let plane = Arc::clone(self);
-                let answer = async move { Ok(plane.answer_with(&head, bases_checked(unchecked).await)) };
+                let answer = async move {
+                    let checked = plane.checked(&head, unchecked).await;
+                    Ok(plane.answer_with(&head, checked))
+                };
                 answer.boxed().right_future()
             }
         }
+    }
+
+    /// Checks the bases of what was found, and then looks again: while a file system was asked, somebody may have deleted the image or
+    /// changed its limits, and its time may have ended.
+    async fn checked(&self, head: &Parts, mut found: Lookup) -> Lookup {
+        for _ in 0..MOST_LOOKS {
+            let checked = match bases_checked(found).await {
+                Lookup::Found(checked) => checked,
+                other => return other,
+            };
+            let now = self.look_up(head);
+            if let Lookup::Found(now) = &now
+                && Arc::ptr_eq(&now.overlay, &checked.overlay)
+                && Arc::ptr_eq(&now.base, &checked.base)
+            {
+                return Lookup::Found(now.clone());
+            }
+            found = now;
+        }
+        Lookup::Unavailable("it changes again and again".to_owned())
     }
 
     fn target<'a>(&self, head: &'a Parts) -> Option<Target<'a>> {

@@ -22,6 +22,9 @@ pub struct Limits {
     pub poll_interval: Duration,
 }
 
+/// The end of a limit that is past the last moment that the system knows.
+const LONGEST: Duration = Duration::from_hours(24 * 365);
+
 /// How often a request is sent to a BMC that is too busy for it.
 pub(super) const MAX_TRIES: u32 = 3;
 
@@ -47,7 +50,9 @@ pub(super) struct Poll {
 
 impl Poll {
     pub(super) fn new(interval: Duration, limit: Duration) -> Self {
-        Self { interval, longest: interval * 10, end: Instant::now() + limit }
+        let now = Instant::now();
+        let end = now.checked_add(limit).unwrap_or_else(|| now + LONGEST);
+        Self { interval, longest: interval.saturating_mul(10), end }
     }
 
     /// Waits until the resource is to be read again. Returns false if the time is over.
@@ -56,8 +61,22 @@ impl Poll {
         if now >= self.end {
             return false;
         }
-        tokio::time::sleep_until((now + self.interval).min(self.end)).await;
-        self.interval = (self.interval * 3 / 2).min(self.longest);
+        let next = now.checked_add(self.interval).unwrap_or(self.end);
+        tokio::time::sleep_until(next.min(self.end)).await;
+        self.interval = (self.interval.saturating_mul(3) / 2).min(self.longest);
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_limit_without_an_end_is_long() {
+        let mut poll = Poll::new(Duration::from_millis(1), Duration::MAX);
+        assert!(poll.wait().await && poll.end > Instant::now() + Duration::from_hours(1));
+        let mut poll = Poll::new(Duration::MAX, Duration::from_millis(1));
+        assert!(poll.wait().await && !poll.wait().await);
     }
 }

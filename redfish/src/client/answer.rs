@@ -9,6 +9,9 @@ use serde_json::Value;
 
 use crate::error::{RedfishError, RequestLine};
 
+/// Maximum time to wait for a `Retry-After`.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
+
 /// A resource as it was read. `Debug` leaves out the body, because BMCs repeat what was sent to them.
 #[derive(Clone, PartialEq)]
 pub struct Resource {
@@ -101,6 +104,17 @@ impl Reply {
         self.header(&LOCATION).and_then(local_path)
     }
 
+    /// Whether the BMC is busy, or its web server does not reach the service behind it.
+    pub(super) fn is_busy(&self) -> bool {
+        matches!(
+            self.status,
+            StatusCode::TOO_MANY_REQUESTS
+                | StatusCode::BAD_GATEWAY
+                | StatusCode::SERVICE_UNAVAILABLE
+                | StatusCode::GATEWAY_TIMEOUT
+        )
+    }
+
     /// `Retry-After` (RFC 9110 §10.2.3): a number of seconds, or a date.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         let text = self.header(&RETRY_AFTER)?.trim();
@@ -110,6 +124,12 @@ impl Reply {
         let at = httpdate::parse_http_date(text).ok()?;
         Some(at.duration_since(SystemTime::now()).unwrap_or_default())
     }
+}
+
+/// How long to wait before a request is repeated. `attempt` counts from 0.
+pub(super) fn pause(attempt: u32, reply: Option<&Reply>) -> Duration {
+    let growing = Duration::from_millis(500).saturating_mul(1 << attempt.min(5));
+    reply.and_then(Reply::retry_after).unwrap_or(growing).min(MAX_RETRY_AFTER)
 }
 
 /// The path and the query of a reference, which may be a whole URL.

@@ -28,8 +28,6 @@ use super::task::{self, Progress};
 
 /// The path of every service root (DSP0266 §6.2).
 const ROOT: &str = "/redfish/v1/";
-/// Maximum time to wait for a `Retry-After`.
-const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
 /// How long to wait before sending a password again that the BMC has accepted before, and now refuses.
 const PASSWORD_RETRY_DELAY: Duration = Duration::from_secs(1);
 
@@ -199,7 +197,7 @@ impl Client {
             tokio::time::sleep(pause).await;
             let request = Request::get(monitor, self.exchange.options.request_timeout);
             let reply = match self.send_with_retries(request).await {
-                Ok(reply) if !is_busy(reply.status) => reply,
+                Ok(reply) if !reply.is_busy() => reply,
                 Ok(_) => continue,
                 Err(error) if error.is_transient() => continue,
                 Err(error) => return Err(error),
@@ -235,7 +233,7 @@ impl Client {
             let outcome = self.send_logged_in(request).await;
             let may_retry = match &outcome {
                 Ok(reply) => {
-                    let is_transient = reply.status == StatusCode::INTERNAL_SERVER_ERROR || is_busy(reply.status);
+                    let is_transient = reply.status == StatusCode::INTERNAL_SERVER_ERROR || reply.is_busy();
                     request.method == Method::GET && is_transient
                 }
                 // Nothing was sent.
@@ -246,9 +244,7 @@ impl Client {
             if !may_retry || attempt == self.exchange.options.retries {
                 return outcome;
             }
-            let retry_after = outcome.as_ref().ok().and_then(Reply::retry_after);
-            let growing = Duration::from_millis(500).saturating_mul(1 << attempt.min(5));
-            tokio::time::sleep(retry_after.unwrap_or(growing).min(MAX_RETRY_AFTER)).await;
+            tokio::time::sleep(answer::pause(attempt, outcome.as_ref().ok())).await;
             attempt += 1;
         }
     }
@@ -297,17 +293,6 @@ impl Client {
 /// Whether the BMC refused a change because of its `If-Match`.
 fn is_precondition(outcome: &Result<Answer, RedfishError>) -> bool {
     matches!(outcome, Err(RedfishError::Status(failure)) if failure.is_precondition())
-}
-
-/// Whether the BMC is busy, or its web server does not reach the service behind it.
-fn is_busy(status: StatusCode) -> bool {
-    matches!(
-        status,
-        StatusCode::TOO_MANY_REQUESTS
-            | StatusCode::BAD_GATEWAY
-            | StatusCode::SERVICE_UNAVAILABLE
-            | StatusCode::GATEWAY_TIMEOUT
-    )
 }
 
 impl Drop for Client {

@@ -5,7 +5,7 @@ use http::header::WWW_AUTHENTICATE;
 use http::{HeaderValue, Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::answer::{Reply, local_path};
+use super::answer::{self, Reply, local_path};
 use super::exchange::{Authorization, Exchange, Request, X_AUTH_TOKEN};
 use crate::error::RedfishError;
 use crate::{Credentials, message};
@@ -46,7 +46,16 @@ pub(super) async fn begin(
     let body = json!({"UserName": credentials.username, "Password": credentials.password.reveal()});
     let timeout = exchange.options.request_timeout;
     let request = Request::new(&Method::POST, collection, Some(&body), timeout);
-    let reply = exchange.send(request, &Authorization::None).await?;
+    let mut attempt = 0;
+    let reply = loop {
+        let reply = exchange.send(request, &Authorization::None).await?;
+        // A BMC that only has sessions would refuse the password in each request, which looks like a wrong password.
+        if !reply.is_busy() || has_no_free_session(exchange, &reply) || attempt == exchange.options.retries {
+            break reply;
+        }
+        tokio::time::sleep(answer::pause(attempt, Some(&reply))).await;
+        attempt += 1;
+    };
     if reply.status.is_success() {
         return from_reply(exchange, credentials, &reply).await;
     }
@@ -61,6 +70,11 @@ pub(super) async fn begin(
         }
         error => Err(error),
     }
+}
+
+fn has_no_free_session(exchange: &Exchange, reply: &Reply) -> bool {
+    let messages = message::messages(&reply.lenient(), &exchange.secrets());
+    messages.iter().any(|message| message.key() == "SessionLimitExceeded")
 }
 
 fn offers_basic(reply: &Reply) -> bool {

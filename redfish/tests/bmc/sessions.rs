@@ -61,6 +61,19 @@ async fn a_dropped_client_ends_its_session() {
 }
 
 #[tokio::test]
+async fn a_bmc_that_is_busy_when_a_session_begins_is_asked_again() {
+    let bmc = Bmc::start(true).await;
+    bmc.on("POST", SESSIONS, Canned::new(503, &Value::Null).header("Retry-After", "0"));
+    bmc.on("POST", SESSIONS, created("t", &format!("{SESSIONS}/9")));
+    bmc.on("GET", SYSTEM, system());
+    let client = bmc.connect(true).await.unwrap();
+    client.get(SYSTEM).await.unwrap();
+    let read = &bmc.seen("GET", SYSTEM)[0];
+    assert_eq!((read.header("x-auth-token"), read.header("authorization")), (Some("t"), None));
+    assert_eq!(bmc.seen("POST", SESSIONS).len(), 2);
+}
+
+#[tokio::test]
 async fn without_sessions_the_password_goes_with_each_request() {
     let none = Bmc::start(false).await;
     let not_found = Bmc::start(true).await;

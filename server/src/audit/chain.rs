@@ -16,18 +16,18 @@ fn hash_of(previous: &Digest, content: &[u8]) -> Digest {
 
 /// The end of a chain: the number of its last entry, and the hash of that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Link {
-    pub(super) sequence: u64,
-    pub(super) hash: Digest,
+pub(crate) struct Link {
+    pub(crate) sequence: u64,
+    pub(crate) hash: Digest,
 }
 
 impl Link {
     /// The end of a chain without entries.
-    pub(super) const START: Self = Self { sequence: 0, hash: ZERO };
+    pub(crate) const START: Self = Self { sequence: 0, hash: ZERO };
 }
 
 /// Completes the text of an entry, a JSON object that is not empty, to a line, and returns the line with the hash.
-pub(super) fn seal(content: &str, previous: &Digest) -> (String, Digest) {
+pub(crate) fn seal(content: &str, previous: &Digest) -> (String, Digest) {
     let open = content.strip_suffix('}').unwrap_or(content);
     let hash = hash_of(previous, open.as_bytes());
     (format!("{open}{MEMBER}{hash}\"}}\n"), hash)

@@ -35,7 +35,7 @@ pub enum AuditError {
 
 /// An entry that is not in the chain yet.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     pub(super) time: SystemTime,
     pub(super) who: Who,
     pub(super) event: Event,
@@ -43,7 +43,7 @@ pub(super) struct Entry {
 
 impl Entry {
     /// Something that the server does itself, now.
-    pub(super) fn of_server(event: Event) -> Self {
+    pub(crate) fn of_server(event: Event) -> Self {
         Self { time: SystemTime::now(), who: Who::SERVER, event }
     }
 }
@@ -61,7 +61,7 @@ struct Line<'a> {
 
 /// The file, open at the end of the chain.
 #[derive(Debug)]
-pub(super) struct LogFile {
+pub(crate) struct LogFile {
     path: PathBuf,
     file: File,
     link: Link,
@@ -71,7 +71,7 @@ pub(super) struct LogFile {
 impl LogFile {
     /// Opens a file, or creates it. The chain continues after `known`, the file's own last entry, or that of the file that was split
     /// off last, whichever comes last. The first entry says what was found.
-    pub(super) fn open(path: &Path, known: Link) -> Result<Self, AuditError> {
+    pub(crate) fn open(path: &Path, known: Link) -> Result<Self, AuditError> {
         let failed = |source| AuditError::Write { path: path.to_owned(), source };
         let open = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path);
         let mut file = open.map_err(failed)?;
@@ -121,12 +121,13 @@ impl LogFile {
     }
 
     /// Appends an entry. After an error, the file may have a part of it; open the file again then.
-    pub(super) fn append(&mut self, entry: &Entry) -> io::Result<()> {
+    pub(crate) fn append(&mut self, entry: &Entry) -> io::Result<()> {
         self.append_after("", entry)
     }
 
     fn append_after(&mut self, separator: &str, entry: &Entry) -> io::Result<()> {
-        let sequence = self.link.sequence + 1;
+        // Somebody may have written an entry with the last number.
+        let sequence = self.link.sequence.saturating_add(1);
         let Entry { time, who, event } = entry;
         let line = Line { sequence, time: Time(*time), previous: self.link.hash, who, event };
         let content = serde_json::to_string(&line).map_err(io::Error::other)?;
@@ -152,7 +153,7 @@ impl LogFile {
     }
 
     /// The end of the chain.
-    pub(super) fn link(&self) -> Link {
+    pub(crate) fn link(&self) -> Link {
         self.link
     }
 

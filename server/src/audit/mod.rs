@@ -5,10 +5,10 @@
 //! wait for it. [`readings`] collects what clients of the media plane have read.
 
 mod authentication;
-mod chain;
+pub(crate) mod chain;
 mod event;
 mod handle;
-mod log_file;
+pub(crate) mod log_file;
 mod metrics;
 mod readings;
 mod show;

@@ -20,7 +20,7 @@ mod machine;
 mod metrics;
 mod permits;
 mod reading;
-mod record;
+pub(crate) mod record;
 mod records;
 mod rotation;
 mod service;

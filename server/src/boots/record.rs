@@ -26,7 +26,7 @@ const REMARKS: usize = 64;
 
 /// Why a file is not a valid record of the boot that its name gives.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum RecordError {
+pub(crate) enum RecordError {
     /// The file is not a JSON record. The text gives the position and never the content.
     #[error("it is not a record of a boot: line {line}, column {column}")]
     Json { line: usize, column: usize },
@@ -263,14 +263,14 @@ impl BootRecord {
     }
 
     /// The content of the file: one line of JSON.
-    pub(super) fn to_json(&self) -> Result<Vec<u8>, serde_json::Error> {
+    pub(crate) fn to_json(&self) -> Result<Vec<u8>, serde_json::Error> {
         let mut json = serde_json::to_vec(self)?;
         json.push(b'\n');
         Ok(json)
     }
 
     /// Reads the record of the boot `name`.
-    pub(super) fn from_json(json: &[u8], name: &str) -> Result<Self, RecordError> {
+    pub(crate) fn from_json(json: &[u8], name: &str) -> Result<Self, RecordError> {
         #[derive(Deserialize)]
         struct Version {
             version: u32,

@@ -1,24 +1,25 @@
 //! Server-sent events (WHATWG HTML, §9.2) as dayone sends them: each has an id and one line of data.
 
-/// The longest line that the parser keeps. A boot is a few KiB, and the first event of all boots has thousands of them.
+/// The longest line, and the longest event, that the parser keeps. A boot is a few KiB, and the first event of all boots has thousands
+/// of them.
 const LONGEST: usize = 32 << 20;
 
 /// An event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Event {
-    pub(super) id: String,
-    pub(super) data: String,
+pub(crate) struct Event {
+    pub(crate) id: String,
+    pub(crate) data: String,
 }
 
 /// A parser of events.
 #[derive(Debug, Default)]
-pub(super) struct Events {
+pub(crate) struct Events {
     unread: Vec<u8>,
     event: Event,
 }
 
 impl Events {
-    pub(super) fn add(&mut self, bytes: &[u8]) {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
         self.unread.extend_from_slice(bytes);
         if self.unread.len() > LONGEST && !self.unread.contains(&b'\n') {
             self.unread.clear();
@@ -26,7 +27,7 @@ impl Events {
     }
 
     /// Returns the next complete event.
-    pub(super) fn next(&mut self) -> Option<Event> {
+    pub(crate) fn next(&mut self) -> Option<Event> {
         loop {
             let end = self.unread.iter().position(|byte| *byte == b'\n')?;
             let line: Vec<u8> = self.unread.drain(..=end).collect();
@@ -40,8 +41,10 @@ impl Events {
                     }
                 }
                 Some(("id", value)) => value.trim_start().clone_into(&mut self.event.id),
-                Some(("data", value)) => self.event.data.push_str(value.strip_prefix(' ').unwrap_or(value)),
-                // Ignore unknown fields, and comments, which keep connections open.
+                Some(("data", value)) if self.event.data.len() + value.len() <= LONGEST => {
+                    self.event.data.push_str(value.strip_prefix(' ').unwrap_or(value));
+                }
+                // Ignore unknown fields, comments, which keep connections open, and data without an end.
                 Some(_) | None => {}
             }
         }
@@ -51,6 +54,17 @@ impl Events {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_event_without_an_end_is_bounded() {
+        let mut events = Events::default();
+        let line = format!("data: {}\n", "a".repeat(8 << 20));
+        for _ in 0..6 {
+            events.add(line.as_bytes());
+            assert_eq!(events.next(), None);
+        }
+        assert!(events.event.data.len() <= LONGEST, "{}", events.event.data.len());
+    }
 
     #[test]
     fn events_are_found_however_they_are_cut() {

@@ -2,7 +2,7 @@
 
 mod audit;
 mod base;
-mod bases;
+pub(crate) mod bases;
 mod bmc;
 mod boot;
 mod boot_api;
@@ -17,7 +17,7 @@ mod convert;
 mod customisation;
 mod doctor;
 mod documents;
-mod events;
+pub(crate) mod events;
 mod explain;
 mod failure;
 mod files;

@@ -87,7 +87,7 @@ pub struct BaseRecord {
 
 /// Why a file is not a record of a base. The text never has the content: URLs may hold credentials.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum BaseRecordError {
+pub(crate) enum BaseRecordError {
     #[error("it is not a record of a base: line {}, column {}", .0.line(), .0.column())]
     Json(serde_json::Error),
     #[error("it has version {0}; this dayone reads version {VERSION}")]
@@ -148,13 +148,13 @@ impl BaseRecord {
         Ok(BaseDefinition { name: self.name.clone(), files: BasePaths::new(&self.name, paths)?, profile: self.profile })
     }
 
-    pub(super) fn to_json(&self) -> Result<Vec<u8>, serde_json::Error> {
+    pub(crate) fn to_json(&self) -> Result<Vec<u8>, serde_json::Error> {
         let mut json = serde_json::to_vec(self)?;
         json.push(b'\n');
         Ok(json)
     }
 
-    pub(super) fn from_json(json: &[u8]) -> Result<Self, BaseRecordError> {
+    pub(crate) fn from_json(json: &[u8]) -> Result<Self, BaseRecordError> {
         let VersionJson { version } = serde_json::from_slice(json).map_err(BaseRecordError::Json)?;
         if version != VERSION {
             return Err(BaseRecordError::Version(version));

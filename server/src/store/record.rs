@@ -22,7 +22,7 @@ const END_OF_TIME: u64 = 253_402_300_800;
 
 /// Why a file is not a valid record of the image that its name gives.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum RecordError {
+pub(crate) enum RecordError {
     /// The file is not a JSON record. The text gives the position and never the content: a record holds secrets.
     #[error("it is not a record of an image: line {line}, column {column}")]
     Json { line: usize, column: usize },
@@ -52,7 +52,7 @@ impl RecordError {
 
 /// What the record of a published image has besides the recipe.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Record {
+pub(crate) struct Record {
     /// When it was first published, in whole seconds. This is its `Last-Modified`.
     pub(super) created: SystemTime,
     /// The name of the base at that time; a data image has none. Only the identity in the recipe determines the base.
@@ -68,7 +68,7 @@ pub(super) struct Record {
 /// The limits on the access to an image, and what of them is used up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RecordedAccess {
+pub(crate) struct RecordedAccess {
     /// When the image got these limits, in milliseconds since 1970.
     since: u64,
     /// The limits.
@@ -119,7 +119,7 @@ struct VersionJson {
 
 impl Record {
     /// The content of the file: one line of JSON, with the canonical form of the recipe.
-    pub(super) fn to_json(&self, recipe: &SealedRecipe) -> Result<Vec<u8>, serde_json::Error> {
+    pub(crate) fn to_json(&self, recipe: &SealedRecipe) -> Result<Vec<u8>, serde_json::Error> {
         let created = self.created.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
         let mut json = serde_json::to_vec(&RecordJson {
             version: if self.access.is_some() { WITH_LIMITS } else { VERSION },
@@ -135,7 +135,7 @@ impl Record {
     }
 
     /// Reads the record of the image `id`. The digest of the recipe must be `id`, so a damaged recipe is an error.
-    pub(super) fn from_json(json: &[u8], id: &RecipeId) -> Result<(SealedRecipe, Self), RecordError> {
+    pub(crate) fn from_json(json: &[u8], id: &RecipeId) -> Result<(SealedRecipe, Self), RecordError> {
         let place = |error: serde_json::Error| RecordError::Json { line: error.line(), column: error.column() };
         let VersionJson { version } = serde_json::from_slice(json).map_err(place)?;
         if ![VERSION, WITH_LIMITS].contains(&version) {

@@ -15,6 +15,7 @@ mod named;
 mod owners;
 mod records;
 mod restart;
+mod revocation;
 mod rotation;
 mod served;
 mod support;

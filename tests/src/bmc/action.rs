@@ -41,10 +41,14 @@ pub(super) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> R
             tokio::time::sleep(*time).await;
             Some(dispatch(&shared, &head.method, &path, &head.headers, body.clone()).await)
         }
-        Some(Failure::DropAnswer) | None => {
+        Some(Failure::DropAnswer | Failure::DelayAnswer(_)) | None => {
             Some(dispatch(&shared, &head.method, &path, &head.headers, body.clone()).await)
         }
     };
+    if let Some(Failure::DelayAnswer(time)) = failure {
+        shared.state().late_answers += 1;
+        tokio::time::sleep(time).await;
+    }
     let answer = answer.filter(|_| !matches!(failure, Some(Failure::DropAnswer)));
     let status = answer.as_ref().map_or(0, |answer| answer.status);
     shared.state().records.push(Record::new(head.method.clone(), &path, &body.unwrap_or_default(), status));

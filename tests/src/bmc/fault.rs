@@ -9,6 +9,8 @@ pub struct Fault {
     pub method: String,
     /// What the path must contain.
     pub path: String,
+    /// How many such requests pass before it befalls one.
+    pub after: usize,
     /// How many requests it befalls.
     pub times: usize,
     /// What goes wrong.
@@ -24,8 +26,10 @@ pub enum Failure {
     DropAnswer,
     /// The request is answered with this status and a general error.
     Status(u16),
-    /// The answer is so late.
+    /// What was asked for is done so late, and answered then.
     Delay(Duration),
+    /// What was asked for is done at once, and the answer is so late.
+    DelayAnswer(Duration),
     /// The session is closed before the request is looked at.
     LoseSession,
     /// The answer is a page for browsers.
@@ -35,7 +39,12 @@ pub enum Failure {
 impl Fault {
     /// For the next `times` requests of this method whose path contains `path`.
     pub fn new(method: &str, path: &str, times: usize, failure: Failure) -> Self {
-        Self { method: method.to_owned(), path: path.to_owned(), times, failure }
+        Self { method: method.to_owned(), path: path.to_owned(), after: 0, times, failure }
+    }
+
+    /// For the request with this number, from 0, whatever it is.
+    pub fn nth(after: usize, failure: Failure) -> Self {
+        Self { after, ..Self::new("", "", 1, failure) }
     }
 }
 
@@ -45,6 +54,10 @@ pub(super) fn befalls(faults: &mut [Fault], method: &str, path: &str) -> Option<
         fault.times > 0 && (fault.method.is_empty() || fault.method == method) && path.contains(&fault.path)
     };
     let fault = faults.iter_mut().find(meets)?;
+    if let Some(after) = fault.after.checked_sub(1) {
+        fault.after = after;
+        return None;
+    }
     fault.times -= 1;
     Some(fault.failure.clone())
 }

@@ -116,6 +116,26 @@ impl EmulatedBmc {
         self.shared.state().faults.push(fault);
     }
 
+    /// Whether everything that was to go wrong has gone wrong.
+    pub fn has_gone_wrong(&self) -> bool {
+        self.shared.state().faults.iter().all(|fault| fault.times == 0)
+    }
+
+    /// How many requests were carried out whose answer is late.
+    pub fn late_answers(&self) -> usize {
+        self.shared.state().late_answers
+    }
+
+    /// The path of the system.
+    pub fn system(&self) -> String {
+        self.shared.state().system.clone()
+    }
+
+    /// The images in the slots.
+    pub fn inserted(&self) -> Vec<String> {
+        self.shared.state().slots.values().filter_map(|slot| slot.image.clone()).collect()
+    }
+
     /// Lets nothing go wrong any more.
     pub fn heal(&self) {
         self.shared.state().faults.clear();

@@ -17,6 +17,8 @@ use super::vendor::Vendor;
 pub(super) struct State {
     pub(super) tree: Tree,
     pub(super) faults: Vec<Fault>,
+    /// How many requests were carried out whose answer is late.
+    pub(super) late_answers: usize,
     pub(super) records: Vec<Record>,
     pub(super) sessions: Sessions,
     pub(super) slots: BTreeMap<String, Slot>,
@@ -59,6 +61,7 @@ impl State {
         Self {
             tree,
             faults: Vec::new(),
+            late_answers: 0,
             records: Vec::new(),
             sessions: Sessions::default(),
             slots,

@@ -7,6 +7,7 @@ mod boot_access;
 mod boot_command;
 mod boot_faults;
 mod boot_hosts;
+mod boot_orders;
 mod boot_signs;
 mod boot_view;
 mod boots;

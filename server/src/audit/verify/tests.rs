@@ -2,6 +2,7 @@ use std::fs;
 
 use proptest::prelude::*;
 
+use super::super::chain::seal;
 use super::super::event::{Event, Who};
 use super::super::log_file::{Entry, LogFile};
 use super::*;
@@ -146,4 +147,16 @@ fn a_line_of_another_log_is_found() {
         // If the other log began in the same second, its second entry continues ours.
         assert!((line + 1..=line + 2).contains(&faults[0].line), "{line}: {faults:?}");
     }
+}
+
+#[test]
+fn an_entry_with_the_last_number_does_not_stop_the_server() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.jsonl");
+    let previous = Link::START.hash;
+    let (line, _) = seal(&format!("{{\"sequence\":{},\"previous\":\"{previous}\"}}", u64::MAX), &previous);
+    fs::write(&path, line + "torn").unwrap();
+    let log = LogFile::open(&path, Link::START).unwrap();
+    assert_eq!(log.link().sequence, u64::MAX);
+    assert!(fs::read_to_string(&path).unwrap().contains("log-recovered"));
 }

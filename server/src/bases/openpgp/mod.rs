@@ -57,10 +57,11 @@ impl Keyring {
         self.add(&crate::store::read_limited(path, LARGEST)?)
     }
 
-    fn add(&mut self, bytes: &[u8]) -> Result<(), KeyringError> {
+    /// Adds keys, armored or not.
+    pub fn add(&mut self, bytes: &[u8]) -> Result<(), KeyringError> {
         let mut found = Vec::new();
         for block in blocks(bytes) {
-            let parse = |error: PgpError| KeyringError::Parse(error.to_string());
+            let parse = |error: PgpError| KeyringError::Parse(reason(&error));
             let (keys, _) = SignedPublicKey::from_reader_many(block).map_err(parse)?;
             for key in keys {
                 found.push(Certificate::new(key.map_err(parse)?));
@@ -74,8 +75,8 @@ impl Keyring {
     }
 
     /// Checks that one of the keys has signed `data`, which is read to its end. Returns whose key it is.
-    pub(super) fn verify(&self, signature: &[u8], mut data: impl Read) -> Result<String, SignatureError> {
-        let parse = |error: PgpError| SignatureError::Parse(error.to_string());
+    pub fn verify(&self, signature: &[u8], mut data: impl Read) -> Result<String, SignatureError> {
+        let parse = |error: PgpError| SignatureError::Parse(reason(&error));
         let (signatures, _) = DetachedSignature::from_reader_many(signature).map_err(parse)?;
         let mut refusal = SignatureError::Parse("it is empty".to_owned());
         for signature in signatures {
@@ -125,6 +126,13 @@ fn check(signature: &Signature, now: SystemTime) -> Result<(), SignatureError> {
     if expires.is_some_and(|end| end < now) { Err(SignatureError::Expired) } else { Ok(()) }
 }
 
+/// Why the packets cannot be read. Some texts of the library are for its developers: whole structures, and backtraces.
+fn reason(error: &PgpError) -> String {
+    let text = error.to_string();
+    let is_plain = text.len() <= 100 && !text.contains(['{', '`', '\n']);
+    if is_plain { text } else { "a packet in it is damaged, or of an unknown kind".to_owned() }
+}
+
 /// The key that a signature names.
 fn issuer(signature: &Signature) -> String {
     let fingerprint = signature.issuer_fingerprint().first().map(ToString::to_string);
@@ -167,6 +175,19 @@ mod tests {
         }
         for certificate in Keyring::bundled().0.iter() {
             assert!(certificate.can_sign(), "{}", certificate.describe());
+        }
+    }
+
+    #[test]
+    fn errors_are_for_users() {
+        let mut keys = Keyring::default();
+        // A marker packet with other content than RFC 9580 §5.8 says, and a signature of an unknown version.
+        for bytes in [&[0xca, 3, 46, 173, 96][..], &[0xc2, 2, 9, 9], &[0x99, 0xff, 0xff], &[0xff; 40]] {
+            let read = keys.add(bytes).unwrap_err().to_string();
+            let verified = Keyring::bundled().verify(bytes, &b"x"[..]).unwrap_err().to_string();
+            for text in [read, verified] {
+                assert!(text.len() < 200 && !text.contains('{') && !text.contains("backtrace"), "{text}");
+            }
         }
     }
 

@@ -6,7 +6,7 @@ mod list;
 mod order;
 mod progress;
 mod remove;
-mod stream;
+pub(crate) mod stream;
 
 use super::failure::Failure;
 use crate::arguments::BaseCommand;

@@ -39,11 +39,11 @@ struct Artifact {
 }
 
 /// The newest release of a stream.
-pub(super) struct Release {
+pub(crate) struct Release {
     /// Its version.
-    pub(super) version: String,
+    pub(crate) version: String,
     /// Its live ISO.
-    pub(super) iso: BaseSource,
+    pub(crate) iso: BaseSource,
 }
 
 /// Returns the release that the arguments name; `None` if they name none.
@@ -88,7 +88,7 @@ async fn read(location: &str, verification: &Verification) -> Result<(Vec<u8>, b
 }
 
 /// Finds the live ISO for an architecture. Its digest counts only if the metadata is `trusted`; a signature always does.
-fn parse(json: &[u8], architecture: &str, trusted: bool) -> Result<Release, String> {
+pub(crate) fn parse(json: &[u8], architecture: &str, trusted: bool) -> Result<Release, String> {
     let metadata: Metadata =
         serde_json::from_slice(json).map_err(|error| format!("it is not stream metadata: {error}"))?;
     let known = || metadata.architectures.keys().cloned().collect::<Vec<_>>().join(", ");

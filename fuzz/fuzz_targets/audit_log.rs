@@ -1,0 +1,79 @@
+//! Any bytes as an audit log, and a good log with any change: no panic, and every change is found.
+#![no_main]
+
+use std::fs;
+use std::path::PathBuf;
+
+use dayone::audit::{LogText, sentence, verify};
+use dayone::fuzzing::{open_audit_log, seal_audit_entries};
+use libfuzzer_sys::fuzz_target;
+use serde_json::Value;
+
+fn log(bytes: &[u8]) -> LogText {
+    LogText { path: PathBuf::from("audit.jsonl"), bytes: bytes.to_vec() }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((kind, rest)) = data.split_first() else { return };
+    match kind % 3 {
+        0 => any(rest),
+        1 => changed(rest),
+        _ => continued(rest),
+    }
+});
+
+/// Any bytes, in two files.
+fn any(bytes: &[u8]) {
+    let (one, two) = bytes.split_at(bytes.len() / 2);
+    let lines = bytes.split(|byte| *byte == b'\n').count();
+    let verified = verify(vec![log(one), log(two)], None);
+    assert!(verified.faults.len() <= 2 * lines + 2, "{} faults in {lines} lines", verified.faults.len());
+    assert!(verified.entries <= lines as u64 + 1);
+    for fault in &verified.faults {
+        assert!(!fault.to_string().contains(char::is_control));
+    }
+    for line in bytes.split(|byte| *byte == b'\n') {
+        let Ok(entry) = serde_json::from_slice::<Value>(line) else { continue };
+        let shown = sentence(&entry);
+        assert!(shown.what.len() + shown.who.len() <= 4 * line.len() + 512, "{shown:?}");
+    }
+}
+
+/// A log of three entries, in which some bytes are replaced.
+fn changed(data: &[u8]) {
+    let good = seal_audit_entries([
+        ",\"event\":\"server-started\",\"version\":\"1\"",
+        ",\"event\":\"image-read\"",
+        ",\"event\":\"x\",\"y\":[1,2]",
+    ])
+    .concat()
+    .into_bytes();
+    let verified = verify(vec![log(&good)], None);
+    assert!(verified.faults.is_empty() && verified.entries == 3, "{verified:?}");
+    let last = verified.last.map(|(_, hash)| hash);
+    let [position, removed, inserted @ ..] = data else { return };
+    let start = usize::from(*position) * 4 % good.len();
+    let end = (start + usize::from(*removed)).min(good.len());
+    let bad = [&good[..start], inserted, &good[end..]].concat();
+    // The first files of a log may be gone.
+    if bad == good || good.ends_with(&bad) && good[..good.len() - bad.len()].ends_with(b"\n") {
+        return;
+    }
+    let verified = verify(vec![log(&bad)], last);
+    assert!(!verified.faults.is_empty() || !verified.has_known, "{}", String::from_utf8_lossy(&bad));
+}
+
+/// A log that the server finds at its start: it refuses the file, or it completes it, and opens it again without a change.
+fn continued(bytes: &[u8]) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("audit.jsonl");
+    let good = seal_audit_entries([",\"event\":\"x\""]).concat();
+    let before = [good.as_bytes(), bytes].concat();
+    fs::write(&path, &before).expect("a file");
+    open_audit_log(&path).expect("the file begins with an entry of ours");
+    let after = fs::read(&path).expect("a file");
+    assert!(after.starts_with(&before), "the server changes nothing that is there");
+    assert!(after.ends_with(b"\n") && after.len() <= before.len() + 1024);
+    open_audit_log(&path).expect("the file is ours");
+    assert!(fs::read(&path).expect("a file") == after, "there is nothing left to repair");
+}

@@ -1,0 +1,32 @@
+//! Any bytes as a record in the data directory: no panic, and a record that was read is written in one form, which is read again.
+#![no_main]
+
+use dayone::fuzzing::{rewrite_base_record, rewrite_boot_record, rewrite_image_record};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let Some((kind, json)) = data.split_first() else { return };
+    let rewrite = |json: &[u8]| match kind % 3 {
+        // The id is that of the recipe, which a fuzzer cannot guess: the refusal says which one it would be.
+        0 => match rewrite_image_record(json, &"0".repeat(64)) {
+            Err(error) => match error.strip_prefix("its recipe belongs to the image ") {
+                Some(id) => rewrite_image_record(json, id),
+                None => Err(error),
+            },
+            read => read,
+        },
+        1 => match rewrite_boot_record(json, "") {
+            Err(error) => match error.strip_prefix("it is the record of the boot ") {
+                Some(id) => rewrite_boot_record(json, id),
+                None => Err(error),
+            },
+            read => read,
+        },
+        _ => rewrite_base_record(json),
+    };
+    let Ok(written) = rewrite(json) else { return };
+    assert_eq!(written.iter().filter(|byte| **byte == b'\n').count(), 1, "a record is one line");
+    assert!(written.len() <= 8 * json.len() + 4096, "{} bytes of {}", written.len(), json.len());
+    let again = rewrite(&written).expect("a record that dayone wrote can be read");
+    assert!(again == written, "{}\n{}", String::from_utf8_lossy(&written), String::from_utf8_lossy(&again));
+});

@@ -1,0 +1,224 @@
+# The seeds of the fuzz targets, made of the fixtures: `seed_TARGET DIRECTORY` writes them. For scripts/fuzz.sh.
+# shellcheck shell=bash
+
+# Archives of one small directory: raw, compressed in three ways, and all behind each other.
+seed_cpio() {
+  (cd fixtures && find ignition -print | LC_ALL=C sort | cpio -o -H newc --owner 0:0 --reproducible --quiet) > "$1/raw"
+}
+
+seed_initramfs() {
+  seed_cpio "$1"
+  gzip -9n < "$1/raw" > "$1/gzip"
+  xz --check=crc32 < "$1/raw" > "$1/xz"
+  zstd -q -19 < "$1/raw" > "$1/zstd"
+  cat "$1/raw" "$1/gzip" "$1/xz" "$1/zstd" > "$1/all"
+}
+
+seed_documents() {
+  local file
+  for file in fixtures/inputs/*/*.yaml fixtures/inputs/*/*.json fixtures/nmstate/*/nmstate.yaml fixtures/nmstate/invalid/*.yaml \
+    fixtures/scenarios/*.yaml fixtures/checks/*/*.yaml fixtures/checks/*/good/*.yaml; do
+    cp "$file" "$1/${file//\//_}"
+  done
+}
+
+# The profiles of one host behind each other.
+seed_keyfiles() {
+  local directory
+  for directory in fixtures/inputs/keyfiles/* fixtures/nmstate/*/expected; do
+    awk 'FNR == 1 && NR > 1 { printf "%%" } { print }' "$directory"/*.nmconnection > "$1/${directory//\//_}"
+  done
+}
+
+# Tables and inventories, each behind a byte that says which it is, and a template that uses a value.
+seed_fleet() {
+  local file kind
+  while read -r file; do
+    case "$file" in
+      *.csv) kind='\x00' ;;
+      *.ini) kind='\x01' ;;
+      *.xlsx) kind='\x04' ;;
+      *) kind='\x02' ;;
+    esac
+    { printf "$kind"; printf '${name} ${ip}'; printf '\x00'; cat "$file"; } > "$1/${file//\//_}"
+  done < <(find fixtures/inputs/fleet -name '*.csv' -o -name '*.ini' -o -name '*.xlsx' -o -name '*.yml' -o -name 'inventory*.yaml')
+}
+
+# Whole workbooks, and the parts of each with a zero byte between them.
+seed_workbook() {
+  local file part
+  while read -r file; do
+    cp "$file" "$1/${file//\//_}"
+    for part in xl/worksheets/sheet1.xml xl/sharedStrings.xml xl/styles.xml; do
+      bsdtar -xOf "$file" "$part" 2> /dev/null || true
+      printf '\x00'
+    done > "$1/${file//\//_}-parts"
+  done < <(find fixtures/inputs/fleet -name '*.xlsx' -size +1)
+}
+
+# Each behind a byte that says which loader reads it.
+seed_boot_config() {
+  local file loader
+  while read -r file; do
+    case "$file" in
+      */loader/entries/*) loader='\x02' ;;
+      *grub* | *EFI*) loader='\x01' ;;
+      *) loader='\x00' ;;
+    esac
+    { printf "$loader"; cat "$file"; } > "$1/${file//\//_}"
+  done < <(find fixtures/boot-config/media -type f)
+}
+
+seed_ignition() {
+  cp fixtures/ignition/*.ign "$1/"
+}
+
+seed_iso() {
+  local file
+  for file in fixtures/bases/*.iso.xz; do xz -dc "$file" > "$1/$(basename "$file" .xz)"; done
+}
+
+seed_iso_edit() {
+  seed_iso "$1"
+}
+
+seed_minimal_iso() {
+  xz -dc fixtures/bases/coreos-packed.iso.xz | bsdtar -xOf - coreos/miniso.dat > "$1/miniso.dat"
+}
+
+seed_fat() {
+  local kind layout
+  for kind in "-F12 64" "-F12 -s4 320" "-F16 -s1 -r32 2200"; do
+    read -r -a layout <<< "$kind"
+    mkfs.fat "${layout[@]:0:${#layout[@]}-1}" -C "$1/${kind// /}" "${layout[-1]}" > /dev/null
+    mmd -i "$1/${kind// /}" ::EFI
+    mcopy -i "$1/${kind// /}" fixtures/INDEX.md "::EFI/a long name.cfg"
+    mcopy -i "$1/${kind// /}" rustfmt.toml ::GRUB.CFG
+  done
+}
+
+seed_gpt() {
+  truncate -s 60K "$1/disk"
+  sgdisk -o -n 1:34:60 -t 1:EF00 -n 2:61:80 "$1/disk" > /dev/null
+}
+
+# Documents of both steps, with a zero byte between them, behind a byte that says whether to derive the second step.
+seed_second_step() {
+  local file
+  for file in fixtures/nmstate/*/nmstate.yaml; do
+    { printf '\x03'; cat "$file"; printf '\x00'; cat fixtures/second-step/hosts/*.yml; } > "$1/${file//\//_}"
+  done
+  for file in fixtures/second-step/*/*.y*ml; do
+    { printf '\x01'; cat "$file"; printf '\x00'; cat "$file"; printf '\x00'; cat "$file"; } > "$1/${file//\//_}"
+  done
+}
+
+# An inventory and its files with variables, with a zero byte between them.
+seed_inventory() {
+  local file kind directory=fixtures/inputs/fleet/inventory-directory/inventory
+  {
+    printf '\x00'
+    for file in hosts group_vars/all.yml host_vars/w2/main.yaml group_vars/web.yml; do cat "$directory/$file"; printf '\x00'; done
+    cat "$directory/group_vars/web/prefix.json"
+  } > "$1/directory"
+  for file in fixtures/inputs/fleet/inventor*/*.ini fixtures/inputs/fleet/inventor*/*.y*ml fixtures/inputs/fleet/inventor*/*.json; do
+    case "$file" in
+      *.ini) kind='\x01' ;;
+      *.json) kind='\x03' ;;
+      *) kind='\x02' ;;
+    esac
+    { printf "$kind"; cat "$file"; printf '\x00v: 1\n\x00{v: "{{ x }}"}'; } > "$1/${file//\//_}"
+  done
+}
+
+# The resources of every vendor's BMC as answers: for requests, and for the steps of a boot.
+seed_redfish() {
+  python3 - "$1" << 'EOF'
+import json, pathlib, sys
+other = ["201\nX-Auth-Token: 0123456789abcdef\nLocation: /redfish/v1/SessionService/Sessions/1\n\n{}",
+         "202\nLocation: /redfish/v1/TaskService/Tasks/1\nRetry-After: 0\n\n{\"TaskState\": \"Running\"}",
+         "400\n\n{\"error\": {\"code\": \"Base.1.8.GeneralError\", \"message\": \"no\", \"@Message.ExtendedInfo\": "
+         "[{\"MessageId\": \"Base.1.8.PropertyUnknown\", \"Message\": \"Inserted is not known.\", \"MessageArgs\": [\"Inserted\"]}]}}",
+         "400\n\n{\"error\": {\"message\": \"bad: Zx9!qv-Wk3~Lm7 http://192.0.2.1/i/abcdefghijklmnopqrstuvwxyz/boot.iso\"}}",
+         "204\n\n", "412\nETag: W/\"1\"\n\n{}", "503\nRetry-After: Wed, 21 Oct 2037 07:28:00 GMT\n\nbusy"]
+for file in sorted(pathlib.Path("fixtures/redfish").glob("*.json")):
+    resources = json.loads(file.read_text())["resources"]
+    answers = [f"200 {path}\nETag: \"1\"\n\n{json.dumps(body)}" for path, body in resources.items()]
+    system = next(body for body in resources.values() if "#ComputerSystem." in body.get("@odata.type", ""))
+    answers.append(f"200 /redfish/v1/Systems/1\n\n{json.dumps(system)}")
+    for kind in (0, 2, 7):
+        pathlib.Path(sys.argv[1], f"{file.stem}-{kind}").write_bytes(bytes([kind]) + "%%\n".join(answers + other).encode())
+EOF
+}
+
+# The records in the tests, each behind a byte that says of what.
+seed_records() {
+  {
+    printf '\x00{"version":1,"created":1700000000,"base":"coreos","label":"worker-1","files":{"initrd.img":'
+    printf '"277089d91c0bdf4f2e6862ba7e4a07605119431f5d13f726dd352b06f1b206a9"},"recipe":%s}' "$(recipe)"
+  } > "$1/image"
+  {
+    printf '\x00{"version":2,"created":1700000000,"files":{},"access":{"since":1700000000000,"limits":{"ttl":3600,"max_reads":2,'
+    printf '"only_from":["192.0.2.0/24","2001:db8::1/128"]},"delivered":{"boot.iso":7}},"recipe":%s}' "$(recipe)"
+  } > "$1/limited-image"
+  {
+    printf '\x01{"version":1,"id":"06gq1k2m5v8t3n4p","created":1700000000000,"host":"worker-0","image":"%064d","medium":"cd",' 0
+    printf '"boot_mode":"UEFI","bmc":{"address":"redfish://192.0.2.1/redfish/v1/Systems/1","credentials":"forgotten",'
+    printf '"disable_certificate_verification":false},"options":{"wait_for":["call-home","reading"],"booted_within":1800,'
+    printf '"shutdown_within":0,"eject":"when-booted","power_off":false},"addresses":["192.0.2.20"],"state":"running",'
+    printf '"steps":[{"step":"image","state":"done","started":1,"ended":2,"detail":"published"}],"at_bmc":{"plan":{"vendor":"other",'
+    printf '"medium":"cd","slots":[],"forms":[],"boot":[],"quirks":[],"system":{"path":"/redfish/v1/Systems/1","power_state":"On",'
+    printf '"boot":{"source":{}}}},"copied":false,"started":{"was_off":true,"os_running":false}},"remarks":[{"at":3,"text":"a"}]}'
+  } > "$1/boot"
+  {
+    printf '\x02{"version":1,"name":"fcos","sources":{"iso":{"url":"https://example.com/a.iso","sha256":"%064d"}},' 0
+    printf '"state":{"ready":{"iso":"%064d"}}}' 0
+  } > "$1/base"
+}
+
+recipe() {
+  printf '{"version":1,"recipe":{"base":"860a6cc40bd41710f9a46b85ada4398e2e80942ecdddc0d113f1653727a9148f","format":"initrd",'
+  printf '"additions":{"keyfiles":[],"no_auto_default":false,"hostname":"worker-1","ssh_authorized_keys":[],"files":[{"path":'
+  printf '"/etc/motd","mode":"0644","contents":"R3LDvMOfZQ=="}],"units":[]},"ignition":{"ignition":{"version":"3.4.0"},'
+  printf '"x":[1.0,1000.0,-0.1,18446744073709551615,"\\u0001"]}}}'
+}
+
+seed_recipe() {
+  recipe > "$1/recipe"
+}
+
+seed_audit_log() {
+  printf '\x00{"sequence":1,"time":"2026-01-01T00:00:00Z","previous":"%064d","who":{"token":"ci"},"event":"image-read","image":"9f86","file":"boot.iso","ranges":[[0,100]],"hash":"%064d"}\n' 0 0 > "$1/any"
+  printf '\x01\x10\x01x' > "$1/changed"
+  printf '\x02{"sequence":2,' > "$1/torn"
+}
+
+seed_openpgp() {
+  { printf '\x00'; cat server/src/bases/openpgp/coreos-keys.asc; printf '\x00\x00'; } > "$1/armored"
+  # Without the armor, where a fuzzer gets further.
+  awk '/^-----BEGIN/ { body = 1; next } /^-----END|^=/ { body = 0 } body && NF && !/:/' server/src/bases/openpgp/coreos-keys.asc \
+    | base64 -d 2> /dev/null | { printf '\x00'; cat; } > "$1/binary" || true
+}
+
+seed_stream_metadata() {
+  {
+    printf '{"stream":"stable","architectures":{"x86_64":{"artifacts":{"metal":{"release":"44","formats":{"iso":{"disk":'
+    printf '{"location":"https://a.example/live.iso","signature":"https://a.example/live.iso.sig","sha256":"%064d"}}}}}}}}' 0
+  } > "$1/stream"
+}
+
+seed_events() {
+  printf '\x05: still here\n\nevent: boot\nid: 7\ndata: {"a": 1}\n\nid: 8\r\ndata: {}\r\n\r\nid: 9\ndata: {' > "$1/stream"
+}
+
+seed_media_requests() {
+  local path=/i/abcdefghijklmnopqrstuvwxyz/one.iso
+  printf 'GET %s HTTP/1.1\r\nHost: a\r\n\r\nHEAD %s HTTP/1.1\r\nHost: a\r\n\r\n' "$path" "$path" > "$1/two"
+  printf 'GET %s HTTP/1.1\r\nHost: a\r\nRange: bytes=0-3,5-6\r\nIf-Range: "1"\r\n\r\n' "$path" > "$1/ranges"
+  printf 'GET /h/abcdefghijklmnopqrstuvwxyz HTTP/1.1\r\nHost: a\r\nUser-Agent: curl\r\n\r\n' > "$1/call"
+  printf 'POST %s HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\nGET %s HTTP/1.1\r\nHost: a\r\n\r\n' "$path" "$path" > "$1/body"
+}
+
+seed_range() {
+  printf '\x00\x10\x00\x00\x00\x00\x00\x00bytes=0-99,200-299,-5' > "$1/several"
+}

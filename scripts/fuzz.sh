@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs every fuzz target for SECONDS each (10 if not given), from seeds made of the fixtures.
 #   scripts/fuzz.sh [SECONDS [TARGET...]]
+# FUZZ_SERVER=no leaves out the targets for which the server must be built.
 # Removes inputs from the corpora that reach no code that others do not reach:
 #   scripts/fuzz.sh minimise [TARGET...]
 set -euo pipefail
@@ -27,8 +28,22 @@ source scripts/fuzz-seeds.sh
 # An ISO image has its first descriptor at 32 KiB, and the fixtures a little more than one MiB. FAT16 begins at two MiB.
 declare -A max_len=([iso]=2097152 [iso_edit]=2097152 [fat]=2359296)
 
+# Targets that read what the server stores. They are built only if one of them is to run.
+mapfile -t of_server < <(awk -F'"' '/^name/ { name = $2 } /^required-features/ { print name }' fuzz/Cargo.toml)
+is_of_server() { [[ " ${of_server[*]} " == *" $1 "* ]]; }
+
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <("$cargo_fuzz" list)
+chosen=()
+for target in "${targets[@]}"; do
+  if is_of_server "$target"; then
+    [ "${FUZZ_SERVER:-yes}" = yes ] || { echo "fuzz: $target: not with FUZZ_SERVER=$FUZZ_SERVER; make fuzz runs it"; continue; }
+    with_server=(--features server)
+  fi
+  chosen+=("$target")
+done
+targets=("${chosen[@]}")
+options+=(${with_server[@]+"${with_server[@]}"})
 
 logs="$(mktemp -d)"
 trap 'rm -rf "$logs"' EXIT

@@ -7,6 +7,8 @@ results="$(mktemp)"
 trap 'rm -f "$results"' EXIT
 cargo bench --locked --quiet -p acceptance --bench images | tee "$results"
 echo | tee -a "$results"
+cargo bench --locked --quiet -p acceptance --bench ten_thousand | tee -a "$results"
+echo | tee -a "$results"
 cargo bench --locked --quiet -p acceptance --bench live_images | tee -a "$results"
 echo | tee -a "$results"
 cargo bench --locked --quiet -p acceptance --bench send_queue | tee -a "$results"

@@ -1,8 +1,13 @@
 //! From a host's document to an image: the time of a POST, by the size of the base, beside coreos-installer's time for
 //! the same work in the same run, and the disk that an image takes. Prints the tables of `docs/benchmarks.md`.
 
+#[path = "common/client.rs"]
+mod client;
+#[path = "common/fleet.rs"]
+mod fleet;
+
 use std::fs;
-use std::io::{self, BufReader, Write as _};
+use std::io;
 use std::net::TcpStream;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -10,6 +15,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use acceptance::hosts::bond_and_vlans;
+use client::Connection;
 
 const POSTS: usize = 1000;
 const PEER_RUNS: usize = 5;
@@ -138,27 +144,14 @@ impl Server {
 
     /// Posts all hosts for the base of `mib` MiB.
     fn post_all(&self, mib: usize) -> io::Result<Times> {
-        let mut stream = TcpStream::connect(&self.api)?;
-        stream.set_nodelay(true)?;
-        let mut reader = BufReader::new(stream.try_clone()?);
+        let mut connection = Connection::new(&self.api)?;
         let mut times = Vec::with_capacity(POSTS);
         for host in 0..POSTS {
             let body = bond_and_vlans(host);
             let start = Instant::now();
-            let request = format!(
-                "POST /v1/images?base=base{mib}&format=iso HTTP/1.1\r\nHost: {}\r\nContent-Type: application/yaml\r\n\
-                 Content-Length: {}\r\n\r\n{body}",
-                self.api,
-                body.len()
-            );
-            stream.write_all(request.as_bytes())?;
-            let (status, answer) = read_answer(&mut reader)?;
+            let (status, answer) = connection.ask("POST", &format!("/v1/images?base=base{mib}&format=iso"), &body)?;
             times.push(start.elapsed());
-            assert!(
-                status.contains(" 201") || status.contains(" 200"),
-                "{status}: {}",
-                String::from_utf8_lossy(&answer)
-            );
+            assert!([200, 201].contains(&status), "{status}: {}", String::from_utf8_lossy(&answer));
         }
         times.sort();
         Ok(Times { p50: times[POSTS / 2], p99: times[POSTS * 99 / 100] })
@@ -176,49 +169,18 @@ impl Server {
             "each host, compares the hosts with each other, plans the images, and writes the records to disk before it answers.\n"
         );
         println!("| request | time | for each host |\n| --- | --- | --- |");
-        let body = fleet();
+        let body = fleet::fleet(0..FLEET);
         for name in ["first", "repeated"] {
-            let mut stream = TcpStream::connect(&self.api)?;
-            let mut reader = BufReader::new(stream.try_clone()?);
+            let mut connection = Connection::new(&self.api)?;
             let start = Instant::now();
-            let request = format!(
-                "POST /v1/images?base=base64&hosts=all HTTP/1.1\r\nHost: {}\r\nContent-Type: application/yaml\r\n\
-                 Content-Length: {}\r\n\r\n{body}",
-                self.api,
-                body.len()
-            );
-            stream.write_all(request.as_bytes())?;
-            let (status, answer) = read_answer(&mut reader)?;
+            let (status, answer) = connection.ask("POST", "/v1/images?base=base64&hosts=all", &body)?;
             let time = start.elapsed();
             let answer: serde_json::Value = serde_json::from_slice(&answer).map_err(io::Error::other)?;
-            assert!(status.contains(" 207") && answer["failed"] == 0, "{status}");
+            assert!(status == 207 && answer["failed"] == 0, "{status}");
             println!("| {name} | {:.2} s | {} |", time.as_secs_f64(), ms(time / u32::try_from(FLEET).unwrap_or(1)));
         }
         Ok(())
     }
-}
-
-/// A fleet with a bond and two VLANs.
-fn fleet() -> String {
-    let template = serde_json::json!({"network": {
-        "interfaces": [
-            {"name": "bond0", "type": "bond", "state": "up", "link-aggregation": {"mode": "active-backup", "port": ["eno1", "eno2"]}},
-            {"name": "bond0.10", "type": "vlan", "state": "up", "vlan": {"base-iface": "bond0", "id": 10},
-             "ipv4": {"enabled": true, "address": [{"ip": "${a}", "prefix-length": 16}]}},
-            {"name": "bond0.20", "type": "vlan", "state": "up", "vlan": {"base-iface": "bond0", "id": 20},
-             "ipv4": {"enabled": true, "address": [{"ip": "${b}", "prefix-length": 16}]}},
-        ],
-        "routes": {"config": [{"destination": "0.0.0.0/0", "next-hop-address": "10.10.255.254", "next-hop-interface": "bond0.10"}]},
-        "dns-resolver": {"config": {"server": ["10.10.0.1"]}},
-    }});
-    let rows = (0..FLEET).map(|host| {
-        let (high, low) = (host / 200, host % 200 + 10);
-        format!("host-{host},10.10.{high}.{low},10.20.{high}.{low}\n")
-    });
-    let csv = format!("name,a,b\n{}", rows.collect::<String>());
-    let spec = serde_json::json!({"hosts": {"csv": csv}, "template": template});
-    let kind = ("dayone.metal3.io/v1alpha1", "HostFleet");
-    serde_json::json!({"apiVersion": kind.0, "kind": kind.1, "metadata": {"name": "racks"}, "spec": spec}).to_string()
 }
 
 impl Drop for Server {
@@ -230,26 +192,6 @@ impl Drop for Server {
 
 fn free_address() -> io::Result<String> {
     Ok(std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
-}
-
-fn read_answer(reader: &mut impl io::BufRead) -> io::Result<(String, Vec<u8>)> {
-    let (mut status, mut length) = (String::new(), 0);
-    reader.read_line(&mut status)?;
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line)?;
-        if line.trim().is_empty() {
-            break;
-        }
-        if let Some((name, value)) = line.split_once(':')
-            && name.eq_ignore_ascii_case("content-length")
-        {
-            length = value.trim().parse().map_err(io::Error::other)?;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
-    Ok((status.trim().to_owned(), body))
 }
 
 fn disk_use(directory: &Path) -> io::Result<(usize, u64)> {

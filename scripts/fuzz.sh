@@ -65,6 +65,8 @@ fi
 run() {
   local target="$1" seeds="fuzz/corpus/seeds/$1" found="$corpus/$1"
   [ -z "${max_len[$target]:-}" ] || found="fuzz/corpus/$target"
+  # Seeds of an earlier run are those of earlier fixtures.
+  rm -rf "$seeds"
   mkdir -p "$seeds" "$found"
   if declare -F "seed_$target" > /dev/null; then "seed_$target" "$seeds"; fi
   "$cargo_fuzz" run "${options[@]}" "$target" "$found" "$seeds" -- \

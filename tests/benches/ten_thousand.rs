@@ -111,8 +111,13 @@ fn main() -> Outcome<()> {
     );
     let list = |connection: &mut Connection| timed(|| connection.ask("GET", "/v1/images?limit=100", ""));
     println!("| a list of 100 of them | {} |", ms(list(&mut connection)?));
-    let delete = |connection: &mut Connection, id: &str| timed(|| connection.ask("DELETE", &format!("/v1/images/{id}"), ""));
-    println!("| deletion of the first, of the last | {}, {} |", ms(delete(&mut connection, &first)?), ms(delete(&mut connection, &last)?));
+    let delete =
+        |connection: &mut Connection, id: &str| timed(|| connection.ask("DELETE", &format!("/v1/images/{id}"), ""));
+    println!(
+        "| deletion of the first, of the last | {}, {} |",
+        ms(delete(&mut connection, &first)?),
+        ms(delete(&mut connection, &last)?)
+    );
 
     let mut times = posts(&server.api)?;
     times.sort();

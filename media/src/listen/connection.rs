@@ -22,9 +22,9 @@ use tokio::time::{sleep, timeout};
 use tower::ServiceExt as _;
 
 use super::client_certificate::ClientCertificate;
-use super::direct::{Conversation, DirectAnswers, HeadWait, Next, Rewound, Sender};
+use super::direct::{Conversation, DirectAnswers, Next, Rewound, Sender};
 use super::file_ranges::FileRanges;
-use super::idle::Activity;
+use super::idle::Waiting;
 use super::message::Fault;
 use super::metrics::Closed;
 use super::options::Options;
@@ -111,14 +111,15 @@ async fn serve_http<T, S, B, D>(
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + 'static,
     D: DirectAnswers,
 {
-    let (activity, head_wait) = (Activity::new(), HeadWait::new());
+    // For a byte in either direction, and for the head of a direct request.
+    let (for_byte, for_head) = (Waiting::begun(), Waiting::not_begun());
     let files = (options.sendfile && peer.tls.is_none()).then(FileRanges::default);
-    let stream = YieldingStream::new(stream, activity.clone(), admission.queue()).with_files(files.clone());
+    let stream = YieldingStream::new(stream, for_byte.clone(), admission.queue()).with_files(files.clone());
     let standing = admission.standing();
     let mut inner_phase = phase.clone();
     let all = async {
         let sender = Sender { peer, files: files.as_ref() };
-        let conversation = Conversation::new(stream, &direct, sender, standing, &head_wait);
+        let conversation = Conversation::new(stream, &direct, sender, standing, &for_head);
         let (read, stream) = match conversation.run(&mut inner_phase).await? {
             Next::Ended => return Ok(()),
             Next::Hyper(read, stream) => (read, stream),
@@ -127,8 +128,8 @@ async fn serve_http<T, S, B, D>(
         by_hyper(Rewound::new(read, stream), service, options, inner_phase).await.map_err(io::Error::other)
     };
     let mut all = pin!(all);
-    let mut stalled = pin!(activity.stalled(options.idle_timeout));
-    let mut overdue = pin!(head_wait.overdue(options.header_timeout));
+    let mut stalled = pin!(for_byte.overdue(options.idle_timeout));
+    let mut overdue = pin!(for_head.overdue(options.header_timeout));
     let mut evicted = pin!(admission.evicted());
     let mut first_request = pin!(sleep(options.first_request_timeout));
     let mut awaits_first = true;

@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
 use super::file_ranges::{self, FileRanges};
-use super::idle::Activity;
+use super::idle::Waiting;
 use super::queue::{SendQueue, Socket};
 
 /// How many bytes a connection writes before it yields. The write that reaches the limit is the last one. It is not
@@ -24,7 +24,8 @@ const TURN: usize = 128 << 10;
 /// A stream that yields after [`TURN`] bytes, and records when bytes move.
 pub(super) struct YieldingStream<S> {
     stream: S,
-    activity: Activity,
+    /// For a byte in either direction.
+    for_byte: Waiting,
     queue: SendQueue,
     /// What placeholders stand for, if the stream can send it.
     files: Option<FileRanges>,
@@ -36,8 +37,8 @@ pub(super) struct YieldingStream<S> {
 }
 
 impl<S: Socket> YieldingStream<S> {
-    pub(super) fn new(stream: S, activity: Activity, queue: SendQueue) -> Self {
-        Self { stream, activity, queue, files: None, written: 0, turn: TURN, yielding: None }
+    pub(super) fn new(stream: S, for_byte: Waiting, queue: SendQueue) -> Self {
+        Self { stream, for_byte, queue, files: None, written: 0, turn: TURN, yielding: None }
     }
 
     /// Sends ranges of files in place of their placeholders.
@@ -80,7 +81,7 @@ impl<S: Socket> YieldingStream<S> {
                 self.written = self.written.saturating_add(count);
                 self.queue.written(count, &self.stream);
                 if count > 0 {
-                    self.activity.mark();
+                    self.for_byte.restart();
                 }
             }
             // While this task waits for the socket, others run.
@@ -96,7 +97,7 @@ impl<S: AsyncRead + Socket + Unpin> AsyncRead for YieldingStream<S> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
         if buffer.filled().len() > before {
-            self.activity.mark();
+            self.for_byte.restart();
         }
         read
     }
@@ -185,7 +186,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_yields_after_its_turn() {
-        let mut stream = YieldingStream::new(sink(), Activity::new(), SendQueue::new(Arc::new(Semaphore::new(1))));
+        let mut stream = YieldingStream::new(sink(), Waiting::begun(), SendQueue::new(Arc::new(Semaphore::new(1))));
         let mut polls = vec![];
         for lengths in [&[100_usize][..], &[TURN, 7], &[TURN * 3], &[0, TURN - 1, 2]] {
             let buffers: Vec<_> = lengths.iter().map(|length| vec![0; *length]).collect();

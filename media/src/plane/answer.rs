@@ -22,6 +22,7 @@ use http_body_util::{Either, Full};
 use imagelib::overlay::Overlay;
 
 use super::arrival::Arrivals;
+use super::base_checks::{bases_checked, bases_checked_now};
 use super::body::{ImageBody, Part};
 use super::call_home::CallHomes;
 use super::conditions::{Validators, Verdict};
@@ -370,31 +371,6 @@ fn not_found() -> http::Result<Response<MediaBody>> {
 /// The answer to a host that calls home. No cache may store it, or a later call would not reach dayone.
 fn call_received() -> http::Result<Response<MediaBody>> {
     empty(Response::builder().status(StatusCode::NO_CONTENT).header(CACHE_CONTROL, NO_STORE))
-}
-
-/// Checks that the bases of the file that was found are unchanged. Returns the lookup as `Err` if only their file
-/// systems can tell. What a GET reads is checked when it is read.
-pub(super) fn bases_checked_now(lookup: Lookup, method: &Method) -> Result<Lookup, Lookup> {
-    let Lookup::Found(served) = &lookup else { return Ok(lookup) };
-    for base in served.base.values() {
-        match if method == Method::GET { base.check_path_now() } else { base.check_now() } {
-            Some(Ok(())) => {}
-            Some(Err(error)) => return Ok(Lookup::Unavailable(error.to_string())),
-            None => return Err(lookup),
-        }
-    }
-    Ok(lookup)
-}
-
-/// Does the same and waits for the file systems. If one does not answer in time, the file is unavailable.
-async fn bases_checked(lookup: Lookup) -> Lookup {
-    let Lookup::Found(served) = &lookup else { return lookup };
-    for base in served.base.values() {
-        if let Err(error) = base.check_in_time_async().await {
-            return Lookup::Unavailable(error.to_string());
-        }
-    }
-    lookup
 }
 
 fn text(builder: Builder, text: &'static str) -> http::Result<Response<MediaBody>> {

@@ -10,7 +10,8 @@ use std::time::SystemTime;
 use http::StatusCode;
 
 use super::MediaService;
-use super::answer::{CACHING, Plane, bases_checked_now, whole_seconds};
+use super::answer::{CACHING, Plane, whole_seconds};
+use super::base_checks::bases_checked_now;
 use super::body::{ImageBody, Part};
 use super::log::{Outcome, Shown};
 use super::path::Target;

@@ -11,6 +11,7 @@
 
 mod answer;
 mod arrival;
+mod base_checks;
 mod body;
 mod call_home;
 mod conditions;

@@ -12,7 +12,8 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::watch;
 
 use super::request::Parsed;
-use super::{DirectAnswer, DirectAnswers, DirectRequest, HeadWait, Sender};
+use super::{DirectAnswer, DirectAnswers, DirectRequest, Sender};
+use crate::listen::idle::Waiting;
 use crate::listen::phase::Phase;
 use crate::listen::table::Standing;
 
@@ -31,7 +32,7 @@ pub(crate) struct Conversation<'a, S, D: DirectAnswers> {
     memory: D::Memory,
     sender: Sender<'a>,
     standing: &'a Arc<Standing>,
-    wait: &'a HeadWait,
+    wait: &'a Waiting,
     /// The head of the current answer.
     head: Vec<u8>,
 }
@@ -50,7 +51,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin, D: DirectAnswers> Conversation<'a, S
         direct: &'a D,
         sender: Sender<'a>,
         standing: &'a Arc<Standing>,
-        wait: &'a HeadWait,
+        wait: &'a Waiting,
     ) -> Self {
         let (read, memory) = (BytesMut::new(), D::Memory::default());
         Self { stream, read, direct, memory, sender, standing, wait, head: Vec::new() }
@@ -79,7 +80,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin, D: DirectAnswers> Conversation<'a, S
                         return Ok(Next::Ended);
                     }
                 }
-                // After the listener has begun to stop, hyper refuses what comes.
+                // After the listener has begun to stop, hyper answers this request, and closes the connection.
                 Parsed::Direct(..) | Parsed::Incomplete | Parsed::Other => break,
             }
         }

@@ -14,7 +14,6 @@
 //! have the same bytes.
 
 mod conversation;
-mod head_wait;
 mod request;
 mod rewound;
 
@@ -27,7 +26,6 @@ use super::file_ranges::FileRanges;
 use super::peer::Peer;
 
 pub(super) use conversation::{Conversation, Next};
-pub(super) use head_wait::HeadWait;
 pub use request::DirectRequest;
 pub(super) use rewound::Rewound;
 

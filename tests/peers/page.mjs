@@ -200,9 +200,12 @@ try {
 
   // A host is booted again: the page asks first. The BMC of a host that is booting is in use.
   const begun = async (host) => (await ask(`/v1/boots?host=${host}`)).boots;
-  await page.goto(`${api}/#documents`);
-  await page.setInputFiles("#files", documents);
-  await page.getByText(`Checked: ${hosts} hosts, 0 errors`).waitFor();
+  const choose = async () => {
+    await page.goto(`${api}/#documents`);
+    await page.setInputFiles("#files", documents);
+    await page.getByText(`Checked: ${hosts} hosts, 0 errors`).waitFor();
+  };
+  await choose();
   const question = page.getByRole("dialog");
   const wish = async (host, answer) => {
     await page.getByRole("combobox", { name: "Host" }).fill(host);
@@ -214,16 +217,33 @@ try {
     await shot(page, "boot-question");
     await (answer === "Escape" ? page.keyboard.press("Escape") : question.getByRole("button", { name: answer }).click());
   };
-  await page.getByLabel("Kernel arguments to add").fill('console=ttyS0  dyndbg="file a.c +p"');
   const again = `host-${hosts - 1}`;
   for (const answer of ["Cancel", "Escape"]) {
     await wish(again, answer);
     await question.waitFor({ state: "hidden" });
   }
+  // Its boot is deleted first, from its own page, and the documents are chosen again.
   const [before] = await begun(again);
-  const headers = { authorization: `Bearer ${token}` };
-  assert.ok((await fetch(`${api}/v1/boots/${before.id}`, { method: "DELETE", headers })).ok);
-  while ((await begun(again))[0].state !== "ejected") await sleep(100);
+  await page.goto(`${api}/boots/${before.id}`);
+  const removal = async (answer) => {
+    await page.getByRole("button", { name: "Delete the boot" }).click();
+    await question.getByRole("heading", { name: `Delete the boot of ${again}?` }).waitFor();
+    await question.getByRole("button", { name: answer }).click();
+    await question.waitFor({ state: "hidden" });
+  };
+  await page.getByRole("button", { name: "Delete the boot" }).click();
+  await fits(page, "the question before a deletion");
+  await accessible(page, "the question before a deletion");
+  await shot(page, "delete-question");
+  await page.keyboard.press("Escape");
+  await removal("Cancel");
+  assert.equal((await begun(again))[0].state, "booted");
+  await removal("Delete");
+  await page.getByText("dayone is restoring the BMC.").waitFor();
+  await page.locator("#boot .badge", { hasText: "ejected" }).waitFor();
+  assert.equal((await begun(again))[0].state, "ejected");
+  await choose();
+  await page.getByLabel("Kernel arguments to add").fill('console=ttyS0  dyndbg="file a.c +p"');
   await wish(again, "Boot 1 host");
   await page.getByText("1 boot started.").waitFor();
   const { image: ordered } = (await begun(again)).find(({ id }) => id !== before.id);
@@ -234,6 +254,12 @@ try {
   assert.equal((await begun("host-0")).length, 1);
   assert.match(await page.locator("#result").textContent(), /host-0|in use/);
   assert.equal(errors.splice(0).filter((text) => !text.includes("409")).length, 0);
+
+  // A boot that has ended is forgotten.
+  await page.goto(`${api}/boots/${before.id}`);
+  await removal("Delete");
+  await page.waitForURL(`${api}/`);
+  assert.ok(!(await begun(again)).some(({ id }) => id === before.id));
 
   await page.getByRole("button", { name: "Log out" }).click();
   await page.getByLabel("API token").waitFor();

@@ -30,6 +30,7 @@ macro_rules! asset {
 
 asset!(STYLE, "page.css", "text/css; charset=utf-8");
 asset!(LIVE, "live.js", "text/javascript; charset=utf-8");
+asset!(BOOT, "boot.js", "text/javascript; charset=utf-8");
 asset!(DOCUMENTS, "documents.js", "text/javascript; charset=utf-8");
 asset!(ICON, "icon.svg", "image/svg+xml");
 
@@ -39,6 +40,7 @@ pub(super) fn router() -> Router<Arc<Api>> {
     Router::new()
         .route("/assets/page.css", route(&STYLE))
         .route("/assets/live.js", route(&LIVE))
+        .route("/assets/boot.js", route(&BOOT))
         .route("/assets/documents.js", route(&DOCUMENTS))
         .route("/assets/icon.svg", route(&ICON))
 }

@@ -41,7 +41,7 @@ async fn all_answers_forbid_foreign_and_inline_content() {
     let made = image(&dayone, "").await;
     let of_image = format!("/images/{}", made["id"].as_str().unwrap());
     for path in
-        ["/", "/images", "/bases", "/boots/x", &of_image, "/assets/page.css", "/assets/live.js", "/assets/icon.svg"]
+        ["/", "/images", "/bases", "/boots/x", &of_image, "/assets/page.css", "/assets/live.js", "/assets/boot.js"]
     {
         let answer = Answer::of(dayone.get(path).header("accept", "text/html")).await;
         assert_eq!(

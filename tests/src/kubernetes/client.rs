@@ -167,7 +167,7 @@ impl Client {
     /// Creates a namespace that no other test has, and returns its name, which begins with `prefix`.
     pub fn new_namespace(&self, prefix: &str) -> String {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let name = format!("{prefix}-{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let name = format!("{prefix}-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         self.create("/api/v1/namespaces", &json!({"metadata": {"name": name}}));
         name
     }

@@ -2,7 +2,7 @@
 //! schedules, no garbage is collected and no namespace ends, since those are controllers too. Unlike later versions, 1.20
 //! drops unknown fields without a word, and lets a status have two conditions of one type.
 //!
-//! A server costs 4 s and 370 MB, so the tests of a file share one ([`ApiServer::shared`]), each with a namespace of its
+//! A server costs 8 s of a processor and 370 MB, so most tests share one ([`ApiServer::shared`]), each with a namespace of its
 //! own ([`Client::new_namespace`]). A test that stops the server, or counts its requests, starts its own
 //! ([`ApiServer::start`]).
 
@@ -11,6 +11,7 @@ mod client;
 mod credentials;
 pub mod metal3;
 mod processes;
+mod shared;
 mod watch;
 
 use std::fs;
@@ -27,23 +28,37 @@ pub use self::audit::Request;
 pub use self::client::{Answer, Client};
 pub use self::credentials::{ADMIN, STRANGER};
 use self::processes::{Guard, Process};
+use self::shared::{Address, Use};
 use crate::server::free_address;
 
 const READY_WITHIN: Duration = Duration::from_secs(90);
 
-/// kube-apiserver and etcd on loopback, with RBAC, ended when dropped or with the process.
+/// kube-apiserver and etcd on loopback, with RBAC.
 pub struct ApiServer {
-    // Dropped first: it would kill what is dropped after it.
-    _guard: Guard,
-    process: Mutex<Option<Process>>,
-    etcd: Process,
+    owner: Owner,
     /// Where it is, such as `https://127.0.0.1:34567`.
     pub origin: String,
     authority: String,
     admin: Client,
-    directory: TempDir,
+    directory: PathBuf,
     /// Admission plugins that run besides those that run by default.
     plugins: Vec<String>,
+}
+
+/// Who ends the server.
+enum Owner {
+    /// This process, when it drops the server or ends.
+    This(Processes),
+    /// Nobody, as long as tests use it.
+    Users(#[expect(dead_code, reason = "is held")] Use),
+}
+
+struct Processes {
+    // Dropped first: it would kill what is dropped after it.
+    guard: Guard,
+    api_server: Mutex<Option<Process>>,
+    etcd: Process,
+    directory: TempDir,
 }
 
 impl ApiServer {
@@ -63,16 +78,37 @@ impl ApiServer {
         let guard = Guard::of(&etcd, path);
         let origin = format!("https://{}", free_address());
         let admin = Client::new(&origin, &authority, &credentials::static_token(ADMIN));
-        let server =
-            Self { _guard: guard, process: Mutex::new(None), etcd, origin, authority, admin, directory, plugins };
+        let path = path.to_owned();
+        let owner = Owner::This(Processes { guard, api_server: Mutex::new(None), etcd, directory });
+        let server = Self { owner, origin, authority, admin, directory: path, plugins };
         server.start_api_server();
         server
     }
 
-    /// The one that the tests of a file share.
+    /// The one that tests share.
     pub fn shared() -> &'static Self {
         static SHARED: OnceLock<ApiServer> = OnceLock::new();
-        SHARED.get_or_init(Self::start)
+        SHARED.get_or_init(|| shared::join().unwrap_or_else(Self::start))
+    }
+
+    /// A server that another process has started, if it is still there.
+    fn of_others(address: Address) -> Option<Self> {
+        let owner = Owner::Users(shared::joined(&address)?);
+        let Address { origin, authority, directory } = address;
+        let admin = Client::new(&origin, &authority, &credentials::static_token(ADMIN));
+        let server = Self { owner, origin, authority, admin, directory, plugins: Vec::new() };
+        server.answers().then_some(server)
+    }
+
+    /// Leaves the server to others. `reaper` sees to its end; it is there before this process gives up doing that.
+    fn outlive(self, reaper: impl FnOnce(&Process, &Path)) -> Address {
+        let Owner::This(Processes { guard, api_server, etcd, directory }) = self.owner else {
+            panic!("the server is of others already");
+        };
+        reaper(&etcd, directory.path());
+        drop(guard);
+        std::mem::forget((api_server, etcd));
+        Address { origin: self.origin, authority: self.authority, directory: directory.keep() }
     }
 
     /// The user who may do everything.
@@ -114,7 +150,10 @@ impl ApiServer {
             "current-context": "test",
         });
         let path = self.directory().join(format!("{}.kubeconfig", user.replace(':', ".")));
-        fs::write(&path, format!("{config:#}")).expect("a file");
+        // Another test may be reading it.
+        let file = tempfile::NamedTempFile::new_in(self.directory()).expect("a file");
+        fs::write(file.path(), format!("{config:#}")).expect("a file");
+        file.persist(&path).expect("a file");
         path
     }
 
@@ -129,7 +168,7 @@ impl ApiServer {
         audit::read(&self.directory().join("audit.log"), user)
     }
 
-    /// Kills the API server; etcd stays.
+    /// Kills the API server, which nobody may share; etcd stays.
     pub fn stop_api_server(&self) {
         *self.process() = None;
     }
@@ -146,8 +185,8 @@ impl ApiServer {
             let mut process = self.process();
             if process.as_mut().is_none_or(Process::has_ended) {
                 std::thread::sleep(Duration::from_millis(200));
-                let directory = self.directory.path();
-                *process = Some(Process::start("kube-apiserver", &arguments, directory, Some(&self.etcd)));
+                let etcd = Some(&self.processes().etcd);
+                *process = Some(Process::start("kube-apiserver", &arguments, &self.directory, etcd));
             }
             drop(process);
             assert!(Instant::now() < deadline, "the API server does not get ready:\n{}", self.log_tail());
@@ -163,7 +202,7 @@ impl ApiServer {
 
     /// A directory that is gone when the server is.
     pub fn directory(&self) -> &Path {
-        self.directory.path()
+        &self.directory
     }
 
     /// What the API server has written since the first start.
@@ -172,12 +211,23 @@ impl ApiServer {
     }
 
     fn is_ready(&self) -> bool {
+        self.process().is_some() && self.answers()
+    }
+
+    fn answers(&self) -> bool {
         let answers = |path| self.admin.try_get(path).is_some_and(|answer| answer.status == 200);
-        self.process().is_some() && answers("/readyz") && answers("/api/v1/namespaces/default")
+        answers("/readyz") && answers("/api/v1/namespaces/default")
     }
 
     fn process(&self) -> MutexGuard<'_, Option<Process>> {
-        self.process.lock().unwrap_or_else(PoisonError::into_inner)
+        self.processes().api_server.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn processes(&self) -> &Processes {
+        match &self.owner {
+            Owner::This(processes) => processes,
+            Owner::Users(_) => panic!("a test that stops the server starts its own"),
+        }
     }
 
     fn log_tail(&self) -> String {

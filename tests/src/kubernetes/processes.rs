@@ -22,6 +22,10 @@ impl Process {
         Self(command.spawn().unwrap_or_else(|error| panic!("{name} does not start: {error}")))
     }
 
+    pub(super) fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     pub(super) fn has_ended(&mut self) -> bool {
         self.0.try_wait().expect("its state").is_some()
     }

@@ -51,7 +51,7 @@ impl Host {
         }
         let dhcp_vlans = interfaces().filter(|interface| interface["ipv4"]["dhcp"] == true);
         let vlans = dhcp_vlans.filter_map(|interface| interface["vlan"]["id"].as_u64()).collect();
-        Self { name: name.to_owned(), nics, vlans, neighbours: Vec::new(), keyfiles, wait: 90 }
+        Self { name: name.to_owned(), nics, vlans, neighbours: Vec::new(), keyfiles, wait: 120 }
     }
 
     fn write(&self, directory: &Path) {

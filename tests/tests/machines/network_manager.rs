@@ -159,7 +159,7 @@ impl Case {
             "nmstate/every-bond-option" => {
                 host.neighbours = ["192.0.2.1/32", "192.0.2.2/32"].map(str::to_owned).to_vec()
             }
-            "nmstate/bridge-vlan-filtering" | "nmstate/every-bridge-option" => host.wait = 30,
+            "nmstate/bridge-vlan-filtering" | "nmstate/every-bridge-option" => host.wait = 45,
             "nmstate/copy-mac-from-boot-nic" => {
                 drop(host.nics.insert("eth0".to_owned(), self.boot_mac.clone().unwrap()))
             }

@@ -12,6 +12,7 @@ use rustix::fs::{FlockOperation, StatVfsMountFlags};
 use tracing::{error, info, warn};
 
 use super::durable::{UNFINISHED, remove, sync_parent, write, write_all};
+use super::group_commit::{GroupCommit, NewFile};
 use super::storage::{Lost, StorageTrouble};
 
 /// After this time, nobody can be writing an unfinished file any more: that takes milliseconds.
@@ -48,6 +49,7 @@ pub(super) struct DataDirectory {
     /// The directories that dayone writes to. As long as they are open, no other directory gets their inodes.
     opened: Vec<(PathBuf, File)>,
     trouble: Mutex<Option<StorageTrouble>>,
+    new_files: GroupCommit,
 }
 
 impl DataDirectory {
@@ -62,7 +64,13 @@ impl DataDirectory {
             Err(rustix::io::Errno::WOULDBLOCK) => return Err(DirectoryError::InUse(root.to_owned())),
             Err(errno) => return Err(failed(errno.into())),
         }
-        let mut directory = Self { root: root.to_owned(), lock, opened: Vec::new(), trouble: Mutex::default() };
+        let mut directory = Self {
+            root: root.to_owned(),
+            lock,
+            opened: Vec::new(),
+            trouble: Mutex::default(),
+            new_files: GroupCommit::default(),
+        };
         for path in
             [directory.images(), directory.boots(), directory.bases(), directory.base_files(), directory.damaged()]
         {
@@ -85,8 +93,13 @@ impl DataDirectory {
     }
 
     /// Writes new files as [`write_all()`] does, and makes sure that they are in this directory.
-    pub(super) fn write_all(&self, files: &[(PathBuf, Vec<u8>)]) -> io::Result<()> {
+    pub(super) fn write_all(&self, files: &[NewFile]) -> io::Result<()> {
         self.guarded(|| write_all(files))
+    }
+
+    /// Writes a new file as [`write_all`](Self::write_all) does, together with those of other threads.
+    pub(super) fn write_together(&self, path: PathBuf, bytes: Vec<u8>) -> io::Result<()> {
+        self.new_files.write((path, bytes), |files| self.write_all(files))
     }
 
     /// Removes a file as [`remove()`] does, and makes sure that this directory no longer has it.

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tempfile::NamedTempFile;
+
+use super::group_commit::NewFile;
 
 /// The prefix of files that are still being written.
 pub(super) const UNFINISHED: &str = ".unfinished-";
@@ -19,7 +21,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Writes new files, either all of them or none. When this returns, they survive a power failure. All files are written before
 /// the first wait for the disk, and directories are synchronised once, not once for each file.
-pub(super) fn write_all(files: &[(PathBuf, Vec<u8>)]) -> io::Result<()> {
+pub(super) fn write_all(files: &[NewFile]) -> io::Result<()> {
     let written: Vec<NamedTempFile> =
         files.iter().map(|(path, bytes)| written(path, bytes)).collect::<io::Result<_>>()?;
     written.iter().try_for_each(|file| file.as_file().sync_all())?;

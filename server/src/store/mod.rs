@@ -33,6 +33,7 @@ mod digest_cache;
 mod directory;
 mod durable;
 mod error;
+mod group_commit;
 mod image_locks;
 mod image_use;
 mod images;

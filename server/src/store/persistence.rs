@@ -44,6 +44,14 @@ impl Persistence {
         write(directory, &recipe.id(), &json(record, recipe)?)
     }
 
+    /// Writes the record of an image that has none yet, as [`keep`](Self::keep) does, together with those of other threads.
+    pub(super) fn keep_new(&self, record: &Record, recipe: &SealedRecipe) -> Result<(), StoreError> {
+        let Self::Directory(directory) = self else { return Ok(()) };
+        let (id, json) = (recipe.id(), json(record, recipe)?);
+        directory.write_together(path(directory, &id), json.clone()).map_err(StoreError::Write)?;
+        read_back(directory, &id, &json)
+    }
+
     /// Writes the records of several images, as [`keep`](Self::keep) does for one, with fewer waits for the disk. Keeps either
     /// all of them or none.
     pub(super) fn keep_all(&self, records: &[(&Record, &SealedRecipe)]) -> Result<(), StoreError> {
@@ -54,9 +62,7 @@ impl Persistence {
         }
         directory.write_all(&files).map_err(StoreError::Write)?;
         for (file, (_, recipe)) in files.iter().zip(records) {
-            if !holds(directory, &recipe.id(), &file.1)? {
-                return Err(StoreError::Write(differs()));
-            }
+            read_back(directory, &recipe.id(), &file.1)?;
         }
         Ok(())
     }
@@ -91,15 +97,16 @@ impl Persistence {
 /// Writes the record of an image, and reads it back.
 fn write(directory: &DataDirectory, id: &RecipeId, json: &[u8]) -> Result<(), StoreError> {
     directory.write(&path(directory, id), json).map_err(StoreError::Write)?;
+    read_back(directory, id, json)
+}
+
+/// Checks that a record is what was written.
+fn read_back(directory: &DataDirectory, id: &RecipeId, json: &[u8]) -> Result<(), StoreError> {
     if holds(directory, id, json)? {
         return Ok(());
     }
-    Err(StoreError::Write(differs()))
-}
-
-fn differs() -> io::Error {
     let message = "the record that was read back differs from the one that was written";
-    io::Error::new(io::ErrorKind::InvalidData, message)
+    Err(StoreError::Write(io::Error::new(io::ErrorKind::InvalidData, message)))
 }
 
 /// The text of a record that can be read back.

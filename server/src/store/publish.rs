@@ -133,7 +133,7 @@ impl Store {
         let (record, planned) = self.plan(id, open, base, &recipe, label)?;
         let access = self.access_of(limits);
         let record = Record { access: access.as_ref().map(RecordedAccess::of), ..record };
-        self.persistence.keep(&record, &recipe)?;
+        self.persistence.keep_new(&record, &recipe)?;
         Ok((self.serve_new(id, recipe, record, access, planned), Publication::Created))
     }
 

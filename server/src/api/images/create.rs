@@ -22,7 +22,7 @@ use super::show::{self, ImageBody};
 use crate::api::problem::{Problem, ProblemKind};
 use crate::api::request::Received;
 use crate::api::user_documents::{WorkbookDocuments, YamlDocuments};
-use crate::api::{Api, accept};
+use crate::api::{Api, accept, blocking};
 use crate::audit::{Actor, Event};
 use crate::store::Publication;
 
@@ -104,10 +104,15 @@ async fn answer(
             return Err(limited_stream());
         }
         let draft = draft(&shared.store, &shared.media_url, order)?;
-        if streams { stream(&shared, &orderer, draft) } else { publish(&shared, &orderer, draft) }.map(Made::One)
+        if streams { stream(&shared, &orderer, draft).map(Made::Stream) } else { Ok(Made::One(Box::new(draft))) }
     });
     let response = match made.await? {
-        Made::One(response) => response,
+        Made::Stream(response) => response,
+        // Not in the queue, which is for processors: this waits for the disk, together with other requests.
+        Made::One(draft) => {
+            let (shared, orderer) = (Arc::clone(api), actor.clone());
+            blocking(move || publish(&shared, &orderer, *draft)).await??
+        }
         Made::All(hosts) => hosts.publish(api, actor).await?,
     };
     api.metrics.built(started.elapsed());
@@ -116,8 +121,10 @@ async fn answer(
 
 /// What a request gives.
 enum Made {
-    /// The answer about one image.
-    One(Response),
+    /// The answer that is the image itself.
+    Stream(Response),
+    /// An image that is not published yet.
+    One(Box<Draft>),
     /// Hosts whose images are not published yet.
     All(Box<AllHosts>),
 }

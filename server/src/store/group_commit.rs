@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::iter;
 use std::path::PathBuf;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -51,27 +52,28 @@ impl GroupCommit {
             state.is_writing = true;
             let size = state.waiting.len().min(LARGEST_GROUP);
             let (numbers, files): (Vec<u64>, Vec<NewFile>) = state.waiting.drain(..size).unzip();
-            let turn = Turn { commit: self, numbers };
-            let results = MutexGuard::unlocked(&mut state, || write_group(&files, &write_all));
-            state.results.extend(turn.numbers.iter().copied().zip(results));
-            MutexGuard::unlocked(&mut state, || drop(turn));
+            MutexGuard::unlocked(&mut state, || {
+                let mut turn = Turn { commit: self, numbers, results: Vec::new() };
+                turn.results = write_group(&files, &write_all);
+            });
         }
     }
 }
 
-/// The turn of a caller who writes a group. Ends also if that panics, with an error for the others of the group.
+/// The turn of a caller who writes a group. It also ends if that panics, with an error for all of the group.
 struct Turn<'a> {
     commit: &'a GroupCommit,
     numbers: Vec<u64>,
+    /// As many as there are numbers, once the group is written.
+    results: Vec<io::Result<()>>,
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let mut state = self.commit.state.lock();
-        if std::thread::panicking() {
-            let failed = |number: &u64| (*number, Err(io::Error::other("writing the records of a group ended badly")));
-            state.results.extend(self.numbers.iter().map(failed));
-        }
+        let failed = || Err(io::Error::other("writing the records of a group ended badly"));
+        let results = self.results.drain(..).chain(iter::repeat_with(failed));
+        state.results.extend(self.numbers.drain(..).zip(results));
         state.is_writing = false;
         self.commit.written.notify_all();
     }

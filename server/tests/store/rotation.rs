@@ -317,12 +317,25 @@ fn a_command_that_is_killed_at_any_moment_leaves_the_old_key_or_both() {
     let image = publish(&open(&place, &clocks), 1);
     let key = place.data().join("key");
     let old = fs::read(&key).unwrap();
-    let (mut kept, mut rotated) = (0, 0);
-    for round in 0..60 {
+    let rotation = || {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dayone"));
         command.args(["key", "rotate", "--data-dir"]).arg(place.data()).stdout(Stdio::null());
-        let mut child = command.spawn().unwrap();
-        std::thread::sleep(Duration::from_micros(500 * round));
+        command.spawn().unwrap()
+    };
+    let (start, mut child) = (std::time::Instant::now(), rotation());
+    while fs::read(&key).unwrap() == old {
+        assert!(start.elapsed() < Duration::from_mins(1));
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let whole = start.elapsed();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    fs::write(&key, &old).unwrap();
+    let (mut kept, mut rotated) = (0, 0);
+    for round in 0..60 {
+        let mut child = rotation();
+        // From its beginning to well after its end, on a busy machine, too.
+        std::thread::sleep(whole * round / 30);
         child.kill().unwrap();
         child.wait().unwrap();
         let found = fs::read(&key).unwrap();

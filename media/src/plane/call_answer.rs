@@ -1,9 +1,10 @@
 //! Answers hosts that call home.
 
+use std::future::ready;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-use futures_util::future::ready;
+
 use http::header::{CACHE_CONTROL, RETRY_AFTER};
 use http::request::Parts;
 use http::{Response, StatusCode};

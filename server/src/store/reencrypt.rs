@@ -11,7 +11,6 @@ use tracing::{error, info, warn};
 
 use super::data_keys::DecryptError;
 use super::directory::{DataDirectory, DirectoryError};
-use super::durable;
 use super::error::OpenError;
 use super::key_rotation::KeyLock;
 use super::record_cipher::{Form, HEADER, RecordKind};

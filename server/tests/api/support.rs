@@ -9,7 +9,7 @@ use dayone::api::clients::ApiClients;
 use dayone::bases::FetchSettings;
 use dayone::boots::BootSettings;
 use dayone::services::{Config, Server, StartError};
-use dayone::store::{DirectoryError, OpenError};
+use dayone::store::{DataKeys, DirectoryError, OpenError};
 use imagelib::compression::Compression;
 use imagelib::cpio::Archive;
 use reqwest::{Client, RequestBuilder, StatusCode};

@@ -10,7 +10,8 @@ use acceptance::bases::{coreos_iso, fixtures};
 use acceptance::packaging::make_install;
 use acceptance::server::dayone;
 
-/// Makes `$1` the root of a small system that has the programs of this one, and becomes its systemd.
+/// Makes `$1` the root of a small system that has the programs of this one, and becomes its systemd. Mounts are shared, as systemd has
+/// them on a machine: credentials reach services by mounts.
 const ENTER: &str = r#"set -e
 mount --make-rprivate /
 mount --bind "$1" "$1"
@@ -30,6 +31,7 @@ mount -t tmpfs tmpfs tmp
 ip link set lo up
 pivot_root . old
 umount -l /old
+mount --make-rshared /
 exec env -i container=other PATH=/usr/bin:/usr/sbin /usr/lib/systemd/systemd --unit=test.service --show-status=no"#;
 
 /// What the system does when it is up.

@@ -174,6 +174,8 @@ seed_records() {
     printf '\x02{"version":1,"name":"fcos","sources":{"iso":{"url":"https://example.com/a.iso","sha256":"%064d"}},' 0
     printf '"state":{"ready":{"iso":"%064d"}}}' 0
   } > "$1/base"
+  printf '\x03{"version":3,"encrypted":"qnV4nV6cVwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}\n' > "$1/encrypted"
+  printf '\x03\x00\x20\x01{"version":1,"name":"fcos"}' > "$1/to-encrypt"
 }
 
 recipe() {

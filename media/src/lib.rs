@@ -22,8 +22,8 @@ pub use log_limit::LogLimit;
 pub use media_url::{MediaUrl, MediaUrlError};
 pub use plane::range;
 pub use plane::{
-    Call, CallHomes, ImageBody, MediaBody, MediaMetrics, MediaService, PROBE_FILE, PROBE_TOKEN, TooManyExpected,
-    probe_content, service, service_with_probe,
+    Call, CallHomes, ExpectedCall, ImageBody, MediaBody, MediaMetrics, MediaService, PROBE_FILE, PROBE_TOKEN,
+    TooManyExpected, probe_content, service, service_with_probe,
 };
 pub use single_flight::{SingleFlight, WAIT_LIMIT};
 pub use token::{MediaToken, NotAToken};

@@ -9,8 +9,10 @@ use crate::audit::log_file::LogFile;
 use crate::boots::record::BootRecord;
 use crate::commands::bases::stream;
 use crate::commands::events::Events;
+use crate::store::DataKeys;
 use crate::store::base_record::BaseRecord;
 use crate::store::record::Record;
+use crate::store::record_cipher::RecordKind;
 
 /// Reads the record of the image `id`, and returns it as dayone writes it.
 pub fn rewrite_image_record(json: &[u8], id: &str) -> Result<Vec<u8>, String> {
@@ -30,6 +32,18 @@ pub fn rewrite_base_record(json: &[u8]) -> Result<Vec<u8>, String> {
     let record = BaseRecord::from_json(json).map_err(|error| error.to_string())?;
     record.to_json().map_err(|error| error.to_string())
 }
+
+/// Encrypts the record of one image with a key.
+pub fn encrypt_record(plain: &[u8]) -> Vec<u8> {
+    DataKeys::of(&KEY).encrypt(RecordKind::Image, "name", plain).unwrap_or_default()
+}
+
+/// Decrypts the record of that image with that key.
+pub fn decrypt_record(file: &[u8]) -> Result<Vec<u8>, String> {
+    DataKeys::of(&KEY).decrypt(RecordKind::Image, "name", file.to_vec()).map_err(|error| error.to_string())
+}
+
+const KEY: [u8; 32] = [7; 32];
 
 /// Completes the texts of audit log entries to the lines of a chain.
 pub fn seal_audit_entries<'a>(contents: impl IntoIterator<Item = &'a str>) -> Vec<String> {

@@ -7,6 +7,7 @@ mod client;
 mod fleet;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -27,6 +28,9 @@ const HOSTS: usize = 500;
 const CLIENTS: usize = 8;
 const POSTS: usize = 250;
 
+/// Of each kind, with a key and without.
+const STARTS: usize = 5;
+
 struct Server {
     process: Child,
     api: String,
@@ -34,13 +38,16 @@ struct Server {
 
 impl Server {
     /// Starts it, and returns how long it took until it was ready.
-    fn start(work: &Path, bases: &[PathBuf]) -> Outcome<(Self, Duration)> {
+    fn start(work: &Path, bases: &[PathBuf], keys: Option<&Path>) -> Outcome<(Self, Duration)> {
         let (api, media) = (free_address(), free_address());
         let mut command = dayone();
         command.args(["serve", "--log", "warn", "--api-listen", &api, "--media-listen", &media]);
         command.arg("--data-dir").arg(work.join("data")).args(["--media-url", &format!("http://{media}")]);
         for (name, path) in BASES.iter().zip(bases) {
             command.args(["--base", &format!("{name}={}", path.display())]);
+        }
+        if let Some(keys) = keys {
+            command.arg("--data-key-file").arg(keys);
         }
         let begun = Instant::now();
         let server = Self { process: command.spawn()?, api };
@@ -83,7 +90,7 @@ fn main() -> Outcome<()> {
     println!("planned, and its record is on disk (fsync), when its request is answered.\n");
     println!("| measure | value |\n| --- | --- |");
 
-    let (server, _) = Server::start(work.path(), &bases)?;
+    let (server, _) = Server::start(work.path(), &bases, None)?;
     let before = server.memory();
     let begun = Instant::now();
     let mut connection = Connection::new(&server.api)?;
@@ -130,9 +137,41 @@ fn main() -> Outcome<()> {
     drop(server);
 
     let records = fs::read_dir(work.path().join("data/images"))?.count();
-    let (server, ready) = Server::start(work.path(), &bases)?;
+    let (server, ready) = Server::start(work.path(), &bases, None)?;
     println!("| start until it is ready, with {records} records | {:.2} s |", ready.as_secs_f64());
     println!("| memory after that (RSS) | {:.0} MiB |", mebibytes(server.memory()));
+    drop(server);
+    starts_with_a_key(work.path(), &bases)
+}
+
+/// The first start with a key, which encrypts the records, and how much longer later ones take than those without.
+fn starts_with_a_key(work: &Path, bases: &[PathBuf]) -> Outcome<()> {
+    let (keys, none) = (work.join("data.key"), work.join("none.key"));
+    let key = "1".repeat(64);
+    for (path, text) in [(&keys, key.clone()), (&none, format!("none\n{key}"))] {
+        fs::write(path, text)?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+    }
+    // One after the other, so that whatever else the machine does meets both.
+    let (mut plain, mut encrypted) = (Vec::new(), Vec::new());
+    let (mut first, mut last) = (Duration::ZERO, Duration::ZERO);
+    for _ in 0..STARTS {
+        plain.push(Server::start(work, bases, None)?.1);
+        first = Server::start(work, bases, Some(&keys))?.1;
+        encrypted.push(Server::start(work, bases, Some(&keys))?.1);
+        last = Server::start(work, bases, Some(&none))?.1;
+    }
+    let median = |times: &mut Vec<Duration>| {
+        times.sort();
+        times[times.len() / 2].as_secs_f64()
+    };
+    let (plain, encrypted) = (median(&mut plain), median(&mut encrypted));
+    println!(
+        "| start with encrypted records, median of {STARTS}; times a start without | {encrypted:.2} s; {:.2} |",
+        encrypted / plain
+    );
+    println!("| the first start with a key, which encrypts all records | {:.2} s |", first.as_secs_f64());
+    println!("| the first start with `none`, which decrypts them | {:.2} s |", last.as_secs_f64());
     Ok(())
 }
 

@@ -51,7 +51,7 @@ type Answer = Result<Response<MediaBody>, Infallible>;
 pub(super) const CACHING: &str = "private, no-cache, no-transform";
 
 /// A file that is missing or not ready may be there the next moment.
-const NO_STORE: &str = "no-store";
+pub(super) const NO_STORE: &str = "no-store";
 
 /// How often a request looks for its file, if that is another one whenever its bases were checked.
 const MOST_LOOKS: u32 = 3;
@@ -107,9 +107,15 @@ impl Plane {
         &self.call_homes
     }
 
-    /// Answers a request. The answer comes later if the image may arrive in a moment, or if only a file system can tell
-    /// whether a base is unchanged.
+    /// Answers a request. The answer comes later if the image may arrive in a moment, if only a file system can tell
+    /// whether a base is unchanged, or if the call of a host is yet to be recorded.
     pub(super) fn answer(self: &Arc<Self>, head: Parts) -> Answering {
+        if let Some(Target::CallHome { token }) = self.target(&head)
+            && is_answered(&head.method)
+            && let Some(called) = self.call_homes.call(token, &head)
+        {
+            return self.answer_call(called, head);
+        }
         let lookup = self.look_up(&head);
         if let Lookup::NotYet(arrivals) = lookup {
             let Some(wait) = self.arrivals.begin(arrivals) else {
@@ -156,7 +162,7 @@ impl Plane {
         Lookup::Unavailable("it changes again and again".to_owned())
     }
 
-    fn target<'a>(&self, head: &'a Parts) -> Option<Target<'a>> {
+    pub(super) fn target<'a>(&self, head: &'a Parts) -> Option<Target<'a>> {
         Target::parse(head.uri.path(), self.published.urls())
     }
 
@@ -182,21 +188,13 @@ impl Plane {
             Lookup::Unavailable(_) => (true, None),
             Lookup::NotFound | Lookup::NotYet(_) => (false, None),
         };
-        let response = self.respond(head, target, lookup).unwrap_or_else(|error| {
-            // Only a media type that is not a valid header leads here.
-            tracing::error!(%error, "cannot build an answer");
-            let mut response = Response::new(Either::Left(Full::default()));
-            *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
-            response
-        });
+        let response = built(self.respond(head, target, lookup));
         let status = response.status();
         self.metrics.request(status);
         if status == StatusCode::NOT_FOUND {
             self.metrics.unknown(target);
         }
         let length = if let Either::Right(body) = response.body() { body.rest() } else { 0 };
-        // A host that calls home has a known token.
-        let known = known || status == StatusCode::NO_CONTENT;
         self.log.write(head.into(), target, &Outcome { status, length, known, host: host.as_deref() });
         response
     }
@@ -205,11 +203,6 @@ impl Plane {
         if !is_answered(&head.method) {
             let builder = Response::builder().status(StatusCode::METHOD_NOT_ALLOWED).header(ALLOW, "GET, HEAD");
             return text(builder, "only GET and HEAD are allowed here\n");
-        }
-        if let Some(Target::CallHome { token }) = target
-            && self.call_homes.call(token, head)
-        {
-            return call_received();
         }
         match lookup {
             Lookup::NotFound | Lookup::NotYet(_) => not_found(),
@@ -368,16 +361,21 @@ fn not_found() -> http::Result<Response<MediaBody>> {
     text(builder, "not found\n")
 }
 
-/// The answer to a host that calls home. No cache may store it, or a later call would not reach dayone.
-fn call_received() -> http::Result<Response<MediaBody>> {
-    empty(Response::builder().status(StatusCode::NO_CONTENT).header(CACHE_CONTROL, NO_STORE))
+/// Only a media type that is not a valid header is an error.
+pub(super) fn built(response: http::Result<Response<MediaBody>>) -> Response<MediaBody> {
+    response.unwrap_or_else(|error| {
+        tracing::error!(%error, "cannot build an answer");
+        let mut response = Response::new(Either::Left(Full::default()));
+        *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+        response
+    })
 }
 
-fn text(builder: Builder, text: &'static str) -> http::Result<Response<MediaBody>> {
+pub(super) fn text(builder: Builder, text: &'static str) -> http::Result<Response<MediaBody>> {
     let builder = builder.header(CONTENT_TYPE, "text/plain; charset=utf-8").header(CONTENT_LENGTH, text.len());
     builder.body(Either::Left(Full::new(Bytes::from_static(text.as_bytes()))))
 }
 
-fn empty(builder: Builder) -> http::Result<Response<MediaBody>> {
+pub(super) fn empty(builder: Builder) -> http::Result<Response<MediaBody>> {
     builder.body(Either::Left(Full::default()))
 }

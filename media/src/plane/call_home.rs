@@ -1,15 +1,19 @@
-//! `/h/<token>`: a booted host requests this path when its network is up. The answer is 204 if somebody waits for that
-//! call, and otherwise 404.
+//! `/h/<token>`: a booted host requests this path when its network is up. The answer is 204 as soon as the call is recorded,
+//! and 404 if nobody waits for it.
+//!
+//! A host that got its 204 does not call again. So the answer waits until whoever waits for the call has recorded it durably: a
+//! server that dies in between answers nothing, and the host calls again.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use http::header::USER_AGENT;
 use http::request::Parts;
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use super::log::text;
 use crate::MediaToken;
@@ -17,6 +21,9 @@ use crate::listen::Peer;
 
 /// Maximum number of calls to wait for: many times the number of hosts that one server boots.
 const MAX_EXPECTED: usize = 16_384;
+
+/// How long an answer waits for the record. The script in the image gives each of its calls 4 s, connecting included.
+const MAX_WAIT: Duration = Duration::from_secs(3);
 
 /// A call of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,57 +43,157 @@ pub struct Call {
 #[error("dayone already waits for {MAX_EXPECTED} hosts to call home; wait until some of their boots have ended")]
 pub struct TooManyExpected;
 
-/// The calls that somebody waits for. Clones share them. They are only in memory: after a restart, the caller must call
-/// [`expect`](Self::expect) again.
+/// The calls that somebody waits for, and those that are recorded. Clones share them. They are only in memory: after a restart,
+/// the caller must call [`expect`](Self::expect) and [`recorded`](Self::recorded) again.
 #[derive(Clone, Default)]
-pub struct CallHomes(Arc<Mutex<Waiting>>);
+pub struct CallHomes(Arc<Mutex<Homes>>);
 
-/// Several callers may wait for the same call.
-type Waiting = HashMap<MediaToken, Vec<watch::Sender<Option<Call>>>>;
+type Homes = HashMap<MediaToken, Home>;
+
+/// What is known about the calls with one token.
+#[derive(Default)]
+struct Home {
+    /// Several callers may wait for the same call.
+    waiting: Vec<Waiting>,
+    /// Whether a call is recorded, so that a host that is not sure of that gets its answer.
+    is_recorded: bool,
+}
+
+/// Both directions between a request and somebody who waits for it.
+struct Waiting {
+    call: watch::Sender<Option<Call>>,
+    is_recorded: watch::Receiver<bool>,
+}
+
+/// A call that somebody waits for. Drop it to stop waiting: hosts that call meanwhile are then asked to call again.
+pub struct ExpectedCall {
+    call: watch::Receiver<Option<Call>>,
+    is_recorded: watch::Sender<bool>,
+    homes: CallHomes,
+    token: MediaToken,
+}
+
+/// A call of a host that somebody waits for, or waited for.
+#[derive(Debug)]
+pub(super) enum Called {
+    /// It is recorded.
+    Recorded,
+    /// Those who wait for it have yet to record it.
+    Pending(Pending),
+}
+
+/// A call that is to be recorded.
+#[derive(Debug)]
+pub(super) struct Pending(Vec<watch::Receiver<bool>>);
 
 impl CallHomes {
-    /// Waits for the call of the host that has `token`. The receiver gets the first call from now on. Drop the receiver
-    /// to stop waiting.
-    pub fn expect(&self, token: MediaToken) -> Result<watch::Receiver<Option<Call>>, TooManyExpected> {
-        let mut waiting = self.waiting();
-        if waiting.len() >= MAX_EXPECTED {
-            waiting.retain(|_, senders| senders.iter().any(|sender| !sender.is_closed()));
-            if waiting.len() >= MAX_EXPECTED {
-                return Err(TooManyExpected);
-            }
+    /// Waits for the call of the host that has `token`, from now on. Earlier calls do not count, recorded or not.
+    pub fn expect(&self, token: MediaToken) -> Result<ExpectedCall, TooManyExpected> {
+        let mut homes = self.homes();
+        make_room(&mut homes);
+        if homes.len() >= MAX_EXPECTED {
+            return Err(TooManyExpected);
         }
-        let (sender, receiver) = watch::channel(None);
-        let senders = waiting.entry(token).or_default();
-        senders.retain(|sender| !sender.is_closed());
-        senders.push(sender);
-        Ok(receiver)
+        let (sender, call) = watch::channel(None);
+        let (is_recorded, receiver) = watch::channel(false);
+        let home = homes.entry(token).or_default();
+        home.is_recorded = false;
+        home.waiting.retain(Waiting::is_open);
+        home.waiting.push(Waiting { call: sender, is_recorded: receiver });
+        Ok(ExpectedCall { call, is_recorded, homes: self.clone(), token })
     }
 
-    /// Stops waiting for the call of `token`, for all receivers.
+    /// Answers calls with `token` that nobody waits for with 204: the call of this host was recorded before a restart, and it may
+    /// not know that.
+    pub fn recorded(&self, token: MediaToken) {
+        let mut homes = self.homes();
+        make_room(&mut homes);
+        if homes.len() < MAX_EXPECTED {
+            homes.entry(token).or_default().is_recorded = true;
+        }
+    }
+
+    /// Stops waiting for the call of `token`, for everybody.
     pub fn forget(&self, token: &MediaToken) {
-        self.waiting().remove(token);
+        self.homes().remove(token);
     }
 
-    /// Sends a call to everybody who waits for it, and returns whether anybody does. Only the first of several calls
-    /// counts.
-    pub(super) fn call(&self, token: &str, head: &Parts) -> bool {
-        let Ok(token) = token.parse::<MediaToken>() else { return false };
-        let waiting = self.waiting();
-        let senders = waiting.get(&token).map_or(&[][..], Vec::as_slice);
-        let mut expected = false;
-        for sender in senders.iter().filter(|sender| !sender.is_closed()) {
-            expected = true;
-            sender.send_if_modified(|call| {
+    /// Sends a call to everybody who waits for it. Only the first of several calls counts. Returns `None` for a call that nobody
+    /// expects.
+    pub(super) fn call(&self, token: &str, head: &Parts) -> Option<Called> {
+        let token = token.parse::<MediaToken>().ok()?;
+        let homes = self.homes();
+        let home = homes.get(&token)?;
+        let mut pending = Vec::new();
+        for waiting in home.waiting.iter().filter(|waiting| waiting.is_open()) {
+            waiting.call.send_if_modified(|call| {
                 let first = call.is_none();
                 call.get_or_insert_with(|| Call::of(head));
                 first
             });
+            pending.push(waiting.is_recorded.clone());
         }
-        expected
+        if pending.is_empty() {
+            home.is_recorded.then_some(Called::Recorded)
+        } else {
+            Some(Called::Pending(Pending(pending)))
+        }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn homes(&self) -> MutexGuard<'_, Homes> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Forgets what nobody waits for, if there is no place for another token.
+fn make_room(homes: &mut Homes) {
+    if homes.len() >= MAX_EXPECTED {
+        homes.retain(|_, home| home.waiting.iter().any(Waiting::is_open));
+    }
+}
+
+impl Waiting {
+    fn is_open(&self) -> bool {
+        !self.call.is_closed()
+    }
+}
+
+impl ExpectedCall {
+    /// The first call, if it has arrived.
+    pub fn call(&self) -> Option<Call> {
+        self.call.borrow().clone()
+    }
+
+    /// Returns when a call arrives that nobody has waited for with this method.
+    pub async fn arrives(&mut self) {
+        if self.call.changed().await.is_err() {
+            // Nothing can arrive any more.
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Notes that whatever follows from the call is recorded durably. Hosts that have called, and those that call again, get
+    /// their answer.
+    pub fn recorded(self) {
+        if let Some(home) = self.homes.homes().get_mut(&self.token) {
+            home.is_recorded = true;
+        }
+        self.is_recorded.send_replace(true);
+    }
+}
+
+impl Pending {
+    /// Waits until everybody who waits for the call has recorded it or stopped waiting, but not for long. Returns whether anybody
+    /// has recorded it.
+    pub(super) async fn is_recorded(self) -> bool {
+        let all = async {
+            let mut is_recorded = false;
+            for mut waiting in self.0 {
+                is_recorded |= waiting.wait_for(|is_recorded| *is_recorded).await.is_ok();
+            }
+            is_recorded
+        };
+        timeout(MAX_WAIT, all).await.unwrap_or(false)
     }
 }
 
@@ -104,50 +211,16 @@ impl Call {
 
 impl fmt::Debug for CallHomes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallHomes").field("waiting", &self.waiting().len()).finish()
+        f.debug_struct("CallHomes").field("known", &self.homes().len()).finish()
+    }
+}
+
+impl fmt::Debug for ExpectedCall {
+    /// Does not show the token.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExpectedCall").field("call", &self.call()).finish_non_exhaustive()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TOKEN: &str = "abcdefghijklmnopqrstuvwxyz";
-
-    fn head(agent: &str) -> Parts {
-        http::Request::get("/").header(USER_AGENT, agent).body(()).unwrap().into_parts().0
-    }
-
-    #[test]
-    fn a_call_reaches_those_who_wait_for_it_and_the_first_one_counts() {
-        let homes = CallHomes::default();
-        assert!(!homes.call(TOKEN, &head("early")), "nobody waits yet");
-        let (one, two) = (homes.expect(TOKEN.parse().unwrap()).unwrap(), homes.expect(TOKEN.parse().unwrap()).unwrap());
-        assert_eq!(*one.borrow(), None, "what came before does not count");
-        assert!(!homes.call(&TOKEN.replace('a', "b"), &head("other")));
-        assert!(!homes.call("short", &head("none")));
-        assert!(homes.call(TOKEN, &head("first")));
-        assert!(homes.call(TOKEN, &head("second")), "a host that is not sure calls again");
-        for waiting in [one, two] {
-            assert!(waiting.has_changed().unwrap());
-            assert_eq!(waiting.borrow().as_ref().unwrap().user_agent.as_deref(), Some("first"));
-        }
-        assert!(!homes.call(TOKEN, &head("late")), "nobody waits any longer");
-        let _waiting = homes.expect(TOKEN.parse().unwrap()).unwrap();
-        homes.forget(&TOKEN.parse().unwrap());
-        assert!(!homes.call(TOKEN, &head("forgotten")));
-    }
-
-    #[test]
-    fn the_number_of_expected_calls_is_limited_and_dropped_receivers_do_not_count() {
-        let homes = CallHomes::default();
-        let token = |number: usize| {
-            let letters = (0..4).map(|place| char::from(b'a' + u8::try_from((number >> (4 * place)) % 16).unwrap()));
-            format!("{}{}", letters.collect::<String>(), "a".repeat(22)).parse::<MediaToken>().unwrap()
-        };
-        let mut waiting: Vec<_> = (0..MAX_EXPECTED).map(|number| homes.expect(token(number)).unwrap()).collect();
-        assert_eq!(homes.expect(token(MAX_EXPECTED)).unwrap_err(), TooManyExpected);
-        waiting.pop();
-        assert!(homes.expect(token(MAX_EXPECTED)).is_ok());
-    }
-}
+mod tests;

@@ -13,6 +13,7 @@ mod answer;
 mod arrival;
 mod base_checks;
 mod body;
+mod call_answer;
 mod call_home;
 mod conditions;
 mod direct;
@@ -34,7 +35,7 @@ use imagelib::overlay::Overlay;
 use answer::Answering;
 pub use answer::MediaBody;
 pub use body::ImageBody;
-pub use call_home::{Call, CallHomes, TooManyExpected};
+pub use call_home::{Call, CallHomes, ExpectedCall, TooManyExpected};
 pub use metrics::MediaMetrics;
 pub use probe::{PROBE_FILE, PROBE_TOKEN, probe_content};
 

@@ -66,6 +66,10 @@ pub struct KeyPlace {
     #[arg(long, env = "DAYONE_DATA_DIR", value_name = "DIR", default_value = "/var/lib/dayone")]
     pub data_dir: PathBuf,
 
+    /// The file with the keys that encrypt the data directory, if the server has one
+    #[arg(long, env = "DAYONE_DATA_KEY_FILE", value_name = "FILE")]
+    pub data_key_file: Option<PathBuf>,
+
     /// The Secret with the key of `dayone controller`, instead of a data directory
     #[arg(long, value_name = "NAMESPACE/NAME")]
     pub key_secret: Option<SecretName>,

@@ -21,6 +21,11 @@ pub struct Settings {
     #[arg(long, env = "DAYONE_DATA_DIR", value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
 
+    /// File with the keys that encrypt the data directory: 64 hexadecimal digits a line; the first encrypts, all decrypt, and after a
+    /// first line `none`, they only decrypt [default: the data directory is not encrypted]
+    #[arg(long, env = "DAYONE_DATA_KEY_FILE", value_name = "FILE")]
+    pub data_key_file: Option<PathBuf>,
+
     /// Base image: NAME=PATH of an ISO, or `NAME=kernel:PATH,initrd:PATH[,rootfs:PATH][,esp:PATH][,bios-loader:PATH]`;
     /// repeatable; one a line in the variable
     // A path can have every character but the end of a line.
@@ -158,6 +163,7 @@ impl Settings {
         let tls = |changes: bool, new: Option<PathBuf>, old: &Option<PathBuf>| if changes { new } else { old.clone() };
         Self {
             data_dir: running.data_dir.clone(),
+            data_key_file: running.data_key_file.clone(),
             base: running.base.clone(),
             base_source: running.base_source.clone(),
             base_keys: running.base_keys.clone(),
@@ -224,6 +230,7 @@ mod tests {
         }
         check!(
             data_dir,
+            data_key_file,
             base,
             base_source,
             base_keys,

@@ -4,13 +4,19 @@
 //! root, writable only by root, not setuid). The call therefore proves that NetworkManager has read the keyfiles, and that the
 //! host reaches this server.
 
+use std::collections::BTreeSet;
+
 use hosts::network::NetworkFiles;
 use imagelib::base::{Base, Format};
 use imagelib::ignition::{AbsolutePath, AdditionsError, ExtraFile, FileMode};
-use imagelib::recipe::Recipe;
+use imagelib::recipe::{Recipe, RecipeId};
 use media::{MediaToken, MediaUrl};
 use url::{Host, Position, Url};
 
+use super::evidence::Evidence;
+use super::record::{BootRecord, BootState};
+use super::shared::Shared;
+use super::step::{Step, StepState};
 use crate::store::Store;
 
 /// The path of the script, in every system that has NetworkManager.
@@ -56,6 +62,26 @@ pub fn token(recipe: &Recipe) -> Option<MediaToken> {
     let path = script.contents.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(b"path='"))?;
     let path = std::str::from_utf8(path).ok()?.strip_suffix('\'')?;
     path.rsplit('/').next()?.parse().ok()
+}
+
+impl Shared {
+    /// Answers the hosts whose calls are in the records. One that called right before the server died has no answer, and calls again.
+    pub(super) fn answer_recorded_calls(&self, records: &[BootRecord]) {
+        // The call of another host that boots from the same image must not be taken for one that is recorded.
+        let is_open = |record: &&BootRecord| matches!(record.state, BootState::Queued | BootState::Running);
+        let open: BTreeSet<RecipeId> = records.iter().filter(is_open).map(|record| record.image).collect();
+        for record in records.iter().filter(|record| has_called(record) && !open.contains(&record.image)) {
+            if let Some(token) = self.store.image(&record.image).and_then(|image| token(image.recipe())) {
+                self.call_homes.recorded(token);
+            }
+        }
+    }
+}
+
+/// Whether a boot waited for the call of its host, and is not waiting any more because the host has booted.
+fn has_called(record: &BootRecord) -> bool {
+    let booted = record.step(Step::Booted).is_some_and(|step| step.state == StepState::Done);
+    booted && record.options.wait_for.contains(&Evidence::CallHome)
 }
 
 fn remove(recipe: &mut Recipe) -> bool {

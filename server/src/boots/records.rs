@@ -5,14 +5,15 @@ use std::io;
 use tracing::{error, warn};
 
 use super::record::BootRecord;
-use crate::store::Store;
+use crate::store::{BootFile, Store};
 
 /// Reads all records. Sets those that are not valid aside, and logs that.
 pub(super) fn load(store: &Store) -> io::Result<Vec<BootRecord>> {
     let mut records = Vec::new();
     for (name, read) in store.read_boots()? {
         let parsed = match read {
-            Ok(json) => BootRecord::from_json(&json, &name),
+            Ok(BootFile::Record(json)) => BootRecord::from_json(&json, &name).map_err(|error| error.to_string()),
+            Ok(BootFile::Changed(error)) => Err(error.to_string()),
             Err(failure) => {
                 error!(boot = name, error = %failure, "cannot read the record of a boot; its BMC may still have the medium");
                 continue;
@@ -22,11 +23,11 @@ pub(super) fn load(store: &Store) -> io::Result<Vec<BootRecord>> {
             Ok(record) => records.push(record),
             Err(reason) => match store.set_boot_aside(&name) {
                 Ok(to) => warn!(
-                    boot = name, error = %reason, to = %to.display(),
+                    boot = name, error = reason, to = %to.display(),
                     "set a record aside that this version of dayone cannot read; the BMC of the boot may still have the medium"
                 ),
                 Err(failure) => {
-                    warn!(boot = name, error = %reason, %failure, "cannot set a damaged record of a boot aside");
+                    warn!(boot = name, error = reason, %failure, "cannot set a damaged record of a boot aside");
                 }
             },
         }

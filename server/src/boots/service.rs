@@ -77,6 +77,7 @@ impl Boots {
             listing: Mutex::default(),
             beginning: tokio::sync::Mutex::default(),
         }));
+        boots.0.answer_recorded_calls(&found);
         for record in found {
             let boot = Arc::new(Boot::new(record, true));
             if !boot.record().is_ended() {

@@ -11,7 +11,7 @@ use super::terminal;
 use crate::arguments::{KeyCommand, KeyPlace, KeyRotateArguments, SecretName};
 use crate::error_chain::chain;
 use crate::kubernetes::{self, KeySecretApi};
-use crate::store::{KeyState, PreviousState, end_grace, key_state, rotate_key};
+use crate::store::{DataKeys, KeyState, PreviousState, end_grace, key_state, rotate_key};
 
 /// How long to wait for the server. It looks every 5 seconds.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -21,7 +21,7 @@ pub(super) fn run(command: &KeyCommand) -> Result<(), Failure> {
     let now = SystemTime::now();
     match command {
         KeyCommand::Rotate(KeyRotateArguments { place, grace_seconds }) => match &place.key_secret {
-            None => rotate(&place.data_dir, *grace_seconds),
+            None => rotate(&place.data_dir, &keys(place)?, *grace_seconds),
             Some(secret) => block_on(async {
                 let rotated =
                     api(place, secret).await?.rotate(*grace_seconds, now).await.map_err(|error| failed(&error))?;
@@ -30,14 +30,14 @@ pub(super) fn run(command: &KeyCommand) -> Result<(), Failure> {
             })?,
         },
         KeyCommand::EndGrace(place) => match &place.key_secret {
-            None => end(&place.data_dir),
+            None => end(&place.data_dir, &keys(place)?),
             Some(secret) => block_on(async {
                 api(place, secret).await?.end_grace(now).await.map_err(|error| failed(&error))?;
                 terminal::print("URLs of the previous key end at all replicas within a minute.\n")
             })?,
         },
         KeyCommand::Show(place) => match &place.key_secret {
-            None => terminal::print(&shown(key_state(&place.data_dir).map_err(|error| failed(&error))?)),
+            None => terminal::print(&shown(key_state(&place.data_dir, &keys(place)?).map_err(|error| failed(&error))?)),
             Some(secret) => block_on(async {
                 let content = api(place, secret).await?.content().await.map_err(|error| failed(&error))?;
                 terminal::print(&ended_or_until(content.previous_until(now)))
@@ -47,10 +47,10 @@ pub(super) fn run(command: &KeyCommand) -> Result<(), Failure> {
 }
 
 /// Replaces the key, and waits until a server has taken it over.
-fn rotate(data_dir: &Path, grace: u64) -> Result<(), Failure> {
-    rotate_key(data_dir, grace).map_err(|error| failed(&error))?;
+fn rotate(data_dir: &Path, keys: &DataKeys, grace: u64) -> Result<(), Failure> {
+    rotate_key(data_dir, keys, grace).map_err(|error| failed(&error))?;
     terminal::print("The installation key is replaced.\n")?;
-    let state = wait(data_dir, |state| !is_waiting(*state))?;
+    let state = wait(data_dir, keys, |state| !is_waiting(*state))?;
     if is_waiting(state) {
         terminal::print(&shown(state))?;
         return Err(Failure::Findings);
@@ -60,9 +60,9 @@ fn rotate(data_dir: &Path, grace: u64) -> Result<(), Failure> {
 }
 
 /// Ends the grace period, and waits until the server has removed the previous key.
-fn end(data_dir: &Path) -> Result<(), Failure> {
-    end_grace(data_dir).map_err(|error| failed(&error))?;
-    if wait(data_dir, |state| state.previous.is_none())?.previous.is_none() {
+fn end(data_dir: &Path, keys: &DataKeys) -> Result<(), Failure> {
+    end_grace(data_dir, keys).map_err(|error| failed(&error))?;
+    if wait(data_dir, keys, |state| state.previous.is_none())?.previous.is_none() {
         return terminal::print("URLs of the previous key have ended, and the server has removed that key.\n");
     }
     terminal::print(
@@ -72,11 +72,17 @@ fn end(data_dir: &Path) -> Result<(), Failure> {
     Err(Failure::Findings)
 }
 
+/// The keys that encrypt the data directory.
+fn keys(place: &KeyPlace) -> Result<DataKeys, Failure> {
+    let keys = place.data_key_file.as_deref().map(DataKeys::from_file).transpose();
+    Ok(keys.map_err(|error| Failure::System(format!("--data-key-file {error}")))?.unwrap_or_default())
+}
+
 /// Waits for a state, for a limited time. Returns the last one.
-fn wait(data_dir: &Path, is: impl Fn(&KeyState) -> bool) -> Result<KeyState, Failure> {
+fn wait(data_dir: &Path, keys: &DataKeys, is: impl Fn(&KeyState) -> bool) -> Result<KeyState, Failure> {
     let begun = Instant::now();
     loop {
-        let state = key_state(data_dir).map_err(|error| failed(&error))?;
+        let state = key_state(data_dir, keys).map_err(|error| failed(&error))?;
         if is(&state) || begun.elapsed() >= PATIENCE {
             return Ok(state);
         }

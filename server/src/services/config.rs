@@ -10,7 +10,7 @@ use crate::arguments::Settings;
 use crate::audit::AuditSettings;
 use crate::bases::{AllowedSources, FetchSettings, Keyring, KeyringError};
 use crate::boots::BootSettings;
-use crate::store::BaseDefinition;
+use crate::store::{BaseDefinition, DataKeys, DataKeysError};
 use media::MediaUrl;
 use media::listen::{Tls, TlsError};
 use redfish::{Certificates, CertificatesError, ClientOptions, Verification};
@@ -65,6 +65,9 @@ pub enum ConfigError {
         .0.display()
     )]
     BmcCredentials(PathBuf),
+    /// The file with the keys of the data directory is not valid.
+    #[error("--data-key-file {0}")]
+    DataKeys(#[from] DataKeysError),
     /// Only one of the certificate and its key is given.
     #[error("--{plane}-tls-cert and --{plane}-tls-key go together: give both, or neither")]
     HalfTls {
@@ -99,6 +102,7 @@ impl ConfigError {
             Self::Clients(_) => "api-clients",
             Self::Tls(_) | Self::HalfTls { plane: "media" } => "media-tls-cert",
             Self::HalfTls { .. } => "api-tls-cert",
+            Self::DataKeys(_) => "data-key-file",
             Self::BmcCa { .. } => "bmc-ca",
             Self::BaseCa { .. } => "base-ca",
             Self::BaseKeys { .. } => "base-keys",
@@ -116,6 +120,7 @@ impl ConfigError {
             Self::Clients(_) => "client-file",
             Self::Tls(_) => "tls-unusable",
             Self::HalfTls { .. } => "half-tls",
+            Self::DataKeys(_) => "data-key-file",
             Self::BmcCa { .. } => "bmc-ca",
             Self::BaseCa { .. } => "base-ca",
             Self::BaseKeys { .. } => "base-keys",
@@ -132,6 +137,8 @@ impl ConfigError {
 pub struct Config {
     /// The data directory: records of images and boots, and the installation key.
     pub data_dir: PathBuf,
+    /// The keys that encrypt the data directory.
+    pub data_keys: DataKeys,
     /// The bases.
     pub bases: Vec<BaseDefinition>,
     /// The settings for bases that clients of the API add.
@@ -184,8 +191,10 @@ impl Config {
         let fetches = fetches(&settings)?;
         let most = settings.audit_log_max_mib.map(|mebibytes| mebibytes.get().saturating_mul(1 << 20));
         let audit = settings.audit_log.clone().map(|path| AuditSettings { path, most });
+        let data_keys = settings.data_key_file.as_deref().map(DataKeys::from_file).transpose()?.unwrap_or_default();
         let config = Self {
             boots,
+            data_keys,
             data_dir: settings.data_dir.unwrap_or_else(|| DATA_DIR.into()),
             bases: settings.base,
             fetches,

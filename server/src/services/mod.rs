@@ -11,6 +11,7 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
+use media::access::Clock;
 use media::listen::{ListenMetrics, Listener, LiveOptions, Options, Tls};
 use media::reading::TakeAfter;
 use media::served::Published;
@@ -92,8 +93,10 @@ impl Server {
         for (_, warning) in config.warnings(&media_url) {
             warn!("{warning}");
         }
-        let (data_dir, bases, url) = (config.data_dir.clone(), config.bases.clone(), media_url.clone());
-        let store = tokio::task::spawn_blocking(move || Store::open(&data_dir, bases, url)).await??;
+        let (data_dir, keys, bases) = (config.data_dir.clone(), config.data_keys.clone(), config.bases.clone());
+        let url = media_url.clone();
+        let open = move || Store::open_with(&data_dir, keys, bases, url, Clock::default());
+        let store = tokio::task::spawn_blocking(open).await??;
         let store = Arc::new(store);
         let watch = store.watch(config.recheck).map_err(StartError::Watch)?;
 

@@ -16,9 +16,11 @@ use tracing::{info, warn};
 
 use super::base_record::{BaseRecord, BaseRecordState, BaseVersion};
 use super::definition::{BaseDefinition, BaseName};
-use super::directory::{self, DataDirectory, DirectoryError};
+use super::directory::{DataDirectory, DirectoryError};
 use super::durable;
 use super::error::OpenError;
+use super::record_cipher::RecordKind;
+use super::record_files::RecordFile;
 use super::registered_base::RegisteredBase;
 
 /// Larger than the record of any base.
@@ -58,20 +60,20 @@ impl AddedBases {
     /// Reads the records. Removes the files that no record names, and the failed attempts before later ones. Also returns the bases
     /// whose files are there, in the order of their versions.
     pub(super) fn load(data: &DataDirectory) -> Result<(Self, Vec<ReadyBase>), OpenError> {
-        let bases = data.bases();
-        let listed = directory::records(&bases, |name| name.parse().ok());
-        let listed: Vec<(BaseVersion, _)> = listed.map_err(|source| DirectoryError::Io { path: bases, source })?;
+        let listed = data.records(RecordKind::Base, |name| name.parse().ok());
+        let listed: Vec<BaseVersion> = listed.map_err(|source| DirectoryError::Io { path: data.bases(), source })?;
         let mut versions = Versions::default();
         // A record that cannot be read keeps its files.
         let mut unreadable = Vec::new();
-        for (version, path) in listed {
+        for version in listed {
             versions.last = versions.last.max(Some(version));
-            let shown = path.display();
-            let read = directory::read_limited(&path, LARGEST).map_err(|error| error.to_string());
+            let file = RecordFile::base(version);
+            let (path, read) =
+                (data.path_of(&file), data.load_record(&file, LARGEST).map_err(|error| error.to_string()));
             match read.and_then(|json| BaseRecord::from_json(&json).map_err(|error| error.to_string())) {
                 Ok(record) => drop(versions.records.insert(version, record)),
                 Err(error) => {
-                    warn!(path = %shown, error, "cannot read the record of a base; dayone leaves the base out");
+                    warn!(path = %path.display(), error, "cannot read the record of a base; dayone leaves the base out");
                     unreadable.push(version);
                 }
             }
@@ -139,7 +141,7 @@ impl AddedBases {
         if registered.is_none() && record.is_ready() {
             return Ok(false);
         }
-        data.remove(&record_path(data, version))?;
+        data.remove_record(&RecordFile::base(version))?;
         let mut paths = Vec::new();
         for role in record.sources.keys() {
             let path = data.base_files().join(version.file_name(*role));
@@ -172,12 +174,8 @@ impl AddedBases {
     }
 }
 
-fn record_path(data: &DataDirectory, version: BaseVersion) -> PathBuf {
-    data.bases().join(format!("{version}.json"))
-}
-
 fn write(data: &DataDirectory, version: BaseVersion, record: &BaseRecord) -> io::Result<()> {
-    data.write(&record_path(data, version), &record.to_json()?)
+    data.write_record(&RecordFile::base(version), &record.to_json()?)
 }
 
 /// Removes the files of bases without a record: a server that was killed has not finished removing them.

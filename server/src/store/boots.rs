@@ -6,32 +6,51 @@ use std::path::PathBuf;
 use imagelib::recipe::RecipeId;
 use media::MediaToken;
 
-use super::{Store, directory};
+use super::Store;
+use super::data_keys::DecryptError;
+use super::record_cipher::RecordKind;
+use super::record_files::{ReadError, RecordFile};
 
 /// Larger than the record of any boot.
 const LARGEST: u64 = 1 << 20;
 
+/// What the file of a boot's record holds.
+pub(crate) enum BootFile {
+    /// A record.
+    Record(Vec<u8>),
+    /// Nothing that dayone has encrypted for this boot.
+    Changed(DecryptError),
+}
+
 impl Store {
     /// Writes or replaces the record of the boot `name`. When this returns, the record survives a power failure.
     pub(crate) fn write_boot(&self, name: &str, record: &[u8]) -> io::Result<()> {
-        self.persistence.directory()?.write(&self.boot(name)?, record)
+        self.persistence.directory()?.write_record(&RecordFile::boot(name), record)
     }
 
     /// Removes the record of the boot `name`. Returns whether it existed.
     pub(crate) fn remove_boot(&self, name: &str) -> io::Result<bool> {
-        self.persistence.directory()?.remove(&self.boot(name)?)
+        self.persistence.directory()?.remove_record(&RecordFile::boot(name))
     }
 
     /// Moves the record of the boot `name` to `damaged/`, and returns its new path.
     pub(crate) fn set_boot_aside(&self, name: &str) -> io::Result<PathBuf> {
-        self.persistence.directory()?.set_aside(&self.boot(name)?)
+        self.persistence.directory()?.set_aside(&RecordFile::boot(name))
     }
 
     /// Reads all records, with the names of their boots.
-    pub(crate) fn read_boots(&self) -> io::Result<Vec<(String, io::Result<Vec<u8>>)>> {
-        let records = directory::records(&self.persistence.directory()?.boots(), |name| Some(name.to_owned()))?;
-        let read = |(name, path): (String, PathBuf)| (name, directory::read_limited(&path, LARGEST));
-        Ok(records.into_iter().map(read).collect())
+    pub(crate) fn read_boots(&self) -> io::Result<Vec<(String, io::Result<BootFile>)>> {
+        let directory = self.persistence.directory()?;
+        let read = |name: String| {
+            let read = match directory.load_record(&RecordFile::boot(&name), LARGEST) {
+                Ok(json) => Ok(BootFile::Record(json)),
+                Err(ReadError::Decrypt(error @ DecryptError::Changed)) => Ok(BootFile::Changed(error)),
+                Err(ReadError::Decrypt(error)) => Err(error.into()),
+                Err(ReadError::Io(error)) => Err(error),
+            };
+            (name, read)
+        };
+        Ok(directory.records(RecordKind::Boot, |name| Some(name.to_owned()))?.into_iter().map(read).collect())
     }
 
     /// Derives keys for one purpose: from the present installation key, and from the previous one, if it is still there.
@@ -50,9 +69,5 @@ impl Store {
     /// Whether a previous installation key is still there, so that a record must say what it got from which key.
     pub(crate) fn has_previous_key(&self) -> bool {
         self.keys().other.is_some()
-    }
-
-    fn boot(&self, name: &str) -> io::Result<PathBuf> {
-        Ok(self.persistence.directory()?.boots().join(format!("{name}.json")))
     }
 }

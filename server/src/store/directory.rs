@@ -1,6 +1,5 @@
 //! The data directory: its files, and how dayone writes them. A crash at any moment leaves either the old or the new content.
 
-use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, DirEntry, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -11,7 +10,8 @@ use parking_lot::Mutex;
 use rustix::fs::{FlockOperation, StatVfsMountFlags};
 use tracing::{error, info, warn};
 
-use super::durable::{UNFINISHED, remove, sync_parent, write, write_all};
+use super::data_keys::DataKeys;
+use super::durable::{UNFINISHED, remove, replace_all, sync_parent, write, write_all};
 use super::group_commit::{GroupCommit, NewFile};
 use super::storage::{Lost, StorageTrouble};
 
@@ -48,6 +48,8 @@ pub(super) struct DataDirectory {
     lock: File,
     /// The directories that dayone writes to. As long as they are open, no other directory gets their inodes.
     opened: Vec<(PathBuf, File)>,
+    /// The keys that encrypt records.
+    keys: DataKeys,
     trouble: Mutex<Option<StorageTrouble>>,
     new_files: GroupCommit,
 }
@@ -55,7 +57,7 @@ pub(super) struct DataDirectory {
 impl DataDirectory {
     /// Opens the directory, and creates it if it does not exist. It does not create the parent: if a file system is not
     /// mounted, that must not look like a first start.
-    pub(super) fn open(root: &Path) -> Result<Self, DirectoryError> {
+    pub(super) fn open(root: &Path, keys: DataKeys) -> Result<Self, DirectoryError> {
         let failed = |source| DirectoryError::Io { path: root.to_owned(), source };
         make_directory(root).map_err(failed)?;
         let lock = File::options().create(true).append(true).open(root.join("lock")).map_err(failed)?;
@@ -68,6 +70,7 @@ impl DataDirectory {
             root: root.to_owned(),
             lock,
             opened: Vec::new(),
+            keys,
             trouble: Mutex::default(),
             new_files: GroupCommit::default(),
         };
@@ -98,8 +101,13 @@ impl DataDirectory {
     }
 
     /// Writes a new file as [`write_all`](Self::write_all) does, together with those of other threads.
-    pub(super) fn write_together(&self, path: PathBuf, bytes: Vec<u8>) -> io::Result<()> {
-        self.new_files.write((path, bytes), |files| self.write_all(files))
+    pub(super) fn write_together(&self, file: NewFile) -> io::Result<()> {
+        self.new_files.write(file, |files| self.write_all(files))
+    }
+
+    /// Replaces files as [`replace_all()`] does, and makes sure that they are in this directory.
+    pub(super) fn replace_all(&self, files: &[NewFile]) -> io::Result<()> {
+        self.guarded(|| replace_all(files))
     }
 
     /// Removes a file as [`remove()`] does, and makes sure that this directory no longer has it.
@@ -176,6 +184,11 @@ impl DataDirectory {
         Ok(())
     }
 
+    /// The keys that encrypt records.
+    pub(super) fn keys(&self) -> &DataKeys {
+        &self.keys
+    }
+
     /// The data directory itself.
     pub(super) fn root(&self) -> &Path {
         &self.root
@@ -211,43 +224,10 @@ impl DataDirectory {
         self.root.join("base-files")
     }
 
-    fn damaged(&self) -> PathBuf {
+    /// What could not be read.
+    pub(super) fn damaged(&self) -> PathBuf {
         self.root.join("damaged")
     }
-
-    /// Moves a file to `damaged/`, and returns its new path. Does not replace any file there.
-    pub(super) fn set_aside(&self, path: &Path) -> io::Result<PathBuf> {
-        let name = path.file_name().unwrap_or(OsStr::new("file")).to_string_lossy().into_owned();
-        let names = std::iter::once(name.clone()).chain((1..).map(|number: u64| format!("{name}.{number}")));
-        for name in names {
-            let to = self.damaged().join(name);
-            // Nobody else writes here, so a name that is free now stays free.
-            if fs::symlink_metadata(&to).is_err() {
-                fs::rename(path, &to)?;
-                sync_parent(&to)?;
-                sync_parent(path)?;
-                return Ok(to);
-            }
-        }
-        Err(io::ErrorKind::AlreadyExists.into())
-    }
-}
-
-/// The records in a directory, which are its files `NAME.json`, by name. `parse` returns `None` for names that are not of a
-/// record. Logs all other files, and leaves them alone.
-pub(super) fn records<N>(directory: &Path, parse: impl Fn(&str) -> Option<N>) -> io::Result<Vec<(N, PathBuf)>> {
-    let mut records = Vec::new();
-    for entry in fs::read_dir(directory)? {
-        let path = entry?.path();
-        let stem = path.file_name().and_then(OsStr::to_str).and_then(|name| name.strip_suffix(".json"));
-        let is_file = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
-        if let Some(name) = stem.filter(|_| is_file).and_then(&parse) {
-            records.push((name, path));
-        } else {
-            warn!(path = %path.display(), "not a record of dayone; left alone");
-        }
-    }
-    Ok(records)
 }
 
 /// Reads a file that has at most `limit` bytes.
@@ -297,11 +277,15 @@ fn remove_unfinished_if(directory: &Path, condition: impl Fn(&DirEntry) -> bool)
 mod tests {
     use super::*;
 
+    fn open(root: &Path) -> Result<DataDirectory, DirectoryError> {
+        DataDirectory::open(root, DataKeys::default())
+    }
+
     #[test]
     fn a_directory_in_place_of_the_opened_one_is_not_used() {
         let parent = tempfile::tempdir().unwrap();
         let (root, away) = (parent.path().join("data"), parent.path().join("away"));
-        let directory = DataDirectory::open(&root).unwrap();
+        let directory = open(&root).unwrap();
         let path = directory.images().join("a.json");
         directory.write(&path, b"1").unwrap();
         assert_eq!(directory.trouble(), None);
@@ -338,51 +322,36 @@ mod tests {
     fn a_directory_belongs_to_one_server_at_a_time() {
         let parent = tempfile::tempdir().unwrap();
         let root = parent.path().join("data");
-        let first = DataDirectory::open(&root).unwrap();
-        let error = DataDirectory::open(&root).unwrap_err();
+        let first = open(&root).unwrap();
+        let error = open(&root).unwrap_err();
         assert!(matches!(error, DirectoryError::InUse(_)));
         assert!(error.to_string().contains("another dayone uses"), "{error}");
         drop(first);
-        DataDirectory::open(&root).unwrap();
+        open(&root).unwrap();
     }
 
     #[test]
     fn a_missing_parent_is_an_error_that_names_the_directory() {
         let parent = tempfile::tempdir().unwrap();
-        let error = DataDirectory::open(&parent.path().join("not/mounted")).unwrap_err();
+        let error = open(&parent.path().join("not/mounted")).unwrap_err();
         assert!(error.to_string().contains("not/mounted"), "{error}");
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
 
         let file = parent.path().join("file");
         fs::write(&file, "").unwrap();
-        assert!(DataDirectory::open(&file).is_err());
+        assert!(open(&file).is_err());
     }
 
     #[test]
     fn only_unfinished_files_of_a_crash_are_removed() {
         let root = tempfile::tempdir().unwrap();
-        drop(DataDirectory::open(root.path()).unwrap());
+        drop(open(root.path()).unwrap());
         for name in ["images/.unfinished-a1", ".unfinished-b2", "images/other", "key"] {
             fs::write(root.path().join(name), "x").unwrap();
         }
-        drop(DataDirectory::open(root.path()).unwrap());
+        drop(open(root.path()).unwrap());
         let exists = |name| root.path().join(name).exists();
         assert!(!exists("images/.unfinished-a1") && !exists(".unfinished-b2"));
         assert!(exists("images/other") && exists("key"));
-    }
-
-    #[test]
-    fn files_set_aside_never_replace_each_other() {
-        let root = tempfile::tempdir().unwrap();
-        let directory = DataDirectory::open(root.path()).unwrap();
-        let path = directory.images().join("a.json");
-        let mut places = vec![];
-        for content in ["1", "2", "3"] {
-            write(&path, content.as_bytes()).unwrap();
-            places.push(directory.set_aside(&path).unwrap());
-        }
-        let contents: Vec<String> = places.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
-        assert_eq!(contents, ["1", "2", "3"]);
-        assert!(!remove(&path).unwrap());
     }
 }

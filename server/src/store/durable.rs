@@ -31,8 +31,7 @@ pub(super) fn write_all(files: &[NewFile]) -> io::Result<()> {
             file.persist(path)?;
             placed += 1;
         }
-        let parents: BTreeSet<&Path> = files.iter().map(|(path, _)| parent(path)).collect();
-        parents.into_iter().try_for_each(|parent| File::open(parent)?.sync_all())
+        sync_parents(files)
     };
     let done = place();
     if done.is_err() {
@@ -41,6 +40,18 @@ pub(super) fn write_all(files: &[NewFile]) -> io::Result<()> {
         }
     }
     done
+}
+
+/// Replaces files. When this returns, they survive a power failure; if it fails, each has its old or its new content. All files are
+/// written before the first wait for the disk, and directories are synchronised once.
+pub(super) fn replace_all(files: &[NewFile]) -> io::Result<()> {
+    let written: Vec<NamedTempFile> =
+        files.iter().map(|(path, bytes)| written(path, bytes)).collect::<io::Result<_>>()?;
+    written.iter().try_for_each(|file| file.as_file().sync_all())?;
+    for (file, (path, _)) in written.into_iter().zip(files) {
+        file.persist(path)?;
+    }
+    sync_parents(files)
 }
 
 /// Like [`write()`], but never replaces a file.
@@ -81,6 +92,11 @@ pub(super) fn unfinished_in(path: &Path) -> io::Result<NamedTempFile> {
 
 fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn sync_parents(files: &[NewFile]) -> io::Result<()> {
+    let parents: BTreeSet<&Path> = files.iter().map(|(path, _)| parent(path)).collect();
+    parents.into_iter().try_for_each(|parent| File::open(parent)?.sync_all())
 }
 
 pub(super) fn sync_parent(path: &Path) -> io::Result<()> {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use imagelib::image::ImageError;
 use media::NotAName;
 
+use super::data_keys::DecryptError;
 use super::definition::{BaseName, DefinitionError};
 use super::directory::DirectoryError;
 use super::key::KeyError;
@@ -19,6 +20,19 @@ pub enum OpenError {
     /// The data directory cannot be used.
     #[error("the data directory cannot be used: {0}")]
     Directory(#[from] DirectoryError),
+    /// The keys for the files in the data directory do not fit.
+    #[error(
+        "{}{}: {reason}", path.display(),
+        if *others > 0 { format!(" (and {others} more files in the data directory)") } else { String::new() }
+    )]
+    Encrypted {
+        /// The first such file.
+        path: PathBuf,
+        /// Why dayone cannot decrypt it.
+        reason: DecryptError,
+        /// How many more such files there are.
+        others: usize,
+    },
     /// The installation key cannot be used.
     #[error("the installation key {}: {source}", path.display())]
     Key {

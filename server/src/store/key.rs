@@ -9,6 +9,8 @@ use media::{MediaToken, MediaUuid};
 use sha2::Sha256;
 use subtle::ConstantTimeEq as _;
 
+use super::data_keys::DecryptError;
+
 /// The length of a key in bytes.
 pub(super) const LENGTH: usize = 32;
 
@@ -41,6 +43,9 @@ pub enum KeyError {
     /// Another version of dayone wrote the file.
     #[error("another version of dayone wrote it (version {0}); run that version, or a later one")]
     Version(u32),
+    /// The file cannot be decrypted.
+    #[error("{0}")]
+    Encrypted(DecryptError),
     /// The file does not exist.
     #[error("it does not exist")]
     Missing,

@@ -6,10 +6,13 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::data_keys::DataKeys;
 use super::durable;
 use super::key::{InstallationKey, KeyError};
 use super::key_file::{KeyFile, PreviousKey};
 use super::key_rotation::{KeyLock, end_of, path_in};
+use super::record_cipher::Form;
+use super::record_files::RecordFile;
 
 /// Why the key cannot be rotated.
 #[derive(Debug, thiserror::Error)]
@@ -59,8 +62,8 @@ pub struct PreviousState {
 /// From then on, URLs of the previous key are valid for `grace` seconds.
 ///
 /// A crash at any moment leaves the file from before or the one after it.
-pub fn rotate_key(data_dir: &Path, grace: u64) -> Result<KeyState, KeyCommandError> {
-    replace(data_dir, |file| {
+pub fn rotate_key(data_dir: &Path, keys: &DataKeys, grace: u64) -> Result<KeyState, KeyCommandError> {
+    replace(data_dir, keys, |file| {
         if file.previous.is_some() {
             return Err(KeyCommandError::Underway);
         }
@@ -72,21 +75,21 @@ pub fn rotate_key(data_dir: &Path, grace: u64) -> Result<KeyState, KeyCommandErr
 }
 
 /// Ends the grace period of a rotation: URLs of the previous key are not valid any more.
-pub fn end_grace(data_dir: &Path) -> Result<KeyState, KeyCommandError> {
-    replace(data_dir, |file| {
+pub fn end_grace(data_dir: &Path, keys: &DataKeys) -> Result<KeyState, KeyCommandError> {
+    replace(data_dir, keys, |file| {
         let previous = file.previous.ok_or(KeyCommandError::NoPrevious)?;
         Ok(KeyFile { previous: Some(PreviousKey { grace: 0, ..previous }), ..file })
     })
 }
 
 /// The state of the key in a data directory.
-pub fn key_state(data_dir: &Path) -> Result<KeyState, KeyCommandError> {
-    read(data_dir).map(|file| state(&file))
+pub fn key_state(data_dir: &Path, keys: &DataKeys) -> Result<KeyState, KeyCommandError> {
+    read(data_dir, keys).map(|(file, _)| state(&file))
 }
 
-fn read(data_dir: &Path) -> Result<KeyFile, KeyCommandError> {
+fn read(data_dir: &Path, keys: &DataKeys) -> Result<(KeyFile, Form), KeyCommandError> {
     let path = path_in(data_dir);
-    match KeyFile::read(&path) {
+    match KeyFile::read_with_form(&path, keys) {
         Ok(Some(file)) => Ok(file),
         Ok(None) => Err(KeyCommandError::NoKey(path)),
         Err(source) => Err(KeyCommandError::Key { path, source }),
@@ -95,6 +98,7 @@ fn read(data_dir: &Path) -> Result<KeyFile, KeyCommandError> {
 
 fn replace(
     data_dir: &Path,
+    keys: &DataKeys,
     change: impl FnOnce(KeyFile) -> Result<KeyFile, KeyCommandError>,
 ) -> Result<KeyState, KeyCommandError> {
     let path = path_in(data_dir);
@@ -104,8 +108,17 @@ fn replace(
         io::ErrorKind::NotFound => KeyCommandError::NoKey(path.clone()),
         _ => failed(error),
     })?;
-    let file = change(read(data_dir)?)?;
-    write_as_its_owner(&path, &file.to_bytes()).map_err(failed)?;
+    let (file, form) = read(data_dir, keys)?;
+    let file = change(file)?;
+    let bytes = match form {
+        // A server without keys must be able to read it.
+        Form::Plain => file.to_bytes(),
+        Form::Encrypted(_) => {
+            let RecordFile { kind, name } = RecordFile::installation_key();
+            keys.encrypt(kind, &name, &file.to_bytes()).map_err(|error| failed(error.into()))?
+        }
+    };
+    write_as_its_owner(&path, &bytes).map_err(failed)?;
     Ok(state(&file))
 }
 

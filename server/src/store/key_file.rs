@@ -14,8 +14,11 @@ use std::time::{Duration, SystemTime};
 use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 
+use super::data_keys::DataKeys;
 use super::durable;
 use super::key::{InstallationKey, KeyError, LENGTH};
+use super::record_cipher::Form;
+use super::record_files::RecordFile;
 
 /// The version of the JSON form.
 const VERSION: u32 = 2;
@@ -108,7 +111,12 @@ impl From<Secret> for String {
 
 impl KeyFile {
     /// Reads the file; `None` if it does not exist.
-    pub(super) fn read(path: &Path) -> Result<Option<Self>, KeyError> {
+    pub(super) fn read(path: &Path, keys: &DataKeys) -> Result<Option<Self>, KeyError> {
+        Ok(Self::read_with_form(path, keys)?.map(|(file, _)| file))
+    }
+
+    /// Reads the file, and returns in which form it is; `None` if it does not exist.
+    pub(super) fn read_with_form(path: &Path, keys: &DataKeys) -> Result<Option<(Self, Form)>, KeyError> {
         let file = match File::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
@@ -119,14 +127,19 @@ impl KeyFile {
         }
         let mut bytes = Vec::new();
         file.take(LONGEST).read_to_end(&mut bytes)?;
-        Self::from_bytes(&bytes).map(Some)
+        let form = Form::of(&bytes);
+        let RecordFile { kind, name } = RecordFile::installation_key();
+        let bytes = keys.decrypt(kind, &name, bytes).map_err(KeyError::Encrypted)?;
+        Ok(Some((Self::from_bytes(&bytes)?, form)))
     }
 
     /// Creates the file with a new key. The key is on disk before dayone uses it, so a crash cannot invalidate a URL. The
     /// complete file is renamed into place, so a crash leaves no partial key.
-    pub(super) fn create(path: &Path) -> Result<Self, KeyError> {
+    pub(super) fn create(path: &Path, keys: &DataKeys) -> Result<Self, KeyError> {
         let current = InstallationKey::generate()?;
-        durable::write_new(path, current.as_bytes())?;
+        let RecordFile { kind, name } = RecordFile::installation_key();
+        let bytes = keys.encrypt(kind, &name, current.as_bytes()).map_err(io::Error::from)?;
+        durable::write_new(path, &bytes)?;
         Ok(Self { current, previous: None })
     }
 
@@ -179,12 +192,12 @@ mod tests {
     fn the_key_is_created_once_and_kept() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("key");
-        assert!(KeyFile::read(&path).unwrap().is_none());
-        let made = KeyFile::create(&path).unwrap();
+        assert!(KeyFile::read(&path, &DataKeys::default()).unwrap().is_none());
+        let made = KeyFile::create(&path, &DataKeys::default()).unwrap();
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o7777, 0o600);
-        assert_eq!(KeyFile::read(&path).unwrap().unwrap(), made);
+        assert_eq!(KeyFile::read(&path, &DataKeys::default()).unwrap().unwrap(), made);
         assert!(
-            matches!(KeyFile::create(&path), Err(KeyError::Io(error)) if error.kind() == io::ErrorKind::AlreadyExists)
+            matches!(KeyFile::create(&path, &DataKeys::default()), Err(KeyError::Io(error)) if error.kind() == io::ErrorKind::AlreadyExists)
         );
         assert_eq!(std::fs::read(&path).unwrap(), made.current.as_bytes());
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
@@ -197,7 +210,7 @@ mod tests {
         let write = |bytes: &[u8], mode| {
             std::fs::write(&path, bytes).unwrap();
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
-            KeyFile::read(&path)
+            KeyFile::read(&path, &DataKeys::default())
         };
         assert!(matches!(write(&[1; 31], 0o600), Err(KeyError::Length(31))));
         assert!(matches!(write(&[1; 33], 0o600), Err(KeyError::Length(33))));

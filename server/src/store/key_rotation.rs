@@ -14,6 +14,7 @@ use super::directory::DataDirectory;
 use super::key::KeyError;
 use super::key_file::{KeyFile, PreviousKey, TakenOver};
 use super::keys::{KeyChange, Keys};
+use super::record_files::RecordFile;
 use super::{Store, persistence};
 
 /// The lock under which the file of the key is replaced. The kernel releases it when the process ends.
@@ -51,7 +52,7 @@ pub(super) fn take_over(
         // The clock may have been set back since the last publication.
         let images_until = published.map_or(at, |published| published.max(at));
         previous.taken_over = Some(TakenOver { at, images_until });
-        directory.write(&directory.key(), &file.to_bytes())?;
+        directory.write_record(&RecordFile::installation_key(), &file.to_bytes())?;
     }
     Ok(file)
 }
@@ -111,7 +112,7 @@ impl Store {
             return Ok(None);
         }
         let file = KeyFile { previous: None, ..file };
-        directory.write(&directory.key(), &file.to_bytes())?;
+        directory.write_record(&RecordFile::installation_key(), &file.to_bytes())?;
         self.use_keys(&Keys::of(&file, self.clock.now()));
         *known = Some(file);
         info!("the previous installation key is removed; its URLs answer 404");
@@ -133,7 +134,7 @@ impl Store {
 /// Reads the file. Another directory may have taken the place of the data directory: its key is not that of this server.
 fn read(directory: &DataDirectory) -> Result<KeyFile, KeyError> {
     directory.check()?;
-    let file = KeyFile::read(&directory.key());
+    let file = KeyFile::read(&directory.key(), directory.keys());
     directory.check()?;
     file?.ok_or(KeyError::Missing)
 }

@@ -15,6 +15,8 @@
 //! | `base-states-SHA256` | hash states within the base of this digest, so that digests of images need not read all of it; the same |
 //! | `damaged/` | records that could not be read; dayone never deletes them |
 //!
+//! With [`DataKeys`], the records, `key` and what is in `damaged/` are encrypted.
+//!
 //! The store acknowledges an image when its record is on disk. It computes everything else about the image again at every
 //! start, and compares it with the identity of the bytes in the record.
 
@@ -28,6 +30,7 @@ mod base_use;
 mod bases;
 mod boots;
 mod common;
+mod data_keys;
 mod definition;
 mod digest_cache;
 mod directory;
@@ -57,7 +60,10 @@ mod publish;
 mod publish_group;
 mod published;
 pub(crate) mod record;
+pub(crate) mod record_cipher;
+mod record_files;
 mod records;
+mod reencrypt;
 mod registered_base;
 mod rotation;
 mod storage;
@@ -76,6 +82,8 @@ pub use base_changes::{AddBaseError, FinishBaseError, Finished, RemoveBaseError}
 pub use base_record::{BaseRecord, BaseRecordState, BaseVersion};
 pub use base_source::{BaseSource, BaseSourceFields, Location, SourceError};
 pub use base_use::BaseUse;
+pub(crate) use boots::BootFile;
+pub use data_keys::{DataKeys, DataKeysError, DecryptError};
 pub use definition::{BASE_FIELDS, BaseDefinition, BaseName, BasePaths, DefinitionError, is_url};
 pub use directory::DirectoryError;
 pub(crate) use directory::read_limited;

@@ -10,6 +10,7 @@ use tracing::info;
 
 use super::added_bases::{self, AddedBases};
 use super::bases::{self, Bases, OnUnusable};
+use super::data_keys::DataKeys;
 use super::definition::BaseDefinition;
 use super::digest_cache::DigestCache;
 use super::directory::DataDirectory;
@@ -19,7 +20,7 @@ use super::key_rotation;
 use super::keys::Keys;
 use super::persistence::Persistence;
 use super::stored_image::StoredImage;
-use super::{Store, records};
+use super::{Store, records, reencrypt};
 
 impl Store {
     /// Opens a data directory and the bases, and restores all published images.
@@ -28,18 +29,20 @@ impl Store {
     /// error: the configuration is wrong. Later, the server starts without that base, so that it serves the images over
     /// the others, and looks for it at every [`recheck`](Self::recheck).
     pub fn open(data_dir: &Path, bases: Vec<BaseDefinition>, media_url: MediaUrl) -> Result<Self, OpenError> {
-        Self::open_with_clock(data_dir, bases, media_url, Clock::default())
+        Self::open_with(data_dir, DataKeys::default(), bases, media_url, Clock::default())
     }
 
-    /// [`open`](Self::open) with a clock by which images end.
-    pub fn open_with_clock(
+    /// [`open`](Self::open) with the keys that encrypt the data directory, and with a clock by which images end.
+    pub fn open_with(
         data_dir: &Path,
+        keys: DataKeys,
         bases: Vec<BaseDefinition>,
         media_url: MediaUrl,
         clock: Clock,
     ) -> Result<Self, OpenError> {
         bases::check_names(&bases)?;
-        let directory = Arc::new(DataDirectory::open(data_dir)?);
+        let directory = Arc::new(DataDirectory::open(data_dir, keys)?);
+        reencrypt::reencrypt(&directory)?;
         let records = records::load(&directory)?;
         let key_file = open_key(&directory, records.is_empty())?;
         let published = records.found.values().flatten().map(|(_, record)| record.created).max();
@@ -84,9 +87,9 @@ impl Store {
 fn open_key(directory: &DataDirectory, may_create: bool) -> Result<KeyFile, OpenError> {
     let path = directory.key();
     let failed = |source| OpenError::Key { path: path.clone(), source };
-    match KeyFile::read(&path).map_err(failed)? {
+    match KeyFile::read(&path, directory.keys()).map_err(failed)? {
         Some(key) => Ok(key),
-        None if may_create => KeyFile::create(&path).map_err(failed),
+        None if may_create => KeyFile::create(&path, directory.keys()).map_err(failed),
         None => Err(OpenError::KeyMissing { path, images: directory.images() }),
     }
 }

@@ -1,17 +1,17 @@
 //! Whether the records of images survive the process.
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use imagelib::recipe::{RecipeId, SealedRecipe};
 use tracing::warn;
 
+use super::data_keys::DecryptError;
 use super::directory::DataDirectory;
 use super::error::StoreError;
 use super::record::Record;
-use super::records;
+use super::record_files::RecordFile;
 
 /// The time of publication of images in memory, in seconds since 1970: 1 January 2000.
 ///
@@ -48,7 +48,7 @@ impl Persistence {
     pub(super) fn keep_new(&self, record: &Record, recipe: &SealedRecipe) -> Result<(), StoreError> {
         let Self::Directory(directory) = self else { return Ok(()) };
         let (id, json) = (recipe.id(), json(record, recipe)?);
-        directory.write_together(path(directory, &id), json.clone()).map_err(StoreError::Write)?;
+        directory.write_new_record(&RecordFile::image(&id), &json).map_err(StoreError::Write)?;
         read_back(directory, &id, &json)
     }
 
@@ -58,9 +58,9 @@ impl Persistence {
         let Self::Directory(directory) = self else { return Ok(()) };
         let mut files = Vec::with_capacity(records.len());
         for (record, recipe) in records {
-            files.push((path(directory, &recipe.id()), json(record, recipe)?));
+            files.push((RecordFile::image(&recipe.id()), json(record, recipe)?));
         }
-        directory.write_all(&files).map_err(StoreError::Write)?;
+        directory.write_new_records(&files).map_err(StoreError::Write)?;
         for (file, (_, recipe)) in files.iter().zip(records) {
             read_back(directory, &recipe.id(), &file.1)?;
         }
@@ -81,7 +81,7 @@ impl Persistence {
     /// Removes the record of an image.
     pub(super) fn forget(&self, id: &RecipeId) -> Result<(), StoreError> {
         let Self::Directory(directory) = self else { return Ok(()) };
-        directory.remove(&path(directory, id)).map_err(StoreError::Write)?;
+        directory.remove_record(&RecordFile::image(id)).map_err(StoreError::Write)?;
         Ok(())
     }
 
@@ -96,7 +96,7 @@ impl Persistence {
 
 /// Writes the record of an image, and reads it back.
 fn write(directory: &DataDirectory, id: &RecipeId, json: &[u8]) -> Result<(), StoreError> {
-    directory.write(&path(directory, id), json).map_err(StoreError::Write)?;
+    directory.write_record(&RecordFile::image(id), json).map_err(StoreError::Write)?;
     read_back(directory, id, json)
 }
 
@@ -117,14 +117,14 @@ fn json(record: &Record, recipe: &SealedRecipe) -> Result<Vec<u8>, StoreError> {
     Ok(json)
 }
 
-/// Whether the record of an image has these bytes.
+/// Whether the record of an image holds these bytes.
 fn holds(directory: &DataDirectory, id: &RecipeId, json: &[u8]) -> Result<bool, StoreError> {
-    let found = directory.read(&path(directory, id)).map_err(StoreError::Write)?;
-    Ok(found.is_some_and(|found| found == json))
-}
-
-fn path(directory: &DataDirectory, id: &RecipeId) -> PathBuf {
-    directory.images().join(records::file_name(id))
+    match directory.read_record(&RecordFile::image(id)) {
+        Ok(found) => Ok(found.is_some_and(|found| found == json)),
+        // Somebody has changed the encrypted record.
+        Err(error) if error.get_ref().is_some_and(|inner| inner.is::<DecryptError>()) => Ok(false),
+        Err(error) => Err(StoreError::Write(error)),
+    }
 }
 
 /// The present time in whole seconds, because HTTP's dates have no fractions.

@@ -1,13 +1,16 @@
 //! Reads the records of all images at the start. The server starts whatever it finds.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::error::Error;
 
 use imagelib::recipe::{Recipe, RecipeId};
 use tracing::warn;
 
-use super::directory::{self, DataDirectory, DirectoryError};
+use super::data_keys::DecryptError;
+use super::directory::{DataDirectory, DirectoryError};
 use super::record::Record;
+use super::record_cipher::RecordKind;
+use super::record_files::{ReadError, RecordFile};
 
 /// Larger than any record: the API accepts no document of this size.
 const LARGEST: u64 = 64 << 20;
@@ -26,19 +29,13 @@ impl Records {
     }
 }
 
-/// The file name of an image's record.
-pub(super) fn file_name(id: &RecipeId) -> String {
-    format!("{id}.json")
-}
-
 /// Reads all records. Sets damaged ones aside, and leaves other files where they are. Logs both.
 pub(super) fn load(data: &DataDirectory) -> Result<Records, DirectoryError> {
-    let images = data.images();
-    let listed = directory::records(&images, |name| name.parse().ok());
-    let listed: Vec<(RecipeId, _)> = listed.map_err(|source| DirectoryError::Io { path: images, source })?;
+    let listed = data.records(RecordKind::Image, |name| name.parse().ok());
+    let listed: Vec<RecipeId> = listed.map_err(|source| DirectoryError::Io { path: data.images(), source })?;
     let mut records = Records { found: BTreeMap::new(), damaged: 0 };
-    for (id, path) in listed {
-        match read(data, &path, &id) {
+    for id in listed {
+        match read(data, &id) {
             Some(found) => drop(records.found.insert(id, found)),
             None => records.damaged += 1,
         }
@@ -47,10 +44,16 @@ pub(super) fn load(data: &DataDirectory) -> Result<Records, DirectoryError> {
 }
 
 /// Reads a record. `None` if it is damaged.
-fn read(data: &DataDirectory, path: &Path, id: &RecipeId) -> Option<Result<(Recipe, Record), String>> {
+fn read(data: &DataDirectory, id: &RecipeId) -> Option<Result<(Recipe, Record), String>> {
+    let file = RecordFile::image(id);
+    let path = data.path_of(&file);
     let shown = path.display();
-    let json = match directory::read_limited(path, LARGEST) {
+    let json = match data.load_record(&file, LARGEST) {
         Ok(json) => json,
+        Err(ReadError::Decrypt(error @ DecryptError::Changed)) => {
+            set_aside(data, &file, &error);
+            return None;
+        }
         // The file may be readable again later, so it stays.
         Err(error) => {
             warn!(path = %shown, %error, "cannot read the record of an image; dayone does not serve the image");
@@ -64,11 +67,17 @@ fn read(data: &DataDirectory, path: &Path, id: &RecipeId) -> Option<Result<(Reci
             Some(Err(error.to_string()))
         }
         Err(error) => {
-            match data.set_aside(path) {
-                Ok(to) => warn!(path = %shown, %error, to = %to.display(), "set a damaged record of an image aside"),
-                Err(failure) => warn!(path = %shown, %error, %failure, "cannot set a damaged record of an image aside"),
-            }
+            set_aside(data, &file, &error);
             None
         }
+    }
+}
+
+fn set_aside(data: &DataDirectory, file: &RecordFile, error: &dyn Error) {
+    let path = data.path_of(file);
+    let shown = path.display();
+    match data.set_aside(file) {
+        Ok(to) => warn!(path = %shown, %error, to = %to.display(), "set a damaged record of an image aside"),
+        Err(failure) => warn!(path = %shown, %error, %failure, "cannot set a damaged record of an image aside"),
     }
 }

@@ -12,6 +12,7 @@ mod check;
 mod client_certificates;
 mod command;
 mod data;
+mod encryption;
 mod fixtures;
 mod fleets;
 mod http_source;

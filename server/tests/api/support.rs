@@ -9,7 +9,7 @@ use dayone::api::clients::ApiClients;
 use dayone::bases::FetchSettings;
 use dayone::boots::BootSettings;
 use dayone::services::{Config, Server, StartError};
-use dayone::store::{DirectoryError, OpenError};
+use dayone::store::{DataKeys, DirectoryError, OpenError};
 use imagelib::compression::Compression;
 use imagelib::cpio::Archive;
 use reqwest::{Client, RequestBuilder, StatusCode};
@@ -82,6 +82,7 @@ impl Place {
         ];
         Config {
             data_dir: self.path("data"),
+            data_keys: DataKeys::default(),
             bases: bases.iter().map(|base| base.parse().unwrap()).collect(),
             fetches: FetchSettings::default(),
             api_listen: "127.0.0.1:0".parse().unwrap(),

@@ -1,16 +1,21 @@
 //! A server killed in the middle of publishing: what it acknowledged is there.
 
 use std::env;
+use std::fs::{self, Permissions};
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::UNIX_EPOCH;
 
-use dayone::store::Store;
+use dayone::store::{DataKeys, Store};
+use media::access::Clock;
 
 use super::support::*;
 
 const CHILD: &str = "DAYONE_TEST_STORE_CHILD";
+/// The file with the keys of the data directory.
+const KEYS: &str = "DAYONE_TEST_STORE_KEYS";
 const THREADS: usize = 4;
 const ROUNDS: usize = 12;
 
@@ -24,7 +29,9 @@ fn child() {
     let first: usize = round.parse::<usize>().unwrap() * 1_000_000;
     let base = format!("{NAME}=kernel:{place}/kernel,initrd:{place}/initrd,rootfs:{place}/rootfs");
     let url = "http://192.0.2.1:8081".parse().unwrap();
-    let store = Store::open(format!("{place}/data").as_ref(), vec![base.parse().unwrap()], url).unwrap();
+    let keys = env::var_os(KEYS).map(|path| DataKeys::from_file(path.as_ref()).unwrap()).unwrap_or_default();
+    let (data, bases) = (format!("{place}/data"), vec![base.parse().unwrap()]);
+    let store = Store::open_with(data.as_ref(), keys, bases, url, Clock::default()).unwrap();
     thread::scope(|scope| {
         for thread in 0..THREADS {
             let store = &store;
@@ -56,15 +63,35 @@ fn child() {
 
 #[test]
 fn what_was_acknowledged_before_a_kill_is_there_after_it() {
-    let place = Place::new();
+    check(&Place::new(), &[None]);
+}
+
+/// The server is killed while it brings the records into another form, too: each of its lives has another key than the one before.
+#[test]
+fn what_was_acknowledged_before_a_kill_is_there_after_it_whatever_the_keys() {
+    let (one, two) = ("1".repeat(64), "2".repeat(64));
+    let place = Place::new().with_keys(&["none", &one, &two]);
+    let keys = [format!("{one}\n{two}"), format!("{two}\n{one}"), format!("none\n{one}\n{two}")];
+    let paths: Vec<String> =
+        (0..keys.len()).map(|number| place.path(&format!("keys-{number}")).display().to_string()).collect();
+    for (path, keys) in paths.iter().zip(&keys) {
+        fs::write(path, keys).unwrap();
+        fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();
+    }
+    check(&place, &paths.iter().map(|path| Some(path.as_str())).collect::<Vec<_>>());
+}
+
+/// Kills servers with these files of keys, one after the other.
+fn check(place: &Place, keys: &[Option<&str>]) {
     let mut lines: Vec<String> = vec![];
     for round in 0..ROUNDS {
-        let mut child = Command::new(env::current_exe().unwrap())
-            .args(["--exact", "crash::child", "--nocapture", "--test-threads=1"])
-            .env(CHILD, format!("{round} {}", place.path("").display()))
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut command = Command::new(env::current_exe().unwrap());
+        command.args(["--exact", "crash::child", "--nocapture", "--test-threads=1"]);
+        command.env(CHILD, format!("{round} {}", place.path("").display()));
+        if let Some(keys) = keys[round % keys.len()] {
+            command.env(KEYS, keys);
+        }
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
         // Some acknowledgements in, in the middle of others.
         let mut wanted = 3 + round * 7;
@@ -101,5 +128,5 @@ fn what_was_acknowledged_before_a_kill_is_there_after_it() {
     assert!(checked > 0);
     let records = place.records();
     assert!(records.iter().all(|path| path.extension().is_some_and(|end| end == "json")), "{records:?}");
-    assert_eq!(std::fs::read_dir(place.data().join("damaged")).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(place.data().join("damaged")).unwrap().count(), 0);
 }

@@ -8,6 +8,7 @@ mod bases;
 mod call_home;
 mod concurrency;
 mod crash;
+mod encryption;
 mod groups;
 mod in_memory;
 mod limits;

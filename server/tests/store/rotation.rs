@@ -52,7 +52,7 @@ fn all(store: &Store, token: &str) -> Vec<Seen> {
 
 /// Rotates the key, and lets the store take it over.
 fn rotate(place: &Place, store: &Store) {
-    rotate_key(&place.data(), GRACE).unwrap();
+    rotate_key(&place.data(), &place.keys, GRACE).unwrap();
     assert!(matches!(store.follow_key().unwrap(), Some(KeyChange::Rotated { until: Some(_) })));
 }
 
@@ -139,10 +139,10 @@ fn a_server_that_was_stopped_takes_the_key_over_when_it_starts_and_the_grace_per
     let (plain, own) = (publish(&store, 1), publish_own_url(&store, 2));
     let before = [all(&store, &token(&plain)), all(&store, &token(&own))];
     drop(store);
-    assert_eq!(rotate_key(&place.data(), GRACE).unwrap().previous.unwrap().until, None);
+    assert_eq!(rotate_key(&place.data(), &place.keys, GRACE).unwrap().previous.unwrap().until, None);
     clocks.pass(10 * GRACE);
     let store = open(&place, &clocks);
-    assert!(key_state(&place.data()).unwrap().previous.unwrap().until.is_some());
+    assert!(key_state(&place.data(), &place.keys).unwrap().previous.unwrap().until.is_some());
     assert!(matches!(store.follow_key().unwrap(), Some(KeyChange::Rotated { until: Some(_) })), "for the audit log");
     assert_eq!(store.follow_key().unwrap(), None);
     assert_eq!([all(&store, &token(&plain)), all(&store, &token(&own))], before);
@@ -225,26 +225,26 @@ fn the_previous_key_stays_while_the_base_of_an_image_that_holds_its_url_is_away(
 #[test]
 fn another_rotation_waits_for_the_end_of_the_grace_period_which_the_operator_can_end() {
     let (place, clocks) = (Place::new(), Clocks::new());
-    assert!(matches!(rotate_key(&place.data(), GRACE), Err(KeyCommandError::NoKey(_))));
+    assert!(matches!(rotate_key(&place.data(), &place.keys, GRACE), Err(KeyCommandError::NoKey(_))));
     let store = open(&place, &clocks);
     let old = publish(&store, 1);
-    assert!(matches!(end_grace(&place.data()), Err(KeyCommandError::NoPrevious)));
+    assert!(matches!(end_grace(&place.data(), &place.keys), Err(KeyCommandError::NoPrevious)));
     rotate(&place, &store);
     let written = fs::read(place.data().join("key")).unwrap();
-    assert!(matches!(rotate_key(&place.data(), GRACE), Err(KeyCommandError::Underway)));
+    assert!(matches!(rotate_key(&place.data(), &place.keys, GRACE), Err(KeyCommandError::Underway)));
     assert_eq!(fs::read(place.data().join("key")).unwrap(), written);
     assert!(look(&store, &token(&old), "initrd.img").is_file());
-    end_grace(&place.data()).unwrap();
+    end_grace(&place.data(), &place.keys).unwrap();
     assert_eq!(store.follow_key().unwrap(), None);
     assert_eq!(look(&store, &token(&old), "initrd.img"), Seen::NotFound);
     assert_eq!(store.remove_previous_key(false).unwrap(), Some(KeyChange::PreviousRemoved));
     rotate(&place, &store);
     // Without a grace period from the beginning.
-    end_grace(&place.data()).unwrap();
+    end_grace(&place.data(), &place.keys).unwrap();
     store.follow_key().unwrap();
     store.remove_previous_key(false).unwrap();
     let last = present(&store, &old);
-    rotate_key(&place.data(), 0).unwrap();
+    rotate_key(&place.data(), &place.keys, 0).unwrap();
     assert_eq!(store.follow_key().unwrap(), Some(KeyChange::Rotated { until: None }));
     assert_eq!(look(&store, &token(&last), "initrd.img"), Seen::NotFound);
     assert_eq!(place.data().join("key").metadata().unwrap().permissions().mode() & 0o7777, 0o600);
@@ -264,7 +264,7 @@ fn a_file_that_is_damaged_while_the_server_runs_takes_nothing_away() {
     }
     fs::remove_file(&key).unwrap();
     store.follow_key().unwrap_err();
-    rotate_key(&place.data(), GRACE).unwrap_err();
+    rotate_key(&place.data(), &place.keys, GRACE).unwrap_err();
     fs::write(&key, good).unwrap();
     fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
     assert_eq!(store.follow_key().unwrap(), None);
@@ -347,7 +347,7 @@ fn a_command_that_is_killed_at_any_moment_leaves_the_old_key_or_both() {
             assert_eq!(json["previous_key"], data_encoding::HEXLOWER.encode(&old));
         }
         assert_eq!(key.metadata().unwrap().permissions().mode() & 0o7777, 0o600);
-        assert_eq!(key_state(&place.data()).unwrap().previous.is_some(), found != old);
+        assert_eq!(key_state(&place.data(), &place.keys).unwrap().previous.is_some(), found != old);
         if round % 20 == 19 {
             assert!(look(&open(&place, &clocks), &token(&image), "initrd.img").is_file());
         }

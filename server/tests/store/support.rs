@@ -1,14 +1,15 @@
 //! A small base in a directory of its own, recipes over it, and what a client sees of an image.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use dayone::store::{
-    BaseDefinition, DirectoryError, InMemory, InstallationKey, NewImage, OpenError, Publication, Store, StoreError,
-    StoredImage,
+    BaseDefinition, DataKeys, DirectoryError, InMemory, InstallationKey, NewImage, OpenError, Publication, Store,
+    StoreError, StoredImage,
 };
 use hosts::network::Keyfile;
 use imagelib::base::Format;
@@ -27,13 +28,24 @@ pub(crate) const NAME: &str = "coreos";
 /// live system, and a root file system.
 pub(crate) struct Place {
     root: TempDir,
+    /// The keys that encrypt the data directory.
+    pub(crate) keys: DataKeys,
 }
 
 impl Place {
     pub(crate) fn new() -> Self {
-        let place = Self { root: tempfile::tempdir().unwrap() };
+        let place = Self { root: tempfile::tempdir().unwrap(), keys: DataKeys::default() };
         place.write_base(b"the kernel", 1 << 20);
         place
+    }
+
+    /// Encrypts the data directory with the first of these keys from the next opening on.
+    pub(crate) fn with_keys(mut self, lines: &[&str]) -> Self {
+        let path = self.path("data-keys");
+        fs::write(&path, lines.join("\n")).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        self.keys = DataKeys::from_file(&path).unwrap();
+        self
     }
 
     /// Writes the base's files anew. Sparse, so that they can be large.
@@ -75,7 +87,7 @@ impl Place {
 
     pub(crate) fn open_at(&self, bases: Vec<BaseDefinition>, clock: &Clock) -> Result<Store, OpenError> {
         let url = || "http://192.0.2.1:8081".parse().unwrap();
-        let open = |bases| Store::open_with_clock(&self.data(), bases, url(), clock.clone());
+        let open = |bases| Store::open_with(&self.data(), self.keys.clone(), bases, url(), clock.clone());
         for _ in 0..100 {
             match open(bases.clone()) {
                 // A test beside this one has started a process, which holds our files until its exec.

@@ -263,6 +263,13 @@ fn rotating_the_key() {
 }
 
 #[test]
+fn encrypting_the_data_directory() {
+    follow("how-to/encrypt-the-data-directory.md", |reader| {
+        fs::write(reader.directory.path().join("worker-0.yaml"), quick_start_host()).unwrap();
+    });
+}
+
+#[test]
 fn security() {
     follow("how-to/security.md", |_| ());
 }

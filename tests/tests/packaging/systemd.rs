@@ -10,7 +10,8 @@ use acceptance::bases::{coreos_iso, fixtures};
 use acceptance::packaging::make_install;
 use acceptance::server::dayone;
 
-/// Makes `$1` the root of a small system that has the programs of this one, and becomes its systemd.
+/// Makes `$1` the root of a small system that has the programs of this one, and becomes its systemd. Mounts are shared, as systemd has
+/// them on a machine: credentials reach services by mounts.
 const ENTER: &str = r#"set -e
 mount --make-rprivate /
 mount --bind "$1" "$1"
@@ -30,6 +31,7 @@ mount -t tmpfs tmpfs tmp
 ip link set lo up
 pivot_root . old
 umount -l /old
+mount --make-rshared /
 exec env -i container=other PATH=/usr/bin:/usr/sbin /usr/lib/systemd/systemd --unit=test.service --show-status=no"#;
 
 /// What the system does when it is up.
@@ -121,6 +123,43 @@ echo "stopped: $(systemctl show --value -p Result dayone.service)"
     assert!(owner == user && user != "0", "{data}");
     assert!(shown.contains("\nreloaded\n"), "{shown}");
     assert_eq!(said("stopped"), "success");
+}
+
+/// What `docs/how-to/encrypt-the-data-directory.md` says: the key is a credential, in plain text or encrypted with a secret of the
+/// machine.
+#[test]
+fn a_credential_of_the_service_encrypts_the_data_directory() {
+    let settings = "media-url: http://127.0.0.1:8081\nbases:\n- name: coreos\n  iso: /srv/coreos.iso\n\
+                    data-key-file: /run/credentials/dayone.service/data.key\n";
+    let shown = in_a_system(
+        settings,
+        "",
+        r#"umask 077
+printf '%064d\n' 7 > /etc/dayone/data.key
+mkdir -p /etc/systemd/system/dayone.service.d /etc/credstore.encrypted
+with() {
+  printf '[Service]\n%s\n' "$1" > /etc/systemd/system/dayone.service.d/key.conf
+  systemctl daemon-reload
+  systemctl restart dayone.service
+}
+with LoadCredential=data.key:/etc/dayone/data.key
+url=$(curl -s --data-binary @/srv/host.yaml -H 'Content-Type: application/yaml' 'http://127.0.0.1:8080/v1/images?base=coreos&format=iso' | jq -r .url)
+echo "record: $(head -c 26 /var/lib/dayone/images/*.json)"
+echo "key: $(head -c 26 /var/lib/dayone/key)"
+systemd-creds encrypt --with-key=host --name=data.key /etc/dayone/data.key /etc/credstore.encrypted/data.key
+rm /etc/dayone/data.key
+with LoadCredentialEncrypted=data.key
+echo "encrypted: $(curl -s "$url" | wc -c)"
+"#,
+    );
+    let said = |name: &str| {
+        let line = shown.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        line.unwrap_or_else(|| panic!("{name} is missing:\n{shown}")).to_owned()
+    };
+    for file in ["record", "key"] {
+        assert_eq!(said(file), r#"{"version":3,"encrypted":""#, "{shown}");
+    }
+    assert_eq!(said("encrypted"), fs::metadata(coreos_iso(&[])).unwrap().len().to_string(), "{shown}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ use base64::prelude::*;
 use dayone::api::clients::ApiClients;
 use dayone::boots::BootSettings;
 use dayone::services::{Config, Server};
+use dayone::store::DataKeys;
 use reqwest::Client;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -28,6 +29,7 @@ impl Dayone {
         let base = format!("coreos={}", coreos_iso(&[]).display());
         let config = Config {
             data_dir: directory.path().join("data"),
+            data_keys: DataKeys::default(),
             bases: vec![base.parse().unwrap()],
             api_listen: "127.0.0.1:0".parse().unwrap(),
             api_clients: ApiClients::default(),

@@ -13,10 +13,10 @@ use acceptance::peers::run;
 use dayone::boots::call_home;
 use media::listen::{Listener, Options, Tls};
 use media::served::{Lookup, Published};
-use media::{Call, MediaMetrics, MediaService};
+use media::{Call, ExpectedCall, MediaMetrics, MediaService};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
-use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 const TOKEN: &str = "abcdefghijklmnopqrstuvwxyz";
@@ -58,8 +58,25 @@ impl Scene {
         Tls::from_files(&certificate, &key).unwrap()
     }
 
-    fn expect(&self) -> watch::Receiver<Option<Call>> {
+    fn expect(&self) -> ExpectedCall {
         self.service.call_homes().expect(TOKEN.parse().unwrap()).unwrap()
+    }
+
+    /// Waits for a call, and notes that it is recorded.
+    fn record(&self) -> JoinHandle<Call> {
+        let mut waiting = self.expect();
+        self.runtime.spawn(async move {
+            waiting.arrives().await;
+            let call = waiting.call().unwrap();
+            waiting.recorded();
+            call
+        })
+    }
+
+    /// What was recorded.
+    fn call(&self, recorded: JoinHandle<Call>) -> Call {
+        let call = async { tokio::time::timeout(Duration::from_secs(30), recorded).await };
+        self.runtime.block_on(call).expect("a call").unwrap()
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -141,21 +158,21 @@ fn a_host_calls_home_by_curl_or_by_bash_over_both_families_and_once() {
     }
     for ((url, programs), shell) in ways.into_iter().zip(SHELLS.iter().cycle()) {
         let host = scene.host(url, programs);
-        let waiting = scene.expect();
+        let recorded = scene.record();
         for (interface, action) in [("eth0", "down"), ("none", "hostname"), ("lo", "up"), ("eth0", "pre-up")] {
             host.event(shell, interface, action);
         }
         assert!(!host.state.exists(), "none of these says that there is an address");
         host.event(shell, "eth0", "up");
         host.wait_for_log("called home");
-        let call = waiting.borrow().clone().unwrap_or_else(|| panic!("{url} was not called by {programs:?}"));
+        let call = scene.call(recorded);
         assert_eq!(call.user_agent.as_deref(), Some("dayone-call-home"));
         assert_eq!(call.tls.is_some(), url.starts_with("https"));
 
         let again = scene.expect();
         host.event(shell, "eth1", "up");
         std::thread::sleep(Duration::from_millis(300));
-        assert!(!again.has_changed().unwrap(), "it calls once for each boot");
+        assert_eq!(again.call(), None, "it calls once for each boot");
         assert_eq!(host.log().lines().count(), 1, "{}", host.log());
         assert!(host.log().contains("(try 1, eth0 up)") && !host.log().contains(TOKEN), "{}", host.log());
         fs::remove_dir(&host.state).unwrap();
@@ -168,11 +185,10 @@ fn the_shell_of_busybox_runs_it_too() {
     let scene = Scene::new();
     let address = scene.listen("127.0.0.1:0", None);
     let host = scene.host(&format!("http://{address}/h/{TOKEN}"), &["curl"]);
-    let mut waiting = scene.expect();
+    let recorded = scene.record();
     // It has a logger of its own, which logs elsewhere.
     host.event(&["/bin/busybox", "sh"], "eth0", "up");
-    let called = async { tokio::time::timeout(Duration::from_secs(30), waiting.changed()).await };
-    scene.runtime.block_on(called).unwrap().unwrap();
+    scene.call(recorded);
 }
 
 #[test]
@@ -181,13 +197,15 @@ fn a_host_goes_on_calling_until_it_is_heard() {
     let address = scene.listen("127.0.0.1:0", None);
     for programs in [&["curl"][..], &BASH] {
         // The way through the network is there, and what answers is not (yet) who is called.
+        scene.service.call_homes().forget(&TOKEN.parse().unwrap());
         let host = scene.host(&format!("http://{address}/h/{TOKEN}"), programs);
         host.event(SHELLS[0], "eth0", "dhcp4-change");
         std::thread::sleep(Duration::from_millis(200));
         host.event(SHELLS[0], "eth0", "connectivity-change");
-        let waiting = scene.expect();
+        let recorded = scene.record();
         host.wait_for_log("called home");
-        assert!(waiting.has_changed().unwrap() && !host.log().contains("(try 1,"), "{}", host.log());
+        scene.call(recorded);
+        assert!(!host.log().contains("(try 1,"), "{}", host.log());
         fs::remove_dir(&host.state).unwrap();
         fs::remove_file(&host.log).unwrap();
     }
@@ -196,6 +214,26 @@ fn a_host_goes_on_calling_until_it_is_heard() {
     host.event(SHELLS[0], "eth0", "up");
     host.wait_for_log("could not call home");
     assert!(!host.state.exists());
+}
+
+#[test]
+fn a_host_calls_again_until_its_call_is_recorded() {
+    let scene = Scene::new();
+    let address = scene.listen("127.0.0.1:0", None);
+    for programs in [&["curl"][..], &BASH] {
+        let host = scene.host(&format!("http://{address}/h/{TOKEN}"), programs);
+        let mut waiting = scene.expect();
+        host.event(SHELLS[0], "eth0", "up");
+        scene.runtime.block_on(waiting.arrives());
+        // Whoever waits for the call cannot record it.
+        drop(waiting);
+        let recorded = scene.record();
+        host.wait_for_log("called home");
+        scene.call(recorded);
+        assert!(!host.log().contains("(try 1,"), "{}", host.log());
+        fs::remove_dir(&host.state).unwrap();
+        fs::remove_file(&host.log).unwrap();
+    }
 }
 
 #[test]

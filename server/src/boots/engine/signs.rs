@@ -6,9 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use media::Call;
+use media::{Call, ExpectedCall};
 use tokio::net::TcpStream;
-use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
 use super::{Stop, connect};
@@ -45,7 +44,7 @@ enum Reported {
 pub(super) struct Signs<'a> {
     shared: &'a Arc<Shared>,
     boot: &'a Arc<Boot>,
-    call: Option<watch::Receiver<Option<Call>>>,
+    call: Option<ExpectedCall>,
     bmc: Option<Bmc>,
     reported: Reported,
     /// Whether there was a time since the host was switched on when none of its addresses answered.
@@ -55,11 +54,7 @@ pub(super) struct Signs<'a> {
 }
 
 impl<'a> Signs<'a> {
-    pub(super) fn new(
-        shared: &'a Arc<Shared>,
-        boot: &'a Arc<Boot>,
-        call: Option<watch::Receiver<Option<Call>>>,
-    ) -> Self {
+    pub(super) fn new(shared: &'a Arc<Shared>, boot: &'a Arc<Boot>, call: Option<ExpectedCall>) -> Self {
         let now = Instant::now();
         Self {
             shared,
@@ -77,6 +72,21 @@ impl<'a> Signs<'a> {
     pub(super) async fn close(&mut self) {
         if let Some(bmc) = self.bmc.take() {
             bmc.close().await;
+        }
+    }
+
+    /// Waits until the host calls home. Never returns if dayone does not wait for its call.
+    pub(super) async fn called(&mut self) {
+        match &mut self.call {
+            Some(call) => call.arrives().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Lets the host have its answer, if it has called: what follows from the call is in the record.
+    pub(super) fn recorded(&mut self) {
+        if let Some(call) = self.call.take() {
+            call.recorded();
         }
     }
 
@@ -131,16 +141,16 @@ impl<'a> Signs<'a> {
     }
 
     async fn call_home(&mut self, record: &BootRecord) -> Result<Option<String>, Stop> {
-        let Some(call) = self.call.as_ref().and_then(|call| call.borrow().clone()) else { return Ok(None) };
+        let Some(call) = self.call.as_ref().and_then(ExpectedCall::call) else { return Ok(None) };
         let peer = call.peer.map(|peer| peer.ip().to_canonical());
         let is_own = peer.is_some_and(|peer| record.addresses.contains(&peer));
         if is_own || !self.shared.is_shared(self.boot) {
             return Ok(Some(describe_call(record, &call)));
         }
-        self.call = None;
         let remark =
             "a host called home, but other hosts boot from the same image, and dayone cannot tell which one it was";
         self.shared.change(self.boot, |record| record.remark(remark)).await?;
+        self.recorded();
         Ok(None)
     }
 

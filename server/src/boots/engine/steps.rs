@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use media::Call;
-use tokio::sync::watch;
+use media::ExpectedCall;
 
 use super::{Stop, connect, refusals, stored_image, wait};
 use crate::boots::boot::Boot;
@@ -27,7 +26,7 @@ pub(super) struct Steps<'a> {
     /// Whether the step was begun before, and may not have ended.
     resumed: bool,
     /// The host's call, from the moment at which the host is switched on.
-    call: Option<watch::Receiver<Option<Call>>>,
+    call: Option<ExpectedCall>,
 }
 
 impl<'a> Steps<'a> {

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use media::Call;
-use tokio::sync::watch;
+use media::ExpectedCall;
 
 use super::signs::Signs;
 use super::{Stop, connect, stored_image};
@@ -29,11 +28,7 @@ enum Outcome {
 }
 
 /// Waits until the host has booted, or its time is over. If dayone can see no sign, it leaves the BMC as it is.
-pub(super) async fn wait(
-    shared: &Arc<Shared>,
-    boot: &Arc<Boot>,
-    call: Option<watch::Receiver<Option<Call>>>,
-) -> Result<(), Stop> {
+pub(super) async fn wait(shared: &Arc<Shared>, boot: &Arc<Boot>, call: Option<ExpectedCall>) -> Result<(), Stop> {
     let mut waiting = Waiting::new(shared, boot, call)?;
     let result = waiting.until_over().await;
     waiting.signs.close().await;
@@ -45,6 +40,7 @@ pub(super) async fn wait(
                 record.booted(detail);
             };
             shared.change(boot, change).await?;
+            waiting.signs.recorded();
             tracing::info!(boot = %boot.id(), "a host has booted");
         }
         Outcome::Unknown(detail) => {
@@ -65,11 +61,7 @@ struct Waiting<'a> {
 }
 
 impl<'a> Waiting<'a> {
-    fn new(
-        shared: &'a Arc<Shared>,
-        boot: &'a Arc<Boot>,
-        call: Option<watch::Receiver<Option<Call>>>,
-    ) -> Result<Self, Stop> {
+    fn new(shared: &'a Arc<Shared>, boot: &'a Arc<Boot>, call: Option<ExpectedCall>) -> Result<Self, Stop> {
         let (image, _) = stored_image(shared, boot)?;
         let powered = boot.record().step(Step::Power).and_then(|step| step.ended).unwrap_or_else(Timestamp::now);
         Ok(Self { shared, boot, signs: Signs::new(shared, boot, call), image, powered })
@@ -99,7 +91,11 @@ impl<'a> Waiting<'a> {
                 return Err(Stop::Failed(too_late(&record, &reads, waited.min(LONGEST)).into()));
             }
             self.boot.show_progress(progress(&record, &reads, waited, limit));
-            tokio::time::sleep(INTERVAL).await;
+            tokio::select! {
+                () = tokio::time::sleep(INTERVAL) => {}
+                // The host waits for its answer.
+                () = self.signs.called() => {}
+            }
         }
     }
 

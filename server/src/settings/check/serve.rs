@@ -14,7 +14,7 @@ use crate::arguments::Settings;
 use crate::error_chain::chain;
 use crate::logging::LogFilter;
 use crate::services::Config;
-use crate::store::BaseDefinition;
+use crate::store::{BaseDefinition, DataKeys};
 
 /// Checks all settings.
 pub(super) fn check(mut checking: Checking<'_>) -> Vec<Problem> {
@@ -40,6 +40,9 @@ pub(super) fn check(mut checking: Checking<'_>) -> Vec<Problem> {
     let data_dir = settings.data_dir.clone().unwrap_or_else(|| crate::services::DATA_DIR.into());
     if let Some(unusable) = files::unwritable(&data_dir) {
         checking.mistake("data-dir", "data-directory", unusable.message, unusable.fix);
+    }
+    if let Some(Err(error)) = settings.data_key_file.as_deref().map(DataKeys::from_file) {
+        checking.mistake("data-key-file", "data-key-file", error.to_string(), "");
     }
     checking.together(settings);
     checking.problems

@@ -10,6 +10,7 @@
 mod scene;
 
 use self::scene::Scene;
+use crate::support::Place;
 
 /// What is done at once, and nothing comes in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +51,7 @@ fn reads(client: usize) -> Vec<Step> {
 
 #[tokio::test]
 async fn after_a_deletion_is_acknowledged_no_answer_begins_in_any_order() {
-    let scene = Scene::new(false);
+    let scene = Scene::new(false, Place::new());
     let all = orders(&[reads(0), reads(1), vec![Step::Delete]]);
     assert_eq!(all.len(), 630);
     scene.explore(&all).await;
@@ -60,7 +61,15 @@ async fn after_a_deletion_is_acknowledged_no_answer_begins_in_any_order() {
 
 #[tokio::test]
 async fn after_the_time_of_an_image_no_answer_begins_in_any_order() {
-    let scene = Scene::new(true);
+    let scene = Scene::new(true, Place::new());
     scene.explore(&orders(&[reads(0), reads(1), vec![Step::End]])).await;
+    scene.explore(&orders(&[reads(0), vec![Step::End, Step::Publish], vec![Step::Delete]])).await;
+}
+
+#[tokio::test]
+async fn the_same_holds_for_an_encrypted_data_directory() {
+    let key = "1".repeat(64);
+    let scene = Scene::new(true, Place::new().with_keys(&[&key]));
+    scene.explore(&orders(&[reads(0), reads(1), vec![Step::Delete]])).await;
     scene.explore(&orders(&[reads(0), vec![Step::End, Step::Publish], vec![Step::Delete]])).await;
 }

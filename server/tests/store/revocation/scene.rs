@@ -52,8 +52,7 @@ pub(super) struct Scene {
 
 impl Scene {
     /// `ttl`: image 0 has a time to live.
-    pub(super) fn new(ttl: bool) -> Self {
-        let place = Place::new();
+    pub(super) fn new(ttl: bool, place: Place) -> Self {
         // Several pieces long, and no two places in it alike.
         place.write_initrd((0..50_000_u64).flat_map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes()).collect());
         place.settle();

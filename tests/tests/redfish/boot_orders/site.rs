@@ -13,6 +13,7 @@ use acceptance::boots::{call_homes, documents};
 use dayone::api::clients::ApiClients;
 use dayone::boots::BootSettings;
 use dayone::services::{Config, Server};
+use dayone::store::DataKeys;
 use redfish::ClientOptions;
 use redfish::bmc::Limits;
 use reqwest::Client;
@@ -193,6 +194,7 @@ fn config(directory: &Path, addresses: Option<(SocketAddr, SocketAddr)>) -> Conf
     let limits = Limits { pause: Duration::from_millis(20), insert: Duration::from_secs(3), ..limits() };
     Config {
         data_dir: directory.join("data"),
+        data_keys: DataKeys::default(),
         bases: vec![format!("coreos={}", coreos_iso(&[]).display()).parse().expect("a base")],
         api_listen: api,
         api_clients: ApiClients::default(),

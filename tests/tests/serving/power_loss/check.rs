@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use dayone::store::{BaseDefinition, Store};
+use dayone::store::{BaseDefinition, DataKeys, Store};
 use imagelib::base::{BaseIdentity, Role};
+use media::access::Clock;
 use media::served::{Lookup, Published as _, ServedFile};
 
 use super::history::{Subject, Wanted};
@@ -13,6 +14,7 @@ use super::history::{Subject, Wanted};
 /// What is wrong about a data directory, if anything is.
 pub(crate) fn check(
     data: &Path,
+    keys: &DataKeys,
     base: &BaseDefinition,
     media_url: &str,
     expected: &[(Subject, Vec<Wanted>)],
@@ -20,7 +22,8 @@ pub(crate) fn check(
     if !data.exists() && expected.iter().all(|(_, possible)| possible.contains(&Wanted::Absent)) {
         return Ok(());
     }
-    let store = Store::open(data, vec![base.clone()], media_url.parse().unwrap());
+    let (bases, url) = (vec![base.clone()], media_url.parse().unwrap());
+    let store = Store::open_with(data, keys.clone(), bases, url, Clock::default());
     let store = store.map_err(|error| format!("it does not open: {error}"))?;
     let damaged: Vec<_> = fs::read_dir(data.join("damaged")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     if !damaged.is_empty() {

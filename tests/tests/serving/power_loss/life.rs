@@ -18,7 +18,7 @@ pub(crate) struct Life {
 }
 
 impl Life {
-    pub(crate) fn begin(site: &Site, number: usize) -> Self {
+    pub(crate) fn begin(site: &Site, number: usize, keys: Option<&Path>) -> Self {
         let log = site.place.path().join(format!("strace-{number}"));
         let output = fs::File::create(site.place.path().join(format!("log-{number}"))).unwrap();
         let mut command = Command::new("strace");
@@ -27,6 +27,9 @@ impl Life {
         command.args(["--base", &site.base, "--api-listen", &site.api, "--media-listen", &site.media]);
         command.args(["--media-url", &format!("http://{}", site.media), "--base-source", &site.nginx.url("")]);
         command.arg("--base-source").arg(site.place.path().join("sources"));
+        if let Some(keys) = keys {
+            command.arg("--data-key-file").arg(keys);
+        }
         command.env("NO_COLOR", "1").stdin(Stdio::null()).stdout(output.try_clone().unwrap()).stderr(output);
         let strace = command.spawn().expect("strace; see scripts/setup-peers.sh");
         let life = Self { strace, log };

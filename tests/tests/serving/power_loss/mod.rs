@@ -18,10 +18,11 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use dayone::store::DataKeys;
 use disk::{Disk, Luck, Syncs};
 use imagelib::digest::Digest;
 use tempfile::TempDir;
-use workload::Recording;
+use workload::{Encryption, Recording};
 
 use crate::soak::random::Random;
 
@@ -41,16 +42,7 @@ fn setting(name: &str, default: u64) -> u64 {
 
 #[test]
 fn what_is_acknowledged_survives_a_power_failure() {
-    let recording = workload::record();
-    let seed = setting("POWER_LOSS_SEED", 1);
-    let length = Duration::from_secs(setting("POWER_LOSS_SECONDS", 30));
-    let events: usize = recording.trace.lives.iter().map(Vec::len).sum();
-    eprintln!("POWER_LOSS_SEED={seed}: {events} system calls on the data directory");
-
-    let disk = played(&recording, Syncs::All);
-    // Otherwise the model would prove nothing.
-    assert_eq!(disk.differences_from_reality(), Vec::<String>::new());
-
+    let (recording, seed, length) = recorded(Encryption::Never);
     let outcome = look(&recording, Syncs::All, seed, length);
     eprintln!("{} states of {} moments were opened", outcome.states, outcome.moments);
     assert_eq!(outcome.wrong, None);
@@ -61,6 +53,32 @@ fn what_is_acknowledged_survives_a_power_failure() {
         let wrong = outcome.wrong.unwrap_or_else(|| panic!("with synchronisations only {without:?}, nothing is lost"));
         eprintln!("with synchronisations only {without:?}, state {}: {wrong}", outcome.states);
     }
+}
+
+/// The server encrypts what it wrote before, encrypts it with another key, and decrypts it: the power fails in the middle of each.
+#[test]
+fn what_is_acknowledged_survives_a_power_failure_while_the_records_are_encrypted() {
+    let (recording, seed, length) = recorded(Encryption::Changes);
+    let outcome = look(&recording, Syncs::All, seed, length);
+    eprintln!("{} states of {} moments were opened", outcome.states, outcome.moments);
+    assert_eq!(outcome.wrong, None);
+    assert!(outcome.states >= STATES_AT_LEAST, "only {} states", outcome.states);
+    let outcome = look(&recording, Syncs::OfFiles, seed, length);
+    assert!(outcome.wrong.is_some(), "with synchronisations of files only, nothing is lost");
+}
+
+/// What a server did, the seed, and how long to look at states.
+fn recorded(encryption: Encryption) -> (Recording, u64, Duration) {
+    let recording = workload::record(encryption);
+    let seed = setting("POWER_LOSS_SEED", 1);
+    let length = Duration::from_secs(setting("POWER_LOSS_SECONDS", 30));
+    let events: usize = recording.trace.lives.iter().map(Vec::len).sum();
+    eprintln!("POWER_LOSS_SEED={seed}: {events} system calls on the data directory");
+
+    let disk = played(&recording, Syncs::All);
+    // Otherwise the model would prove nothing.
+    assert_eq!(disk.differences_from_reality(), Vec::<String>::new());
+    (recording, seed, length)
 }
 
 /// The disk after everything that was recorded.
@@ -76,6 +94,7 @@ fn look(recording: &Recording, syncs: Syncs, seed: u64, length: Duration) -> Out
     let begun = Instant::now();
     let (disk, trace) = (played(recording, syncs), &recording.trace);
     let base = recording.base.parse().unwrap();
+    let keys = recording.keys.as_deref().map(|path| DataKeys::from_file(path).unwrap()).unwrap_or_default();
     let mut moments: Vec<usize> = trace.lives.iter().flatten().flat_map(|event| [event.begin, event.end]).collect();
     moments.sort_unstable();
     moments.dedup();
@@ -99,7 +118,7 @@ fn look(recording: &Recording, syncs: Syncs, seed: u64, length: Duration) -> Out
             let expected = recording.history.at(*time);
             let place = in_memory();
             Disk::write(&content, place.path());
-            let checked = check::check(&place.path().join("data"), &base, &recording.media_url, &expected);
+            let checked = check::check(&place.path().join("data"), &keys, &base, &recording.media_url, &expected);
             if let Err(wrong) = checked {
                 outcome.wrong = Some(format!("line {moment} of the log, {luck:?}: {wrong}"));
                 return outcome;

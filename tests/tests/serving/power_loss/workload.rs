@@ -1,6 +1,7 @@
 //! Clients that do everything that changes the data directory of a server.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -25,6 +26,8 @@ pub(crate) struct Recording {
     pub(crate) media_url: String,
     pub(crate) history: History,
     pub(crate) trace: Trace,
+    /// The file with all keys of the data directory, if it was ever encrypted.
+    pub(crate) keys: Option<PathBuf>,
     /// Keeps the files that the records name.
     pub(crate) _place: TempDir,
 }
@@ -39,8 +42,17 @@ pub(crate) struct Site {
     client: Client,
 }
 
-/// Records two lives of a server, the first of which ends while it fetches a base.
-pub(crate) fn record() -> Recording {
+/// What a server does with the files of its data directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Encryption {
+    Never,
+    /// From the second of four lives on, with another key in the third, and not any more in the fourth.
+    Changes,
+}
+
+/// Records two lives of a server, the first of which ends while it fetches a base, and with [`Encryption::Changes`] two more, in which
+/// it only brings its files into another form.
+pub(crate) fn record(encryption: Encryption) -> Recording {
     let place = tempfile::tempdir().unwrap();
     for directory in ["disk", "sources"] {
         fs::create_dir(place.path().join(directory)).unwrap();
@@ -59,7 +71,19 @@ pub(crate) fn record() -> Recording {
     let mut site = Site { place, api, media, base, nginx, history: History::default(), client };
     let root = site.place.path().join("disk");
 
-    let life = Life::begin(&site, 0);
+    let (one, two) = ("1".repeat(64), "2".repeat(64));
+    let keys = |number: usize, lines: &[&str]| {
+        (encryption == Encryption::Changes).then(|| {
+            let path = site.place.path().join(format!("keys-{number}"));
+            fs::write(&path, lines.join("\n")).unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+            path
+        })
+    };
+    let later = [keys(1, &[&one]), keys(2, &[&two, &one]), keys(3, &["none", &two])];
+    let all = keys(4, &["none", &one, &two]);
+
+    let life = Life::begin(&site, 0, None);
     first_life(&site);
     // Slowly enough to be killed in the middle.
     site.nginx.kill();
@@ -70,11 +94,17 @@ pub(crate) fn record() -> Recording {
     life.end(&root, &mut trace);
     site.nginx.kill();
     site.nginx.start_again("");
-    let life = Life::begin(&site, 1);
+    let life = Life::begin(&site, 1, later[0].as_deref());
     second_life(&site);
     life.end(&root, &mut trace);
+    if encryption == Encryption::Changes {
+        for (number, keys) in [2, 3].into_iter().zip(&later[1..]) {
+            let life = Life::begin(&site, number, keys.as_deref());
+            life.end(&root, &mut trace);
+        }
+    }
     let media_url = format!("http://{}", site.media);
-    Recording { root, base: site.base, media_url, history: site.history, trace, _place: site.place }
+    Recording { root, base: site.base, media_url, history: site.history, trace, keys: all, _place: site.place }
 }
 
 fn first_life(site: &Site) {

@@ -208,6 +208,11 @@ def record_of_a_later_version(server, earlier, images):
     print(f"   a record of a later version: left as it is, and {len(gone)} URL of its image is not served")
 
 
+def is_under_way(boot, identity):
+    # The emulator does not report how far a host is, so dayone soon says that it does not know. The boot has not ended.
+    assert boot["id"] == identity and boot["state"] in ("running", "unknown") and not boot.get("ended"), boot
+
+
 def main(earlier, this):
     work = Path(tempfile.mkdtemp(prefix="dayone-upgrade-"))
     server, bmc = Server(work), None
@@ -245,8 +250,7 @@ def main(earlier, this):
         images.check(server, "this one")
         again = json_of(server.url("/v1/images?base=coreos&format=iso"), document)
         assert (again["id"], again["url"], again["etag"]) == (first["id"], first["url"], first["etag"]), again
-        kept = json_of(boot_url)
-        assert (kept["id"], kept["state"]) == (boot["id"], "running"), kept
+        is_under_way(json_of(boot_url), boot["id"])
         wait_for("the reader reads on", lambda: reader.cuts == 1 or reader.error)
         images.add(json_of(server.url("/v1/images?base=coreos&format=iso&hostname=worker-8"), nmstate))
         two = (ROOT / "fixtures/inputs/bare-metal-host/two-hosts.yaml").read_bytes()
@@ -259,8 +263,7 @@ def main(earlier, this):
         server.stop()
         server.start(earlier)
         images.check(server, "earlier")
-        kept = json_of(boot_url)
-        assert (kept["id"], kept["state"]) == (boot["id"], "running"), kept
+        is_under_way(json_of(boot_url), boot["id"])
         wait_for("the reader reads on", lambda: reader.cuts == 2 or reader.error)
         reader.hurry.set()
         reader.join(timeout=120)

@@ -36,7 +36,7 @@ mod members;
 pub mod model;
 pub mod network;
 mod nmstate_document;
-mod parallel;
+pub mod parallel;
 pub mod second_step;
 pub mod topology;
 mod yaml_text;

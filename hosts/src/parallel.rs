@@ -9,7 +9,7 @@ use std::thread;
 ///
 /// A thread takes `at_once` items at a time, so that a slow thread holds up no others. If there are no more items than
 /// that, the caller's thread does all the work.
-pub(crate) fn each<T: Sync, R: Send>(items: &[T], at_once: usize, make: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub fn each<T: Sync, R: Send>(items: &[T], at_once: usize, make: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let processors = thread::available_parallelism().map_or(1, NonZero::get);
     on_threads(processors, items, at_once, make)
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use hosts::parallel;
 use imagelib::base::BaseIdentity;
 use tracing::{error, warn};
 
@@ -10,6 +11,9 @@ use super::Store;
 use super::definition::BaseName;
 use super::open_base::OpenBase;
 use super::stored_image::StoredImage;
+
+/// How many images a thread plans before it takes the next ones.
+const AT_ONCE: usize = 64;
 
 /// A base whose files were replaced, so that it no longer fits images that were published over it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,28 +31,29 @@ pub struct ReplacedBase {
 impl Store {
     /// Plans every image over the present bases.
     pub(super) fn plan_images(&self) {
-        let (mut without_base, mut example) = (0_u64, None);
-        for image in self.images.at_all_addresses() {
-            match self.base_of(&image) {
-                Some(base) if !image.is_over(&base) => {
-                    if let Err(error) = image.plan_over(&base, &self.media_url) {
-                        error!(image = %image.id(), %error, "image is not served");
-                    }
-                }
-                Some(_) => {}
-                None => {
-                    let reason = self.bases.reason_for_none(&image);
-                    // An image with two addresses is one image.
-                    let is_first = self.images.get(&image.id()).is_some_and(|present| Arc::ptr_eq(&present, &image));
-                    if image.lose_base(&reason) && is_first {
-                        without_base += 1;
-                        example = Some(reason);
-                    }
-                }
-            }
+        let images = self.images.at_all_addresses();
+        let lost = parallel::each(&images, AT_ONCE, |image| self.plan_image(image));
+        let reasons: Vec<String> = lost.into_iter().flatten().collect();
+        if let Some(example) = reasons.first() {
+            warn!(images = reasons.len(), example, "images answer 503: their base is not available");
         }
-        if let Some(example) = example {
-            warn!(images = without_base, example, "images answer 503: their base is not available");
+    }
+
+    /// Plans an image over its base. If it has lost its base, returns the reason, once for an image with two addresses.
+    fn plan_image(&self, image: &Arc<StoredImage>) -> Option<String> {
+        match self.base_of(image) {
+            Some(base) if !image.is_over(&base) => {
+                if let Err(error) = image.plan_over(&base, &self.media_url) {
+                    error!(image = %image.id(), %error, "image is not served");
+                }
+                None
+            }
+            Some(_) => None,
+            None => {
+                let reason = self.bases.reason_for_none(image);
+                let is_first = self.images.get(&image.id()).is_some_and(|present| Arc::ptr_eq(&present, image));
+                (image.lose_base(&reason) && is_first).then_some(reason)
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 
+use hosts::parallel;
 use imagelib::recipe::{Recipe, RecipeId};
 use tracing::warn;
 
@@ -14,6 +15,9 @@ use super::record_files::{ReadError, RecordFile};
 
 /// Larger than any record: the API accepts no document of this size.
 const LARGEST: u64 = 64 << 20;
+
+/// How many records a thread reads before it takes the next ones.
+const AT_ONCE: usize = 64;
 
 /// The records that were found.
 pub(super) struct Records {
@@ -34,9 +38,9 @@ pub(super) fn load(data: &DataDirectory) -> Result<Records, DirectoryError> {
     let listed = data.records(RecordKind::Image, |name| name.parse().ok());
     let listed: Vec<RecipeId> = listed.map_err(|source| DirectoryError::Io { path: data.images(), source })?;
     let mut records = Records { found: BTreeMap::new(), damaged: 0 };
-    for id in listed {
-        match read(data, &id) {
-            Some(found) => drop(records.found.insert(id, found)),
+    for (id, found) in listed.iter().zip(parallel::each(&listed, AT_ONCE, |id| read(data, id))) {
+        match found {
+            Some(found) => drop(records.found.insert(*id, found)),
             None => records.damaged += 1,
         }
     }

@@ -20,7 +20,7 @@ impl Plane {
             Called::Recorded => ready(Ok(self.called(&head, true))).left_future(),
             Called::Pending(pending) => {
                 let plane = Arc::clone(self);
-                async move { Ok(plane.called(&head, pending.is_recorded().await)) }.boxed().right_future()
+                async move { Ok(plane.called(&head, pending.until_recorded().await)) }.boxed().right_future()
             }
         }
     }

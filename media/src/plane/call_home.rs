@@ -185,7 +185,7 @@ impl ExpectedCall {
 impl Pending {
     /// Waits until everybody who waits for the call has recorded it or stopped waiting, but not for long. Returns whether anybody
     /// has recorded it.
-    pub(super) async fn is_recorded(self) -> bool {
+    pub(super) async fn until_recorded(self) -> bool {
         let all = async {
             let mut is_recorded = false;
             for mut waiting in self.0 {

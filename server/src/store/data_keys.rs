@@ -190,7 +190,10 @@ impl DataKeys {
 
 impl fmt::Debug for DataKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DataKeys").field("encrypts", &self.encrypts()).field("keys", &self.reading.len()).finish()
+        f.debug_struct("DataKeys")
+            .field("encrypts", &self.encrypts())
+            .field("keys", &self.reading.len())
+            .finish_non_exhaustive()
     }
 }
 

@@ -7,11 +7,10 @@ use std::time::{Duration, SystemTime};
 use imagelib::recipe::{RecipeId, SealedRecipe};
 use tracing::warn;
 
-use super::data_keys::DecryptError;
 use super::directory::DataDirectory;
 use super::error::StoreError;
 use super::record::Record;
-use super::record_files::RecordFile;
+use super::record_files::{ReadError, RecordFile};
 
 /// The time of publication of images in memory, in seconds since 1970: 1 January 2000.
 ///
@@ -122,8 +121,8 @@ fn holds(directory: &DataDirectory, id: &RecipeId, json: &[u8]) -> Result<bool, 
     match directory.read_record(&RecordFile::image(id)) {
         Ok(found) => Ok(found.is_some_and(|found| found == json)),
         // Somebody has changed the encrypted record.
-        Err(error) if error.get_ref().is_some_and(|inner| inner.is::<DecryptError>()) => Ok(false),
-        Err(error) => Err(StoreError::Write(error)),
+        Err(ReadError::Decrypt(_)) => Ok(false),
+        Err(ReadError::Io(error)) => Err(StoreError::Write(error)),
     }
 }
 

@@ -117,7 +117,7 @@ impl DataDirectory {
     }
 
     /// What a file holds; `None` if it does not exist.
-    pub(super) fn read_record(&self, file: &RecordFile) -> io::Result<Option<Vec<u8>>> {
+    pub(super) fn read_record(&self, file: &RecordFile) -> Result<Option<Vec<u8>>, ReadError> {
         let Some(bytes) = self.read(&self.path_of(file))? else { return Ok(None) };
         Ok(Some(self.keys().decrypt(file.kind, &file.name, bytes)?))
     }
@@ -141,9 +141,10 @@ impl DataDirectory {
             let path = entry?.path();
             let name = path.file_name().and_then(OsStr::to_str).and_then(|name| name.strip_suffix(SUFFIX));
             let is_file = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
-            match name.filter(|_| is_file).and_then(&parse) {
-                Some(name) => records.push(name),
-                None => warn!(path = %path.display(), "not a record of dayone; left alone"),
+            if let Some(name) = name.filter(|_| is_file).and_then(&parse) {
+                records.push(name);
+            } else {
+                warn!(path = %path.display(), "not a record of dayone; left alone");
             }
         }
         Ok(records)
@@ -170,16 +171,13 @@ impl DataDirectory {
     fn move_aside(&self, from: &Path, aside: &RecordFile) -> io::Result<()> {
         let to = self.path_of(aside);
         let bytes = if self.keys().encrypts() { fs::read(from).ok() } else { None };
-        match bytes.filter(|bytes| Form::of(bytes) == Form::Plain) {
-            Some(plain) => {
-                durable::write_new(&to, &self.encrypted(aside, &plain)?)?;
-                durable::remove(from)?;
-            }
-            None => {
-                fs::rename(from, &to)?;
-                durable::sync_parent(&to)?;
-                durable::sync_parent(from)?;
-            }
+        if let Some(plain) = bytes.filter(|bytes| Form::of(bytes) == Form::Plain) {
+            durable::write_new(&to, &self.encrypted(aside, &plain)?)?;
+            durable::remove(from)?;
+        } else {
+            fs::rename(from, &to)?;
+            durable::sync_parent(&to)?;
+            durable::sync_parent(from)?;
         }
         Ok(())
     }

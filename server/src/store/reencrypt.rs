@@ -127,7 +127,7 @@ fn rewrite_all(data: &DataDirectory, files: &[RecordFile]) -> io::Result<usize> 
         let mut rewritten = Vec::with_capacity(batch.len());
         for file in batch {
             let path = data.path_of(file);
-            match decrypted(data, file, fs::read(&path)?) {
+            match decrypted(data, file, &fs::read(&path)?) {
                 Ok(plain) => rewritten.push((path, data.encrypted(file, &plain)?)),
                 Err(_) => damaged += 1,
             }
@@ -138,13 +138,13 @@ fn rewrite_all(data: &DataDirectory, files: &[RecordFile]) -> io::Result<usize> 
 }
 
 /// What a file holds. One in `damaged/` may still be bound to what it was before.
-fn decrypted(data: &DataDirectory, file: &RecordFile, bytes: Vec<u8>) -> Result<Vec<u8>, DecryptError> {
-    let mut decrypted = data.keys().decrypt(file.kind, &file.name, bytes.clone());
+fn decrypted(data: &DataDirectory, file: &RecordFile, bytes: &[u8]) -> Result<Vec<u8>, DecryptError> {
+    let mut decrypted = data.keys().decrypt(file.kind, &file.name, bytes.to_owned());
     if file.kind == RecordKind::Damaged
         && let Some((name, _)) = file.name.split_once(".json")
     {
         for kind in [RecordKind::Image, RecordKind::Boot, RecordKind::Base] {
-            decrypted = decrypted.or_else(|_| data.keys().decrypt(kind, name, bytes.clone()));
+            decrypted = decrypted.or_else(|_| data.keys().decrypt(kind, name, bytes.to_owned()));
         }
     }
     decrypted

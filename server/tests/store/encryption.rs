@@ -29,7 +29,9 @@ fn files(place: &Place) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 fn write(files: &BTreeMap<PathBuf, Vec<u8>>) {
-    files.iter().for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
+    for (path, bytes) in files {
+        fs::write(path, bytes).unwrap();
+    }
 }
 
 /// How many of the files are encrypted.

@@ -46,7 +46,7 @@ async fn a_call_reaches_those_who_wait_for_it_and_the_first_one_counts() {
 async fn an_answer_waits_for_the_record_and_later_calls_get_theirs_at_once() {
     let homes = CallHomes::default();
     let (one, two) = (expected(&homes), expected(&homes));
-    let first = tokio::spawn(pending(homes.call(TOKEN, &head("first"))).is_recorded());
+    let first = tokio::spawn(pending(homes.call(TOKEN, &head("first"))).until_recorded());
     tokio::time::sleep(MAX_WAIT / 4).await;
     assert!(!first.is_finished());
     drop(two);
@@ -63,14 +63,14 @@ async fn an_answer_waits_for_the_record_and_later_calls_get_theirs_at_once() {
 async fn nobody_who_stops_waiting_or_takes_too_long_gives_a_host_its_answer() {
     let homes = CallHomes::default();
     let waiting = expected(&homes);
-    let stopped = tokio::spawn(pending(homes.call(TOKEN, &head("host"))).is_recorded());
+    let stopped = tokio::spawn(pending(homes.call(TOKEN, &head("host"))).until_recorded());
     tokio::time::sleep(MAX_WAIT / 4).await;
     drop(waiting);
     assert!(!stopped.await.unwrap());
 
     let waiting = expected(&homes);
     let begin = Instant::now();
-    assert!(!pending(homes.call(TOKEN, &head("host"))).is_recorded().await);
+    assert!(!pending(homes.call(TOKEN, &head("host"))).until_recorded().await);
     assert!((MAX_WAIT..MAX_WAIT * 11 / 10).contains(&begin.elapsed()), "{:?}", begin.elapsed());
     waiting.recorded();
     assert!(matches!(homes.call(TOKEN, &head("again")), Some(Called::Recorded)));

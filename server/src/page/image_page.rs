@@ -8,7 +8,7 @@ use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use imagelib::image::{Change, EmbeddedFile};
-use vocabulary::report::Report;
+use imagelib::secure_boot::Verdict;
 
 use super::image_list::name;
 use super::moment::Moment;
@@ -99,7 +99,7 @@ fn find(api: &Api, id: &str) -> Option<Arc<StoredImage>> {
 }
 
 fn page<'a>(api: &Api, shell: &'a Shell, image: &StoredImage) -> ImagePage<'a> {
-    let mut body = show::image(image, &api.media_url, Report::new());
+    let mut body = show::image_with_secure_boot(image, &api.media_url);
     if !shell.may_build() {
         body.withhold_secrets();
     }

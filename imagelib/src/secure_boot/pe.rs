@@ -192,7 +192,7 @@ impl Section {
 
 /// The table of long names, which follows the symbols. A program without one has none.
 fn names(source: &dyn Source, coff: &[u8], size: u64) -> Result<Vec<u8>, PeError> {
-    let (symbols, count) = (u32_le(coff, 4).unwrap_or(0), u32_le(coff, 8).unwrap_or(0));
+    let (symbols, count) = (u32_le(coff, 8).unwrap_or(0), u32_le(coff, 12).unwrap_or(0));
     let start = u64::from(symbols) + u64::from(count) * SYMBOL;
     if symbols == 0 || start >= size {
         return Ok(Vec::new());

@@ -76,8 +76,8 @@ pub(super) fn verdict(found: &[Found], esps: usize, unreadable: bool) -> (Verdic
     }
     let judged = judged.into_iter().zip(found).map(|(known, program)| known.unwrap_or_else(|| beside(found, program)));
     let judged = judged.collect();
-    let nothing = "it has no boot loader for UEFI, such as EFI/BOOT/BOOTX64.EFI in an EFI system partition: it boots \
-                   only with BIOS, which has no Secure Boot";
+    let nothing = "it has no boot loader for UEFI, such as EFI/BOOT/BOOTX64.EFI in an EFI system partition, and machines with \
+                   UEFI Secure Boot start nothing else";
     match worst {
         Some((Verdict::Kept, first)) => {
             let reason = format!("{first}, and all that is verified after it is signed as well");

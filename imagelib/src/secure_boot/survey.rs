@@ -11,6 +11,7 @@ use super::examine::{Examined, examine};
 use super::medium::{Located, MOST_PROGRAMS, Medium, Place};
 use super::report::{Program, SecureBoot, Verdict};
 use super::unsigned;
+use crate::base::live::{EntryView, LiveIso};
 use crate::base::{Base, IsoSystem};
 use crate::image::{FileName, Image};
 use crate::iso::IsoError;
@@ -55,6 +56,8 @@ struct Surveyor<'a> {
     /// For an image: whether a program that is not among the known ones is not the base's.
     of_image: bool,
     found: Vec<Found>,
+    /// A kernel that was not found.
+    missing: Option<String>,
 }
 
 impl Survey {
@@ -106,7 +109,7 @@ impl<'a> Surveyor<'a> {
     fn new(files: &'a (dyn Sources + Send + Sync), known: Known, of_image: bool) -> Self {
         let size = |role: Role| Some((role, files.source(role)?.size()));
         let sizes = Role::ALL.into_iter().filter_map(size).collect();
-        Self { files: Files(files), sizes, known, of_image, found: Vec::new() }
+        Self { files: Files(files), sizes, known, of_image, found: Vec::new(), missing: None }
     }
 
     fn iso(&mut self, base: &Base) -> Result<SecureBoot, IsoError> {
@@ -139,11 +142,15 @@ impl<'a> Surveyor<'a> {
         medium: &Medium<'_>,
         segments: &dyn Fn(&Range<u64>) -> Vec<Segment>,
     ) -> Result<SecureBoot, IsoError> {
-        let kernels = kernels(base, medium);
+        let Kernels { places: kernels, missing } = Kernels::of(base, medium);
+        self.missing = missing;
         for kernel in &kernels {
-            if let Some(file) = medium.find(kernel)? {
-                let segments = file.extents.iter().flat_map(segments).collect();
-                self.add(file, segments, true);
+            match medium.find(kernel)? {
+                Some(file) => {
+                    let segments = file.extents.iter().flat_map(segments).collect();
+                    self.add(file, segments, true);
+                }
+                None => self.missing = Some(format!("dayone did not find the kernel {}", kernel.path)),
             }
         }
         for file in medium.in_esps(".efi") {
@@ -197,7 +204,10 @@ impl<'a> Surveyor<'a> {
     fn finish(&mut self, base: &Base, medium: Option<&Medium<'_>>) -> SecureBoot {
         let found = std::mem::take(&mut self.found);
         let (esps, unreadable) = medium.map_or((0, false), |medium| (medium.esps(), medium.unreadable));
-        let (verdict, mut reason, judged) = chain::verdict(&found, esps, unreadable);
+        let (mut verdict, mut reason, judged) = chain::verdict(&found, esps, unreadable);
+        if let Some(missing) = self.missing.take().filter(|_| verdict < Verdict::Unknown) {
+            (verdict, reason) = (Verdict::Unknown, missing);
+        }
         let programs: Vec<Program> =
             found.into_iter().zip(judged).map(|(found, judged)| program(found, judged)).collect();
         let mut counting = programs.iter().filter(|program| program.counts);
@@ -212,30 +222,46 @@ fn unknown(reason: String) -> SecureBoot {
     SecureBoot { verdict: Verdict::Unknown, reason, programs: Vec::new(), unsigned: Vec::new() }
 }
 
-/// Where the kernels are that machines with UEFI start from a medium of this base.
-fn kernels(base: &Base, medium: &Medium<'_>) -> Vec<Place> {
-    let mut kernels = match base {
-        Base::Iso(iso) => match &iso.system {
-            IsoSystem::Coreos(_) => vec![Place { esp: None, path: COREOS_KERNEL.to_owned() }],
-            IsoSystem::Live(live) => {
-                let kernels = live.entries().filter_map(|entry| entry.uefi_kernel());
-                kernels.map(|(esp, path)| Place { esp, path: path.to_owned() }).collect()
-            }
-            IsoSystem::Other(_) => Vec::new(),
-        },
-        Base::KernelInitrd(_) => {
-            let esp = (!medium.is_iso()).then_some(0);
-            vec![Place { esp, path: OWN_KERNEL.to_owned() }]
+/// The kernels that machines with UEFI start from a medium.
+struct Kernels {
+    places: Vec<Place>,
+    /// One that is not on the medium, if there is one.
+    missing: Option<String>,
+}
+
+impl Kernels {
+    fn of(base: &Base, medium: &Medium<'_>) -> Self {
+        let single = |esp, path: &str| Self { places: vec![Place { esp, path: path.to_owned() }], missing: None };
+        match base {
+            Base::Iso(iso) => match &iso.system {
+                IsoSystem::Coreos(_) => single(None, COREOS_KERNEL),
+                IsoSystem::Live(live) => Self::of_live(live),
+                IsoSystem::Other(_) => Self { places: Vec::new(), missing: None },
+            },
+            Base::KernelInitrd(_) => single((!medium.is_iso()).then_some(0), OWN_KERNEL),
+            Base::Nothing => Self { places: Vec::new(), missing: None },
         }
-        Base::Nothing => Vec::new(),
-    };
-    let mut seen = Vec::new();
-    kernels.retain(|kernel| {
-        let new = !seen.contains(kernel);
-        seen.push(kernel.clone());
-        new
-    });
-    kernels
+    }
+
+    fn of_live(live: &LiveIso) -> Self {
+        let mut kernels = Self { places: Vec::new(), missing: None };
+        for entry in live.entries().filter(EntryView::is_for_uefi) {
+            match entry.kernel_on_medium() {
+                Some((esp, path)) => {
+                    let place = Place { esp, path: path.to_owned() };
+                    if !kernels.places.contains(&place) {
+                        kernels.places.push(place);
+                    }
+                }
+                None => {
+                    let (kernel, title) = (&entry.linux.kernel, &entry.entry.title);
+                    kernels.missing =
+                        Some(format!("dayone did not find {kernel}, the kernel of the boot entry {title:?}"));
+                }
+            }
+        }
+        kernels
+    }
 }
 
 /// The ranges of the base's files that segments consist of, in as few pieces as possible. `None` if there are other bytes among

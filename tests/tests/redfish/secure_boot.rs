@@ -67,15 +67,17 @@ fn an_image_that_keeps_secure_boot_is_inserted_and_shown_as_such() {
     delete(&server, &id);
     until_state(&server, &id, "ejected");
 
-    let get = |path: &str| Client::new().get(format!("{}{path}", server.api)).send().unwrap();
-    let base: Value = get("/v1/bases/live").json().unwrap();
+    let get = |path: &str, kind: &str| {
+        Client::new().get(format!("{}{path}", server.api)).header("accept", kind).send().unwrap()
+    };
+    let base: Value = get("/v1/bases/live", "application/json").json().unwrap();
     assert_eq!(base["secure_boot"]["verdict"], "kept", "{base:#}");
     let id = boot["image"].as_str().unwrap();
-    let image: Value = get(&format!("/v1/images/{id}")).json().unwrap();
-    assert_eq!(image["secure_boot"]["verdict"], "kept", "{image:#}");
-    let programs = image["secure_boot"]["programs"].as_array().unwrap();
+    let image: Value = get(&format!("/v1/images/{id}/secure-boot"), "application/json").json().unwrap();
+    assert_eq!(image["verdict"], "kept", "{image:#}");
+    let programs = image["programs"].as_array().unwrap();
     assert!(programs.len() == 3 && programs.iter().all(|program| program["unchanged"] == true), "{image:#}");
-    let page = get(&format!("/images/{id}")).text().unwrap();
+    let page = get(&format!("/images/{id}"), "text/html").text().unwrap();
     assert!(page.contains("<h2 id=\"secure-boot-title\">Secure Boot</h2>") && page.contains("/live/vmlinuz"), "{page}");
 }
 

@@ -241,13 +241,14 @@ impl<'a> EntryView<'a> {
         }
     }
 
-    /// The kernel's path with the index of its EFI system partition, if it is on one, if UEFI machines start it.
-    pub(crate) fn uefi_kernel(&self) -> Option<(Option<usize>, &'a str)> {
+    /// Whether machines with UEFI start it, together with an initrd on the medium. ISOLINUX is for BIOS.
+    pub(crate) fn is_for_uefi(&self) -> bool {
         let Configuration { found, esp } = self.configuration;
-        // ISOLINUX is for BIOS.
-        if self.initrd.is_none() || found.config.loader() == Loader::Syslinux && esp.is_none() {
-            return None;
-        }
+        self.initrd.is_some() && (found.config.loader() != Loader::Syslinux || esp.is_some())
+    }
+
+    /// The kernel's path, and the index of its EFI system partition if it is on one. `None` if it was not found on the medium.
+    pub(crate) fn kernel_on_medium(&self) -> Option<(Option<usize>, &'a str)> {
         Some(match self.live.kernel.as_ref()? {
             NamedFile::Iso(path) => (None, path),
             NamedFile::Esp(esp, path) => (Some(*esp), path),

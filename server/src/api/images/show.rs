@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use imagelib::base::Format;
-use imagelib::secure_boot::SecureBoot;
 use media::MediaUrl;
 use media::reading::Time;
 use serde::Serialize;
@@ -34,9 +33,6 @@ pub(crate) struct ImageBody {
     /// Absent for clients with the role `read`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) kernel_arguments: Option<String>,
-    /// Whether machines with Secure Boot start the image. Absent in the answer to an order, and for a data image.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) secure_boot: Option<SecureBoot>,
     /// Findings about the image; in the answer to an order, also about the documents.
     pub(crate) findings: Vec<FindingBody>,
 }
@@ -169,14 +165,6 @@ pub(crate) fn image(image: &StoredImage, media_url: &MediaUrl, documents: Report
         files: planned.map(|planned| files(image, planned).into_iter().map(file).collect()).unwrap_or_default(),
         ipxe: planned.is_some_and(PlannedImage::has_ipxe_script).then(|| url(IPXE_SCRIPT)),
         kernel_arguments: planned.and_then(|planned| planned.image.kernel_arguments.clone()),
-        secure_boot: None,
         findings: findings(&report),
     }
-}
-
-/// [`image`] with what is known about Secure Boot. Reads directories in the image.
-pub(crate) fn image_with_secure_boot(image: &StoredImage, media_url: &MediaUrl) -> ImageBody {
-    let secure_boot = image.available().and_then(|planned| planned.secure_boot());
-    let secure_boot = secure_boot.map(|found| SecureBoot::clone(&found));
-    ImageBody { secure_boot, ..self::image(image, media_url, Report::new()) }
 }

@@ -97,6 +97,11 @@ seed_fat() {
   done
 }
 
+# Signed programs. Their signatures are at their ends.
+seed_pe() {
+  cp /usr/lib/shim/fbx64.efi.signed /usr/lib/shim/mmx64.efi.signed "$1/"
+}
+
 seed_gpt() {
   truncate -s 60K "$1/disk"
   sgdisk -o -n 1:34:60 -t 1:EF00 -n 2:61:80 "$1/disk" > /dev/null

@@ -534,6 +534,8 @@ install_packages mmdebstrap squashfs-tools isomd5sum
 # live-build itself, and what it asks for where it works without a second system.
 install_packages live-build debootstrap dctrl-tools apt-utils grub-efi-ia32-bin
 know_packages
+# Signatures of EFI programs: the reference reader, and a signer.
+install_packages sbsigntool
 # Unified kernel images, made by objcopy.
 install_packages binutils systemd-boot-efi
 install_qemu

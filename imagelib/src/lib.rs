@@ -60,7 +60,7 @@
 //!
 //! These modules make whole images from them: [`base::Base::probe`] examines a base, a [`recipe::Recipe`] is the canonical
 //! form of everything that goes into an image, and [`image::Image::plan`] makes the overlays. [`layout`] tells which file of
-//! an image a byte belongs to.
+//! an image a byte belongs to, and [`secure_boot`] whether machines with Secure Boot start an image.
 
 #[macro_use]
 mod macros;
@@ -83,5 +83,6 @@ pub mod kernel_arguments;
 pub mod layout;
 pub mod overlay;
 pub mod recipe;
+pub mod secure_boot;
 
 pub use vocabulary::{digest, source};

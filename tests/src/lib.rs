@@ -31,6 +31,7 @@ pub mod prometheus;
 pub mod qemu;
 pub mod rack;
 pub mod report;
+pub mod secure_boot;
 pub mod server;
 pub mod small_system;
 pub mod state;

@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -70,6 +72,32 @@ impl Machine {
         Self::new(name, arguments)
     }
 
+    /// One that boots an image from a CD or a USB stick, and verifies what it boots, as machines come from their vendors:
+    /// with Microsoft's keys. Its variables are kept in the directory.
+    pub fn with_secure_boot(image: &Path, boot: Boot, directory: &Path) -> Self {
+        let mut machine = Self::with_image(image, boot);
+        let firmware = machine.arguments.iter().position(|argument| argument == "-bios").expect("UEFI");
+        machine.arguments.drain(firmware..firmware + 2);
+        let variables = directory.join("variables.fd");
+        fs::copy("/usr/share/OVMF/OVMF_VARS_4M.ms.fd", &variables).expect("variables");
+        // Only code in system management mode can write the variables, as on real machines: without it, this firmware hangs.
+        let flash = "if=pflash,format=raw,unit";
+        machine.arguments.extend([
+            "-machine".to_owned(),
+            "smm=on".to_owned(),
+            "-global".to_owned(),
+            "driver=cfi.pflash01,property=secure,value=on".to_owned(),
+            "-global".to_owned(),
+            "ICH9-LPC.disable_s3=1".to_owned(),
+            "-drive".to_owned(),
+            format!("{flash}=0,readonly=on,file=/usr/share/OVMF/OVMF_CODE_4M.ms.fd"),
+            "-drive".to_owned(),
+            format!("{flash}=1,file={}", variables.display()),
+        ]);
+        machine.name += "-secure";
+        machine
+    }
+
     fn new(name: String, arguments: Vec<String>) -> Self {
         Self { name, arguments, nics: 0 }
     }
@@ -108,19 +136,33 @@ impl Machine {
         self
     }
 
+    /// Boots it, and returns what came over the serial console until this text, at which it is switched off: it would wait
+    /// there for somebody.
+    pub fn console_until(&self, text: &'static str) -> String {
+        let (console, ended) = self.run(Some(text));
+        if !ended || !console.contains(text) {
+            self.fail(&console, &format!("did not say {text:?}"));
+        }
+        console
+    }
+
     /// Boots it, and returns what came over the serial console until it was powered off.
     pub fn console(&self) -> String {
+        let (console, ended) = self.run(None);
+        if !ended {
+            self.fail(&console, &format!("was not off after {LIMIT:?}"));
+        }
+        console
+    }
+
+    fn run(&self, until: Option<&'static str>) -> (String, bool) {
         let _turn = Turn::take();
         let mut command = Command::new("qemu-system-x86_64");
         // A smaller buffer for translated code than QEMU's own fits the processor's caches better.
         command.args(["-machine", "q35", "-accel", "tcg,thread=multi,tb-size=512", "-m", "1024"]);
         command.args(["-nodefaults", "-no-reboot", "-display", "none", "-device", "VGA", "-serial", "stdio"]);
         command.args(&self.arguments);
-        let (console, ended) = run(command);
-        if !ended {
-            self.fail(&console, &format!("was not off after {LIMIT:?}"));
-        }
-        console
+        run(command, until)
     }
 
     /// Boots it, and returns what the system in it says of its network.
@@ -187,24 +229,39 @@ pub fn boot_image(image: &Path, boot: Boot) -> String {
     Machine::with_image(image, boot).console()
 }
 
-/// Runs a machine whose serial console is its standard output: what it wrote, and whether it ended by itself.
-fn run(mut command: Command) -> (String, bool) {
+/// Runs a machine whose serial console is its standard output: what it wrote, and whether it ended by itself or wrote `until`.
+fn run(mut command: Command, until: Option<&'static str>) -> (String, bool) {
     let mut machine = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
     let mut output = machine.stdout.take().unwrap();
-    let reader = thread::spawn(move || {
-        let mut console = Vec::new();
-        output.read_to_end(&mut console).unwrap();
-        String::from_utf8_lossy(&console).replace('\r', "")
+    let said = Arc::new(AtomicBool::new(false));
+    let reader = thread::spawn({
+        let said = Arc::clone(&said);
+        move || {
+            let mut console = Vec::new();
+            let mut chunk = [0; 4096];
+            loop {
+                let count = output.read(&mut chunk).unwrap();
+                // It may lie across two reads.
+                let from = console.len().saturating_sub(until.map_or(0, str::len));
+                console.extend(&chunk[..count]);
+                let has = |text: &str| console[from..].windows(text.len()).any(|window| window == text.as_bytes());
+                if count == 0 || until.is_some_and(has) {
+                    said.store(count > 0, Ordering::Relaxed);
+                    return String::from_utf8_lossy(&console).replace('\r', "");
+                }
+            }
+        }
     });
     let start = Instant::now();
     let ended = loop {
         if machine.try_wait().unwrap().is_some() {
             break true;
         }
-        if start.elapsed() > LIMIT {
+        let said = said.load(Ordering::Relaxed);
+        if said || start.elapsed() > LIMIT {
             machine.kill().unwrap();
             machine.wait().unwrap();
-            break false;
+            break said;
         }
         thread::sleep(Duration::from_millis(50));
     };

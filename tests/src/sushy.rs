@@ -117,6 +117,13 @@ impl Emulator {
         assert_eq!(answer.status(), 204, "{}", answer.text().expect("text"));
     }
 
+    /// Switches Secure Boot of its machine on or off.
+    pub fn set_secure_boot(&self, enable: bool) {
+        let request = self.client.patch(format!("{}{}/SecureBoot", self.origin, self.system));
+        let answer = self.as_user(request).json(&json!({"SecureBootEnable": enable})).send().expect("an answer");
+        assert_eq!(answer.status(), 204, "{}", answer.text().expect("text"));
+    }
+
     /// Inserts `image` and nothing else.
     pub fn insert(&self, image: &str) {
         self.media_action("InsertMedia", &json!({"Image": image, "Inserted": true}));

@@ -18,7 +18,7 @@ impl Guid {
     pub const BASIC_DATA: Self = Self::new(0xEBD0_A0A2_B9E5_4433_87C0_68B6_B726_99C7);
 
     /// The GUID of these digits.
-    const fn new(digits: u128) -> Self {
+    pub(crate) const fn new(digits: u128) -> Self {
         Self(Uuid::from_u128(digits).to_bytes_le())
     }
 

@@ -3,6 +3,7 @@
 //! | step | method | result |
 //! | --- | --- | --- |
 //! | read what the BMC has | [`Bmc::survey`] | [`Survey`] |
+//! | read whether the machine verifies what it boots | [`Bmc::secure_boot`] | [`SecureBoot`] |
 //! | decide what to send | [`Bmc::plan`] | [`Plan`] |
 //! | insert the image | [`Bmc::insert`] | [`Inserted`] |
 //! | set the boot override | [`Bmc::boot_once`] | [`BootOverride`] |
@@ -28,6 +29,7 @@ mod planned_request;
 mod power;
 mod properties;
 mod reset_types;
+mod secure_boot;
 mod slot;
 mod state;
 mod survey;
@@ -49,6 +51,7 @@ pub use medium::Medium;
 pub use plan::Plan;
 pub use planned_request::PlannedRequest;
 pub use power::{PowerAction, PowerChange, Ready};
+pub use secure_boot::SecureBoot;
 pub use state::{Boot, BootMode, BootProgress, BootSource, MediaState, PowerState};
 pub use survey::{Insert, Manager, Reset, Slot, Survey, System};
 pub use vendor::Vendor;

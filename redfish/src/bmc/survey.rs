@@ -61,6 +61,9 @@ pub struct System {
     pub settings: Option<String>,
     /// The action that switches the machine on and off.
     pub reset: Option<Reset>,
+    /// The path of the resource about Secure Boot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secure_boot: Option<String>,
 }
 
 /// The action `ComputerSystem.Reset`.
@@ -159,6 +162,7 @@ impl System {
             boot_progress: BootProgress::read(system),
             settings: settings_path(system),
             reset: Reset::read(system),
+            secure_boot: system.link("SecureBoot"),
         }
     }
 }

@@ -8,6 +8,7 @@ use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use imagelib::image::{Change, EmbeddedFile};
+use imagelib::secure_boot::{SecureBoot, Verdict};
 use vocabulary::report::Report;
 
 use super::image_list::name;
@@ -40,6 +41,7 @@ struct ImagePage<'a> {
     more_embedded: usize,
     changes: Vec<Changed>,
     more_changes: usize,
+    secure_boot: Option<Arc<SecureBoot>>,
     /// Whether the server can draw the host's network.
     has_picture: bool,
     boots: Vec<(String, String)>,
@@ -127,6 +129,7 @@ fn page<'a>(api: &Api, shell: &'a Shell, image: &StoredImage) -> ImagePage<'a> {
         more_embedded: embedded.len().saturating_sub(MOST),
         changes: changes.iter().take(MOST).map(changed).collect(),
         more_changes: changes.len().saturating_sub(MOST),
+        secure_boot: planned.as_ref().and_then(|planned| planned.secure_boot()),
         has_picture: !image.recipe().additions.keyfiles.is_empty(),
         boots: boots.take(MOST).map(|record| (record.id.to_string(), record.state.to_string())).collect(),
         image: body,

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use imagelib::base::{Base, BaseIdentity, Role};
 use imagelib::digest::Digest;
+use imagelib::image::Image;
 use imagelib::overlay::{Overlay, PrefixStates};
+use imagelib::secure_boot::{SecureBoot, Survey};
 use imagelib::source::Source;
 use media::base_file::{self, BaseFile, BaseFiles};
 use tracing::info;
@@ -90,6 +92,8 @@ pub struct OpenBase {
     pub identity: BaseIdentity,
     /// Its files.
     pub files: BTreeMap<Role, OpenBaseFile>,
+    /// What is known about Secure Boot of it.
+    pub secure_boot: Survey,
     /// Whether dayone certainly notices every change since it read the files.
     settled: bool,
 }
@@ -123,19 +127,21 @@ impl OpenBase {
         })?;
         base.verify(&files);
         base.find_network_manager(&files);
+        let secure_boot = Survey::of_base(&base, &files);
         let mut digested = BTreeMap::new();
         for (role, file) in files {
             let (digest, states) = digest(&definition.name, &file, digests)?;
             digested.insert(role, OpenBaseFile { file: Arc::new(file), digest, states });
         }
         let identity = BaseIdentity::of(&digested.iter().map(|(role, file)| (*role, file.digest)).collect());
-        Ok(Self { base, identity, files: digested, settled })
+        Ok(Self { base, identity, files: digested, secure_boot, settled })
     }
 
     /// The base without files, which is the base of data images.
     pub(super) fn empty() -> Self {
         let (files, identity) = (BTreeMap::new(), BaseIdentity::of(&BTreeMap::new()));
-        Self { base: Base::Nothing, identity, files, settled: true }
+        let secure_boot = Survey::of_base(&Base::Nothing, &BTreeMap::<Role, Vec<u8>>::new());
+        Self { base: Base::Nothing, identity, files, secure_boot, settled: true }
     }
 
     /// Checks that the files have not changed since they were opened. It is an error if their file system does not answer in
@@ -162,6 +168,12 @@ impl OpenBase {
         let used = overlay.files();
         let files = self.files.iter().filter(|(role, _)| used.contains(role));
         files.map(|(role, file)| (*role, Arc::clone(&file.file))).collect()
+    }
+
+    /// What is known about Secure Boot of an image over this base; `None` for a data image. Reads directories in the image.
+    pub(super) fn secure_boot_of(&self, image: &Image) -> Option<SecureBoot> {
+        let files: BaseFiles = self.files.iter().map(|(role, file)| (*role, Arc::clone(&file.file))).collect();
+        self.secure_boot.of_image(image, &self.base, &files)
     }
 
     /// The SHA-256 of an image over this base. Reads the image.

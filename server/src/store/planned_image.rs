@@ -10,8 +10,10 @@ use imagelib::image::{FileName, Image, ImageError};
 use imagelib::layout::Layout;
 use imagelib::overlay::{Content, Overlay, OverlayError, Segment, Sizes};
 use imagelib::recipe::{Recipe, RootfsLocation, RootfsUrl, RootfsUrlError};
+use imagelib::secure_boot::{SecureBoot, Verdict};
 use media::served::{ETag, ServedFile};
 use media::{MediaToken, MediaUrl, MediaUrlError};
+use parking_lot::Mutex;
 
 use super::ipxe;
 use super::layouts::Layouts;
@@ -29,6 +31,7 @@ pub struct PlannedImage {
     pub image: Image,
     pub(super) served: BTreeMap<&'static str, ServedFile>,
     layouts: Layouts,
+    secure_boot: Mutex<Option<Arc<SecureBoot>>>,
 }
 
 /// Why planning an image failed.
@@ -96,7 +99,7 @@ impl PlannedImage {
             let overlay = Overlay::concatenated(&Sizes::new(), vec![content])?;
             served.insert(IPXE_SCRIPT, served_file(overlay, &identity, "text/plain; charset=utf-8"));
         }
-        Ok(Self { base: Arc::clone(base), image, served, layouts: Layouts::default() })
+        Ok(Self { base: Arc::clone(base), image, served, layouts: Layouts::default(), secure_boot: Mutex::default() })
     }
 
     /// The identities of the bytes of each file.
@@ -122,6 +125,22 @@ impl PlannedImage {
     /// The layout of a file of the image. The first call reads the directories in the image.
     pub fn layout(&self, file: &str) -> Arc<Layout> {
         self.layouts.get(&self.image, &self.base, file, self.size(file))
+    }
+
+    /// Whether machines with Secure Boot start the image; `None` for a data image. The first call reads directories in the
+    /// image.
+    pub fn secure_boot(&self) -> Option<Arc<SecureBoot>> {
+        // The lock is held while reading, so that other callers wait instead of reading the same.
+        let mut known = self.secure_boot.lock();
+        if let Some(known) = known.as_ref() {
+            return Some(Arc::clone(known));
+        }
+        let found = Arc::new(self.base.secure_boot_of(&self.image)?);
+        // A failed read may succeed later.
+        if found.verdict != Verdict::Unknown {
+            *known = Some(Arc::clone(&found));
+        }
+        Some(found)
     }
 
     /// Whether the image has an iPXE script.

@@ -19,4 +19,5 @@ mod iso_reader;
 mod kernel_mounts;
 mod layout;
 mod live_iso;
+mod secure_boot;
 mod third_party_isos;

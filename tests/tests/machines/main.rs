@@ -9,3 +9,4 @@ mod live_boot;
 mod network_manager;
 mod network_manager_gateways;
 mod rack;
+mod secure_boot;

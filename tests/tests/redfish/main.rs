@@ -20,6 +20,7 @@ mod ironic;
 mod ironic_agent;
 mod key_rotation;
 mod recorded;
+mod secure_boot;
 mod self_check;
 mod spoiled;
 mod sushy_faults;

@@ -1,5 +1,6 @@
 //! The boot loaders' configurations, on the ISO file system and on the EFI system partitions.
 
+use super::initrds::NamedFile;
 use super::partitions::EspVolume;
 use crate::boot_config::{Found, MAX_CONFIG_SIZE, discover};
 use crate::iso::{EntryKind, IsoError, TreeKind, Volume};
@@ -24,7 +25,8 @@ impl Configuration {
 pub(super) struct LiveEntry {
     pub(super) configuration: usize,
     pub(super) entry: usize,
-    pub(super) kernel: Option<String>,
+    /// The kernel, if it is on the medium.
+    pub(super) kernel: Option<NamedFile>,
     pub(super) initrd: Option<usize>,
 }
 

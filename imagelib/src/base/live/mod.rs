@@ -24,7 +24,7 @@ pub use description::{BootEntryDescription, InitrdDescription, LiveDescription};
 pub(crate) use findings::{unreached, unreached_paths};
 use initrds::NamedFile;
 pub use initrds::{LiveInitrd, Surveyed, UnusableInitrd};
-pub(crate) use partitions::{EspPlace, EspVolume, find as esps};
+pub(crate) use partitions::{EspPlace, EspVolume, find as esps, find_all as esps_and_unreadable};
 use paths::{BootPaths, Finder};
 pub use paths::{Firmware, UnreachedPath};
 
@@ -105,9 +105,9 @@ impl LiveIso {
                 if initrd.is_none() {
                     missing.push(format!("{} (entry {:?} of {})", linux.initrds.join(" "), boot.title, found.path));
                 }
-                let kernel = resolve(&linux.kernel).and_then(|kernel| match kernel {
-                    NamedFile::Iso(path) => editor.file(&path).is_some().then_some(path),
-                    NamedFile::Esp(..) => None,
+                let kernel = resolve(&linux.kernel).filter(|kernel| match kernel {
+                    NamedFile::Iso(path) => editor.file(path).is_some(),
+                    NamedFile::Esp(esp, path) => esps.get(*esp).is_some_and(|esp| esp.has(path)),
                 });
                 entries.push(LiveEntry { configuration, entry, kernel, initrd });
             }
@@ -235,6 +235,23 @@ pub(crate) struct EntryView<'a> {
 impl<'a> EntryView<'a> {
     /// The kernel's path, if it is on the ISO file system.
     pub(crate) fn kernel(&self) -> Option<&'a str> {
-        self.live.kernel.as_deref()
+        match self.live.kernel.as_ref()? {
+            NamedFile::Iso(path) => Some(path),
+            NamedFile::Esp(..) => None,
+        }
+    }
+
+    /// Whether machines with UEFI start it, together with an initrd on the medium. ISOLINUX is for BIOS.
+    pub(crate) fn is_for_uefi(&self) -> bool {
+        let Configuration { found, esp } = self.configuration;
+        self.initrd.is_some() && (found.config.loader() != Loader::Syslinux || esp.is_some())
+    }
+
+    /// The kernel's path, and the index of its EFI system partition if it is on one. `None` if it was not found on the medium.
+    pub(crate) fn kernel_on_medium(&self) -> Option<(Option<usize>, &'a str)> {
+        Some(match self.live.kernel.as_ref()? {
+            NamedFile::Iso(path) => (None, path),
+            NamedFile::Esp(esp, path) => (Some(*esp), path),
+        })
     }
 }

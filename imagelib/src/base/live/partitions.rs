@@ -37,6 +37,11 @@ impl EspVolume {
 
 /// The EFI system partitions with a file system that dayone can edit.
 pub(crate) fn find(source: &dyn Source, volume: &Volume) -> Result<Vec<EspVolume>, IsoError> {
+    find_all(source, volume).map(|(found, _)| found)
+}
+
+/// The EFI system partitions with a file system that dayone can edit, and whether there are others.
+pub(crate) fn find_all(source: &dyn Source, volume: &Volume) -> Result<(Vec<EspVolume>, bool), IsoError> {
     let mut places: Vec<(Range<u64>, EspPlace)> = Vec::new();
     let catalog = el_torito::read(source, volume)?;
     for entry in catalog.iter().flat_map(|catalog| &catalog.entries).filter(|entry| entry.platform == Platform::Uefi) {
@@ -51,8 +56,11 @@ pub(crate) fn find(source: &dyn Source, volume: &Volume) -> Result<Vec<EspVolume
             places.push((range, EspPlace::Partition));
         }
     }
+    let all = places.len();
     let open = |(range, place)| Some(EspVolume { place, fat: FatImage::open(source, range).ok()? });
-    Ok(places.into_iter().filter_map(open).collect())
+    let found: Vec<EspVolume> = places.into_iter().filter_map(open).collect();
+    let others = found.len() < all;
+    Ok((found, others))
 }
 
 /// The byte ranges of the EFI system partitions that the partition tables name.

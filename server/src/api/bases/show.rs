@@ -8,6 +8,7 @@ use axum::extract::{Path, State};
 use hosts::network::NetworkManagerVersion;
 use imagelib::base::live::{BootEntryDescription, InitrdDescription, LiveDescription, NotCustomisable};
 use imagelib::base::{Base, DeliveryProfile, Format, IsoBase, IsoSystem, KernelInitrdBase, Role};
+use imagelib::secure_boot::SecureBoot;
 use imagelib::source::Source as _;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -134,6 +135,9 @@ pub(crate) struct BaseDetails {
     /// Why dayone cannot make images from it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) not_customisable: Option<String>,
+    /// Whether machines with Secure Boot start its system.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) secure_boot: Option<SecureBoot>,
     /// Findings that matter before a host boots from it.
     pub(crate) findings: Vec<FindingBody>,
 }
@@ -227,6 +231,7 @@ fn details(open: &OpenBase) -> BaseDetails {
         files: open.files.iter().map(file).collect(),
         formats: open.base.formats(),
         network_manager_version: open.base.network_manager_version(),
+        secure_boot: Some(open.secure_boot.report().clone()),
         ..BaseDetails::default()
     };
     match &open.base {

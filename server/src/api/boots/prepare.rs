@@ -74,6 +74,7 @@ fn with_new_images(api: &Api, settings: &BootSettings, image: &Order) -> Result<
         let addresses = static_addresses(&network.topology);
         let of_host = Some((&host, network));
         let mut draft = base.compose(&api.media_url, image.clone(), of_host, Report::new())?;
+        prepared.report.append(std::mem::take(&mut draft.report));
         let calls = add_call_home(api, settings, &mut draft)?;
         let wait_for = wait_for(settings, calls, !addresses.is_empty());
         let sealed = draft.seal();

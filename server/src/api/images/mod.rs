@@ -8,6 +8,7 @@ mod digest;
 mod manage;
 mod order;
 mod reading;
+mod secure_boot;
 pub(crate) mod show;
 mod topology;
 
@@ -31,6 +32,7 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
         .routes(routes!(manage::single, manage::delete))
         .routes(routes!(manage::embedded))
         .routes(routes!(manage::changes))
+        .routes(routes!(secure_boot::secure_boot))
         .routes(routes!(reading::reading))
         .routes(routes!(topology::topology))
         .routes(routes!(digest::digest))

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use media::ExpectedCall;
 
-use super::{Stop, connect, refusals, stored_image, wait};
+use super::{Stop, connect, refusals, secure_boot, stored_image, wait};
 use crate::boots::boot::Boot;
 use crate::boots::call_home;
 use crate::boots::evidence::Evidence;
@@ -90,6 +90,12 @@ impl<'a> Steps<'a> {
             vocabulary::host::BootMode::Uefi | vocabulary::host::BootMode::UefiSecureBoot => BootMode::Uefi,
         });
         let plan = Bmc::plan(&survey, record.medium, mode)?;
+        if mode != Some(BootMode::Legacy) {
+            let (image, _) = self.stored()?;
+            if let Some(remark) = secure_boot::check(self.connected().await?, &survey, image).await? {
+                self.change(|record| record.remark(remark)).await?;
+            }
+        }
         let resumed = self.resumed;
         let planned = plan.clone();
         self.change(|record| {

@@ -38,5 +38,8 @@ pub(super) fn inspect(
         features: InitramfsFeatures { network_manager: base.has_network_manager },
     };
     let network_manager_version = base.network_manager_version;
-    Ok(Inspection { kind, common: Common { size, formats, network_manager_version, customised, carried, findings } })
+    Ok(Inspection {
+        kind,
+        common: Common { size, formats, network_manager_version, secure_boot: None, customised, carried, findings },
+    })
 }

@@ -17,7 +17,15 @@ pub(super) fn inspect(
     network_manager_version: Option<NetworkManagerVersion>,
 ) -> Result<Inspection, InitramfsError> {
     let (size, findings) = (base.size, base.report());
-    let mut common = Common { size, formats, network_manager_version, customised: false, carried: None, findings };
+    let mut common = Common {
+        size,
+        formats,
+        network_manager_version,
+        secure_boot: None,
+        customised: false,
+        carried: None,
+        findings,
+    };
     let hybrid = base.is_hybrid();
     let iso = Iso { volume_id: base.volume_id, hybrid };
     let (areas, live) = match base.system {

@@ -11,6 +11,7 @@ use hosts::network::NetworkManagerVersion;
 use imagelib::base::live::LiveDescription;
 use imagelib::base::{Base, DeliveryProfile, Format};
 use imagelib::iso::coreos::Features;
+use imagelib::secure_boot::{SecureBoot, Survey};
 use serde::Serialize;
 use vocabulary::report::Report;
 
@@ -75,6 +76,9 @@ struct Common {
     /// The release of NetworkManager in its initramfs, if the initramfs shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     network_manager_version: Option<NetworkManagerVersion>,
+    /// Whether machines with Secure Boot start it; absent for an initramfs, which firmware does not start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    secure_boot: Option<SecureBoot>,
     /// Whether somebody has embedded a configuration in it.
     customised: bool,
     /// The embedded files; null if dayone does not know where this kind of image has them.
@@ -145,6 +149,7 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
     let OpenedBase { mut base, files } = OpenedBase::open_single(&arguments.image)?;
     base.find_network_manager(&files);
     let version = base.network_manager_version();
+    let secure_boot = matches!(base, Base::Iso(_)).then(|| Survey::of_base(&base, &files).report().clone());
     // There is exactly one file.
     let Some(file) = files.values().next() else { return Ok(()) };
     let formats = base.formats();
@@ -154,7 +159,9 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
         Base::Nothing => return Ok(()),
     };
     let path = arguments.image.display().to_string();
-    let inspection = inspected.map_err(|error| Failure::input(&format!("cannot read the files in {path}"), &error))?;
+    let mut inspection =
+        inspected.map_err(|error| Failure::input(&format!("cannot read the files in {path}"), &error))?;
+    inspection.common.secure_boot = secure_boot;
     file.check().map_err(|error| Failure::system("the file has changed meanwhile", &error))?;
     match arguments.format {
         OutputFormat::Json => terminal::print_json(&inspection),

@@ -2,6 +2,7 @@
 
 use imagelib::base::DeliveryProfile;
 use imagelib::base::live::LiveDescription;
+use imagelib::secure_boot::SecureBoot;
 
 use super::carried::Carried;
 use super::{Areas, Common, Inspection, Iso, Kind, Member};
@@ -106,6 +107,9 @@ fn describe_areas(table: &mut Table, areas: &Areas) {
 
 fn describe_common(table: &mut Table, common: &Common) {
     table.rows("NetworkManager", common.network_manager_version);
+    if let Some(secure_boot) = &common.secure_boot {
+        describe_secure_boot(table, secure_boot);
+    }
     let formats: Vec<String> = common.formats.iter().map(ToString::to_string).collect();
     table.row("can become", listed(formats.iter().map(String::as_str)));
     table.row("customised", yes_no(common.customised));
@@ -118,6 +122,17 @@ fn describe_common(table: &mut Table, common: &Common) {
         table.rows("  writes", &ignition.paths);
         table.rows("  units", &ignition.units);
     }
+}
+
+fn describe_secure_boot(table: &mut Table, secure_boot: &SecureBoot) {
+    table.row("Secure Boot", format!("{}: {}", secure_boot.verdict, secure_boot.reason));
+    for program in &secure_boot.programs {
+        table.row(&format!("  {}", program.role), format!("{}: {}", program.path, program.verdict));
+        table.row("    because it", &program.reason);
+        let sbat = program.sbat.iter().map(|sbat| format!("{} {}", sbat.component, sbat.generation));
+        table.rows("    SBAT", Some(sbat.collect::<Vec<_>>().join(", ")).filter(|sbat| !sbat.is_empty()));
+    }
+    table.rows("  not verified", secure_boot.unsigned.iter().map(|file| format!("{} ({})", file.path, file.kind)));
 }
 
 fn member(member: &Member) -> String {

@@ -1,0 +1,91 @@
+//! X.509 certificates, as far as signatures of EFI programs need them.
+
+use der::asn1::ObjectIdentifier;
+use der::referenced::OwnedToRef as _;
+use der::{Decode as _, Encode as _};
+use rsa::RsaPublicKey;
+use sha2::{Digest as _, Sha256};
+use x509_cert::name::Name;
+
+use super::hash::Algorithm;
+
+const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
+/// A name that is longer is no name.
+const LONGEST_NAME: usize = 200;
+
+/// Whether a signature is right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verified {
+    Yes,
+    No,
+    /// dayone does not know the algorithm.
+    Unknown,
+}
+
+/// A certificate.
+#[derive(Debug, Clone)]
+pub(super) struct Certificate {
+    inner: x509_cert::Certificate,
+    /// The SHA-256 of its DER form, by which everybody names it.
+    fingerprint: [u8; 32],
+}
+
+impl Certificate {
+    pub(super) fn from_der(bytes: &[u8]) -> Option<Self> {
+        Self::new(x509_cert::Certificate::from_der(bytes).ok()?)
+    }
+
+    pub(super) fn new(inner: x509_cert::Certificate) -> Option<Self> {
+        let fingerprint = Sha256::digest(inner.to_der().ok()?).into();
+        Some(Self { inner, fingerprint })
+    }
+
+    pub(super) fn fingerprint(&self) -> &[u8; 32] {
+        &self.fingerprint
+    }
+
+    pub(super) fn subject(&self) -> String {
+        common_name(&self.inner.tbs_certificate.subject)
+    }
+
+    pub(super) fn issuer(&self) -> String {
+        common_name(&self.inner.tbs_certificate.issuer)
+    }
+
+    /// Whether it is the certificate that an issuer and a serial number name.
+    pub(super) fn is(&self, name: &cms::cert::IssuerAndSerialNumber) -> bool {
+        let own = &self.inner.tbs_certificate;
+        own.issuer == name.issuer && own.serial_number == name.serial_number
+    }
+
+    /// Whether the owner of this certificate has signed the message.
+    pub(super) fn has_signed(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> Verified {
+        let key = &self.inner.tbs_certificate.subject_public_key_info;
+        let Ok(key) = RsaPublicKey::try_from(key.owned_to_ref()) else { return Verified::Unknown };
+        match key.verify(algorithm.scheme(), &algorithm.hash(message), signature) {
+            Ok(()) => Verified::Yes,
+            Err(_) => Verified::No,
+        }
+    }
+
+    /// Whether the owner of this certificate has issued the other one.
+    pub(super) fn has_issued(&self, other: &Self) -> Verified {
+        if self.inner.tbs_certificate.subject != other.inner.tbs_certificate.issuer {
+            return Verified::No;
+        }
+        let signed = other.inner.tbs_certificate.to_der().ok();
+        let signature = other.inner.signature.as_bytes();
+        match (Algorithm::of_rsa(other.inner.signature_algorithm.oid), signed, signature) {
+            (Some(algorithm), Some(signed), Some(signature)) => self.has_signed(algorithm, &signed, signature),
+            _ => Verified::Unknown,
+        }
+    }
+}
+
+/// The common name, or all of the name if it has none.
+fn common_name(name: &Name) -> String {
+    let mut parts = name.0.iter().flat_map(|part| part.0.iter());
+    let found = parts.find(|part| part.oid == COMMON_NAME);
+    let text = found.map_or_else(|| name.to_string(), |part| String::from_utf8_lossy(part.value.value()).into_owned());
+    text.chars().filter(|character| !character.is_control()).take(LONGEST_NAME).collect()
+}

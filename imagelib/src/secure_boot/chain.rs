@@ -1,0 +1,185 @@
+//! What starts what, from firmware to the kernel, and what that means for the medium as a whole.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::examine::{Architecture, Examined};
+use super::medium::{Located, Place};
+use super::report::{ProgramRole, Verdict};
+use super::trust::{Verifier, judge};
+use crate::boot_medium::Program as Kind;
+
+/// A program of a medium, examined.
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    pub(super) file: Located,
+    pub(super) examined: Arc<Examined>,
+    /// Whether a boot entry starts it as a kernel.
+    pub(super) is_kernel: bool,
+    /// For an image: whether its bytes are certainly those of the base.
+    pub(super) unchanged: Option<bool>,
+}
+
+/// What a chain says about a program.
+#[derive(Debug, Clone)]
+pub(super) struct Judged {
+    pub(super) role: ProgramRole,
+    pub(super) verdict: Verdict,
+    pub(super) reason: String,
+    pub(super) counts: bool,
+}
+
+/// What starts a machine of one architecture from one EFI system partition.
+struct Chain {
+    architecture: Architecture,
+    /// The programs in the order in which they are started, by their indexes.
+    links: Vec<(usize, Judged)>,
+    /// What is missing, if something is.
+    missing: Option<String>,
+}
+
+/// The verdict on a medium, and on each of its programs in their order.
+pub(super) fn verdict(found: &[Found], esps: usize, unreadable: bool) -> (Verdict, String, Vec<Judged>) {
+    let chains: Vec<Chain> = (0..esps)
+        .flat_map(|esp| Architecture::ALL.into_iter().filter_map(move |architecture| chain(found, esp, architecture)))
+        .collect();
+    // A medium for PCs may also start a few machines with 32-bit firmware, which come without Secure Boot.
+    let kernels: BTreeSet<Architecture> =
+        found.iter().filter(|program| program.is_kernel).filter_map(|program| program.examined.architecture).collect();
+    let matching = |chain: &&Chain| kernels.contains(&chain.architecture);
+    let any = chains.iter().any(|chain| matching(&chain));
+    let mut judged: Vec<Option<Judged>> = found.iter().map(|_| None).collect();
+    let mut worst: Option<(Verdict, String)> = None;
+    let mut add = |verdict: Verdict, reason: String| {
+        if worst.as_ref().is_none_or(|(known, _)| *known < verdict) {
+            worst = Some((verdict, reason));
+        }
+    };
+    for chain in &chains {
+        let counts = !any || matching(&chain);
+        for (index, link) in &chain.links {
+            if let (true, Some(program)) = (counts, found.get(*index)) {
+                add(link.verdict, format!("{} {}", program.file.name, link.reason));
+            }
+            let Some(known) = judged.get_mut(*index) else { continue };
+            let known = known.get_or_insert_with(|| Judged { counts, ..link.clone() });
+            if (known.counts, known.verdict) < (counts, link.verdict) {
+                *known = Judged { counts, ..link.clone() };
+            }
+        }
+        if let Some(missing) = chain.missing.as_ref().filter(|_| counts) {
+            add(Verdict::Unknown, missing.clone());
+        }
+    }
+    if unreadable {
+        add(Verdict::Unknown, "dayone cannot read an EFI system partition on it".to_owned());
+    }
+    let judged = judged.into_iter().zip(found).map(|(known, program)| known.unwrap_or_else(|| beside(found, program)));
+    let judged = judged.collect();
+    let nothing = "it has no boot loader for UEFI, such as EFI/BOOT/BOOTX64.EFI in an EFI system partition, and machines with \
+                   UEFI Secure Boot start nothing else";
+    match worst {
+        Some((Verdict::Kept, first)) => {
+            let reason = format!("{first}, and all that is verified after it is signed as well");
+            (Verdict::Kept, reason, judged)
+        }
+        Some((verdict, reason)) => (verdict, reason, judged),
+        None => (Verdict::Impossible, nothing.to_owned(), judged),
+    }
+}
+
+fn at(found: &[Found], esp: usize, path: &str) -> Option<usize> {
+    let is = |place: &Place| place.esp == Some(esp) && place.path.eq_ignore_ascii_case(path);
+    found.iter().position(|program| is(&program.file.place))
+}
+
+fn chain(found: &[Found], esp: usize, architecture: Architecture) -> Option<Chain> {
+    // UEFI 2.10 §3.5.1.1.
+    let suffix = architecture.as_str();
+    let first = at(found, esp, &format!("/EFI/BOOT/BOOT{suffix}.EFI"))?;
+    let program = found.get(first)?;
+    let mut chain = Chain { architecture, links: Vec::new(), missing: None };
+    let role = role_of(program);
+    chain.push(found, first, role, Verifier::Firmware);
+    if program.examined.kind == Kind::Shim && program.examined.vendor.is_none() {
+        chain.missing = Some(format!("dayone cannot read the keys in {}", program.file.name));
+        return Some(chain);
+    }
+    let verifier = program.examined.vendor.as_ref().map_or(Verifier::Firmware, Verifier::Shim);
+    let mut last = program;
+    if let Verifier::Shim(_) = verifier {
+        // SUSE's shim starts `grub.efi`.
+        let names = [format!("/EFI/BOOT/grub{suffix}.efi"), "/EFI/BOOT/grub.efi".to_owned()];
+        let Some(second) = names.iter().find_map(|name| at(found, esp, name)) else {
+            chain.missing = Some(format!("dayone did not find the boot loader that {} starts", program.file.name));
+            return Some(chain);
+        };
+        last = found.get(second)?;
+        chain.push(found, second, role_of(last), verifier);
+    }
+    if last.examined.problem.is_some() || matches!(last.examined.kind, Kind::UnifiedKernelImage { .. } | Kind::Linux) {
+        return Some(chain);
+    }
+    let starts = |program: &Found| program.examined.architecture.is_none_or(|own| own == architecture);
+    let kernels = found.iter().enumerate().filter(|(_, program)| program.is_kernel && starts(program));
+    let mut kernels: Vec<usize> = kernels.map(|(index, _)| index).collect();
+    if kernels.is_empty() && last.examined.kind == Kind::SystemdBoot {
+        let listed = |program: &Found| {
+            let place = &program.file.place;
+            place.esp == Some(esp) && place.path.to_ascii_lowercase().starts_with("/efi/linux/") && starts(program)
+        };
+        let images = found.iter().enumerate().filter(|(_, program)| listed(program));
+        kernels = images.map(|(index, _)| index).collect();
+    }
+    if kernels.is_empty() {
+        chain.missing = Some(format!("dayone did not find a kernel that {} starts", last.file.name));
+    }
+    for kernel in kernels {
+        let role = found.get(kernel).map_or(ProgramRole::Kernel, |program| match role_of(program) {
+            ProgramRole::UnifiedKernelImage => ProgramRole::UnifiedKernelImage,
+            _ => ProgramRole::Kernel,
+        });
+        chain.push(found, kernel, role, verifier);
+    }
+    Some(chain)
+}
+
+impl Chain {
+    fn push(&mut self, found: &[Found], index: usize, role: ProgramRole, verifier: Verifier<'_>) {
+        let Some(program) = found.get(index) else { return };
+        let (verdict, reason) = judge(&program.examined, verifier);
+        self.links.push((index, Judged { role, verdict, reason, counts: true }));
+    }
+}
+
+/// What a program is that stands where a boot loader does.
+fn role_of(program: &Found) -> ProgramRole {
+    match program.examined.kind {
+        _ if program.examined.vendor.is_some() => ProgramRole::Shim,
+        Kind::Shim => ProgramRole::Shim,
+        Kind::UnifiedKernelImage { .. } => ProgramRole::UnifiedKernelImage,
+        Kind::Linux => ProgramRole::Kernel,
+        Kind::SystemdBoot | Kind::Other => ProgramRole::BootLoader,
+    }
+}
+
+/// What is said about a program that no chain starts by default. If the medium has a shim, that is what starts it.
+fn beside(found: &[Found], program: &Found) -> Judged {
+    let is_first = |other: &&Found| {
+        let path = other.file.place.path.to_ascii_lowercase();
+        path.starts_with("/efi/boot/boot") && (program.is_kernel || other.file.place.esp == program.file.place.esp)
+    };
+    let shim = found.iter().filter(is_first).find_map(|other| other.examined.vendor.as_ref());
+    let (verdict, reason) = judge(&program.examined, shim.map_or(Verifier::Firmware, Verifier::Shim));
+    let path = program.file.place.path.to_ascii_lowercase();
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let role = match role_of(program) {
+        _ if program.is_kernel => ProgramRole::Kernel,
+        ProgramRole::BootLoader if name.ends_with(".addon.efi") => ProgramRole::Addon,
+        ProgramRole::BootLoader if name.starts_with("mm") || name.starts_with("mokmanager") => ProgramRole::MokManager,
+        ProgramRole::BootLoader if name.starts_with("fb") || name.starts_with("fallback") => ProgramRole::Fallback,
+        ProgramRole::BootLoader if !name.starts_with("grub") && !name.starts_with("systemd-boot") => ProgramRole::Other,
+        role => role,
+    };
+    Judged { role, verdict, reason, counts: false }
+}

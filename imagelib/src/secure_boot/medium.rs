@@ -1,0 +1,135 @@
+//! The file systems of a medium, and the EFI programs on them.
+
+use std::ops::Range;
+
+use crate::base::live::{EspPlace, esps_and_unreadable};
+use crate::disk::SECTOR;
+use crate::disk::fat::FatImage;
+use crate::disk::gpt::Gpt;
+use crate::disk::guid::Guid;
+use crate::iso::{Extent, IsoError, Volume};
+use crate::source::Source;
+
+/// The most programs that are looked at. Real media have ten.
+pub(super) const MOST_PROGRAMS: usize = 64;
+
+/// The file systems of a medium that a boot reads.
+pub(super) struct Medium<'a> {
+    source: &'a dyn Source,
+    volume: Option<Volume>,
+    esps: Vec<Esp>,
+    /// Whether there is an EFI system partition that dayone cannot read.
+    pub(super) unreadable: bool,
+}
+
+struct Esp {
+    /// What follows the path of a file in it.
+    name: String,
+    fat: FatImage,
+}
+
+/// A file by its path on one of the file systems of a medium.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The index of the EFI system partition; `None` for the ISO file system.
+    pub(super) esp: Option<usize>,
+    /// The path, with a slash in front.
+    pub(super) path: String,
+}
+
+/// A file and where its bytes are on the medium.
+#[derive(Debug, Clone)]
+pub(super) struct Located {
+    pub(super) place: Place,
+    /// The path for people to read.
+    pub(super) name: String,
+    pub(super) extents: Vec<Range<u64>>,
+}
+
+impl<'a> Medium<'a> {
+    /// An ISO, perhaps with a partition table.
+    pub(super) fn iso(source: &'a dyn Source) -> Result<Self, IsoError> {
+        let volume = Volume::open(source)?;
+        let (volumes, unreadable) = esps_and_unreadable(source, &volume)?;
+        let esp = |volume: crate::base::live::EspVolume| {
+            let name = match volume.place {
+                EspPlace::File { path, .. } => format!(" in {path}"),
+                EspPlace::Partition => " in the EFI system partition".to_owned(),
+            };
+            Esp { name, fat: volume.fat }
+        };
+        let esps = volumes.into_iter().map(esp).collect();
+        Ok(Self { source, volume: Some(volume), esps, unreadable })
+    }
+
+    /// A disk with a GPT.
+    pub(super) fn disk(source: &'a dyn Source) -> Self {
+        let mut medium = Self { source, volume: None, esps: Vec::new(), unreadable: false };
+        let Ok(Some(gpt)) = Gpt::read(source) else {
+            return Self { unreadable: true, ..medium };
+        };
+        for (_, partition) in gpt.partitions().filter(|(_, partition)| partition.kind == Guid::EFI_SYSTEM) {
+            let end = partition.last.saturating_add(1).saturating_mul(SECTOR);
+            medium.add(partition.first.saturating_mul(SECTOR)..end);
+        }
+        medium
+    }
+
+    /// An EFI system partition alone.
+    pub(super) fn esp(source: &'a dyn Source) -> Self {
+        let mut medium = Self { source, volume: None, esps: Vec::new(), unreadable: false };
+        medium.add(0..source.size());
+        medium
+    }
+
+    fn add(&mut self, range: Range<u64>) {
+        match FatImage::open(self.source, range) {
+            Ok(fat) => self.esps.push(Esp { name: " in the EFI system partition".to_owned(), fat }),
+            Err(_) => self.unreadable = true,
+        }
+    }
+
+    /// Whether it has an ISO file system.
+    pub(super) fn is_iso(&self) -> bool {
+        self.volume.is_some()
+    }
+
+    /// The number of EFI system partitions.
+    pub(super) fn esps(&self) -> usize {
+        self.esps.len()
+    }
+
+    /// The programs and the credentials in the EFI system partitions: all files whose names end so. Those in `EFI/BOOT` come
+    /// first.
+    pub(super) fn in_esps(&self, suffix: &str) -> Vec<Located> {
+        let mut found = Vec::new();
+        for (index, esp) in self.esps.iter().enumerate() {
+            for file in esp.fat.files() {
+                if file.path.to_ascii_lowercase().ends_with(suffix) {
+                    let place = Place { esp: Some(index), path: format!("/{}", file.path) };
+                    let name = format!("{}{}", place.path, esp.name);
+                    found.push(Located { place, name, extents: file.extents.clone() });
+                }
+            }
+        }
+        found.sort_by_key(|file| !file.place.path.to_ascii_lowercase().starts_with("/efi/boot/"));
+        found
+    }
+
+    /// A file by its place; `None` if it is not there.
+    pub(super) fn find(&self, place: &Place) -> Result<Option<Located>, IsoError> {
+        let (name, extents) = match place.esp {
+            Some(index) => {
+                let Some(esp) = self.esps.get(index) else { return Ok(None) };
+                let Some(file) = esp.fat.file(place.path.trim_start_matches('/')) else { return Ok(None) };
+                (esp.name.as_str(), file.extents.clone())
+            }
+            None => {
+                let Some(volume) = &self.volume else { return Ok(None) };
+                let Some(file) = volume.find(self.source, &place.path)? else { return Ok(None) };
+                ("", file.extents.iter().map(Extent::range).collect())
+            }
+        };
+        Ok(Some(Located { place: place.clone(), name: format!("{}{name}", place.path), extents }))
+    }
+}

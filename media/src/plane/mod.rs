@@ -47,6 +47,12 @@ pub fn service(published: Arc<dyn Published>, metrics: MediaMetrics) -> MediaSer
     MediaService(Arc::new(answer::Plane::new(published, metrics, None, false)))
 }
 
+/// [`service`] that keeps what each client reads of an image, until somebody [takes](crate::reading::ImageReading::take_reads) it, which
+/// must happen every few seconds.
+pub fn service_that_keeps_reads(published: Arc<dyn Published>, metrics: MediaMetrics) -> MediaService {
+    MediaService(Arc::new(answer::Plane::new(published, metrics, None, true)))
+}
+
 /// [`service`] with a [probe](probe_content) of the instance with this name. `keeps_reads`: what each client reads of an image is kept until
 /// somebody [takes](crate::reading::ImageReading::take_reads) it, which must happen every few seconds.
 pub fn service_with_probe(

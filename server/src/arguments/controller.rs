@@ -2,7 +2,7 @@
 //! openshift/image-customization-controller.
 
 use std::net::{Ipv6Addr, SocketAddr};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -141,6 +141,15 @@ pub struct ImagesArguments {
     /// Directory for the digests of bases, so that dayone does not read the bases again after a restart
     #[arg(long, env = "DAYONE_CACHE_DIR", value_name = "DIR", value_parser = path())]
     pub cache_dir: Option<PathBuf>,
+
+    /// File of the audit log: which object got which image, and who read which bytes of it; `-` for the standard output [default: no
+    /// audit log]
+    #[arg(long, env = "DAYONE_AUDIT_LOG", value_name = "FILE", value_parser = path())]
+    pub audit_log: Option<PathBuf>,
+
+    /// Size of the file from which on dayone renames it and begins a new one, in MiB [default: it never does]
+    #[arg(long, env = "DAYONE_AUDIT_LOG_MAX_MIB", value_name = "MIB")]
+    pub audit_log_max_mib: Option<NonZeroU64>,
 
     /// How long running transfers may take to finish when the server stops, in seconds
     #[arg(long, env = "DAYONE_DRAIN_SECONDS", value_name = "SECONDS", default_value_t = 60)]

@@ -79,7 +79,8 @@ pub struct Settings {
     #[arg(long, env = "DAYONE_API_REQUESTS_PER_SECOND", value_name = "NUMBER")]
     pub api_requests_per_second: Option<NonZeroU32>,
 
-    /// File of the audit log: who ordered which image, and who read which bytes of it [default: no audit log]
+    /// File of the audit log: who ordered which image, and who read which bytes of it; `-` for the standard output [default: no audit
+    /// log]
     #[arg(long, env = "DAYONE_AUDIT_LOG", value_name = "FILE")]
     pub audit_log: Option<PathBuf>,
 

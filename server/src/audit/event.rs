@@ -32,6 +32,8 @@ enum Kind {
     Token(String),
     /// A client of the API with the certificate of this name.
     Certificate(String),
+    /// Whoever made this object in Kubernetes. The audit log of the API server says who that is.
+    Object(String),
 }
 
 impl Who {
@@ -56,6 +58,11 @@ impl Who {
     /// A client with the token of this name.
     pub fn token(name: &str, address: Option<IpAddr>) -> Self {
         Self { who: Kind::Token(name.to_owned()), address }
+    }
+
+    /// Whoever made an object in Kubernetes: its kind, its namespace and its name.
+    pub fn object(kind: &str, namespace: &str, name: &str) -> Self {
+        Self { who: Kind::Object(format!("{kind} {namespace}/{name}")), address: None }
     }
 
     /// A client with the certificate of this name.

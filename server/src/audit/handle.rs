@@ -1,7 +1,6 @@
 //! What the rest of the server uses of the audit log.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, SyncSender, TrySendError};
@@ -11,6 +10,7 @@ use std::time::SystemTime;
 use super::event::{Event, Who};
 use super::log_file::{AuditError, Entry};
 use super::metrics::AuditMetrics;
+use super::target::AuditTarget;
 use super::writer::{Message, Shared, Writer};
 
 /// How many entries may wait for the thread.
@@ -19,8 +19,8 @@ const CHANNEL: usize = 4096;
 /// The settings of an audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditSettings {
-    /// The file.
-    pub path: PathBuf,
+    /// Where it goes.
+    pub target: AuditTarget,
     /// The size in bytes from which on the server renames the file and begins a new one. `None`: it does not.
     pub most: Option<u64>,
 }
@@ -55,10 +55,10 @@ impl Audit {
     /// Opens the file, continues its chain, and starts the thread that writes. Waits for the disk.
     pub fn start(settings: &AuditSettings, metrics: AuditMetrics) -> Result<Self, AuditError> {
         let shared = Arc::new(Shared { metrics, ..Shared::default() });
-        let writer = Writer::open(settings.path.clone(), settings.most, Arc::clone(&shared))?;
+        let writer = Writer::open(settings.target.clone(), settings.most, Arc::clone(&shared))?;
         let (sender, receiver) = mpsc::sync_channel(CHANNEL);
         let thread = thread::Builder::new().name("audit".to_owned()).spawn(move || writer.run(&receiver));
-        thread.map_err(|source| AuditError::Write { path: settings.path.clone(), source })?;
+        thread.map_err(|source| AuditError::Write { path: settings.target.path().to_owned(), source })?;
         Ok(Self(Some(Arc::new(Open { sender, shared }))))
     }
 
@@ -86,7 +86,7 @@ impl Audit {
         }
     }
 
-    /// Opens the file again, because somebody may have renamed it.
+    /// Opens the log again, because somebody may have renamed it.
     pub fn reopen(&self) {
         if let Some(open) = &self.0 {
             open.shared.reopen.store(true, Ordering::Relaxed);

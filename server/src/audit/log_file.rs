@@ -59,6 +59,13 @@ struct Line<'a> {
     event: &'a Event,
 }
 
+/// The text of an entry that is not in the chain yet.
+pub(super) fn line(sequence: u64, previous: &Digest, entry: &Entry) -> io::Result<String> {
+    let Entry { time, who, event } = entry;
+    let line = Line { sequence, time: Time(*time), previous: *previous, who, event };
+    serde_json::to_string(&line).map_err(io::Error::other)
+}
+
 /// The file, open at the end of the chain.
 #[derive(Debug)]
 pub(crate) struct LogFile {
@@ -128,10 +135,7 @@ impl LogFile {
     fn append_after(&mut self, separator: &str, entry: &Entry) -> io::Result<()> {
         // Somebody may have written an entry with the last number.
         let sequence = self.link.sequence.saturating_add(1);
-        let Entry { time, who, event } = entry;
-        let line = Line { sequence, time: Time(*time), previous: self.link.hash, who, event };
-        let content = serde_json::to_string(&line).map_err(io::Error::other)?;
-        let (line, hash) = seal(&content, &self.link.hash);
+        let (line, hash) = seal(&line(sequence, &self.link.hash, entry)?, &self.link.hash);
         self.write(&format!("{separator}{line}"))?;
         self.link = Link { sequence, hash };
         Ok(())

@@ -13,6 +13,7 @@ mod metrics;
 mod readings;
 mod show;
 mod tail;
+mod target;
 mod verify;
 mod writer;
 
@@ -23,4 +24,5 @@ pub use log_file::AuditError;
 pub use metrics::AuditMetrics;
 pub use readings::{Readings, record_reads};
 pub use show::{Filter, Shown, sentence};
+pub use target::AuditTarget;
 pub use verify::{Fault, FaultKind, LogText, Note, Verified, verify};

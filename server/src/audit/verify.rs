@@ -143,6 +143,10 @@ impl Verifier {
         let count = lines.len();
         for (index, line) in lines.into_iter().enumerate() {
             let content = line.strip_suffix(b"\n").unwrap_or(line);
+            // A server that writes to its standard output ends a line that it may have begun before.
+            if content.is_empty() {
+                continue;
+            }
             match Chained::read(content) {
                 Some(entry) => self.entry(file, index + 1, content, entry),
                 None => self.damaged.push((index + 1, line.to_vec())),

@@ -1,7 +1,6 @@
 //! The thread that writes the audit log.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
@@ -9,8 +8,9 @@ use std::time::Duration;
 
 use super::chain::Link;
 use super::event::Event;
-use super::log_file::{AuditError, Entry, LogFile};
+use super::log_file::{AuditError, Entry};
 use super::metrics::AuditMetrics;
+use super::target::{AuditTarget, Log};
 
 /// How long to wait before the next attempt if the file cannot be written.
 const RETRY: Duration = Duration::from_secs(1);
@@ -53,22 +53,22 @@ impl Shared {
 
 /// The writer.
 pub(super) struct Writer {
-    pub(super) path: PathBuf,
+    pub(super) target: AuditTarget,
     /// The size in bytes from which on a file is split off.
     pub(super) most: Option<u64>,
     pub(super) shared: Arc<Shared>,
-    log: Option<LogFile>,
+    log: Option<Log>,
     /// The end of the chain when the file was last open.
     link: Link,
     pending: VecDeque<Entry>,
 }
 
 impl Writer {
-    /// Opens the file.
-    pub(super) fn open(path: PathBuf, most: Option<u64>, shared: Arc<Shared>) -> Result<Self, AuditError> {
-        let log = LogFile::open(&path, Link::START)?;
+    /// Opens the log.
+    pub(super) fn open(target: AuditTarget, most: Option<u64>, shared: Arc<Shared>) -> Result<Self, AuditError> {
+        let log = target.open(Link::START)?;
         let link = log.link();
-        Ok(Self { path, most, shared, log: Some(log), link, pending: VecDeque::new() })
+        Ok(Self { target, most, shared, log: Some(log), link, pending: VecDeque::new() })
     }
 
     /// Writes until the last sender is gone or says stop.
@@ -130,10 +130,10 @@ impl Writer {
         self.shared.metrics.failing.set(is_failing.into());
         if self.shared.is_failing.swap(is_failing, Ordering::Relaxed) != is_failing {
             match &result {
-                Ok(()) => tracing::info!(file = %self.path.display(), "the audit log can be written again"),
+                Ok(()) => tracing::info!(file = %self.target.path().display(), "the audit log can be written again"),
                 Err(error) => tracing::error!(
                     %error,
-                    "the audit log cannot be written: dayone refuses all changes by the API until it can, and still serves images"
+                    "the audit log cannot be written: `dayone serve` refuses all changes by the API until it can; images are served"
                 ),
             }
         }
@@ -144,11 +144,11 @@ impl Writer {
     }
 
     fn write(&mut self) -> Result<(), AuditError> {
-        let path = self.path.clone();
+        let path = self.target.path().to_owned();
         let failed = |source| AuditError::Write { path: path.clone(), source };
         let mut log = match self.log.take() {
             Some(log) => log,
-            None => LogFile::open(&self.path, self.link)?,
+            None => self.target.open(self.link)?,
         };
         self.link = log.link();
         let lost = self.shared.lost.swap(0, Ordering::Relaxed);
@@ -162,13 +162,15 @@ impl Writer {
             self.pending.pop_front();
         }
         log.sync().map_err(failed)?;
-        if self.most.is_some_and(|most| log.size() >= most) {
-            if let Err(error) = log.split_off() {
-                tracing::warn!(file = %self.path.display(), %error, "cannot rename the audit log; it grows");
-            } else {
+        match self.most.map_or(Ok(false), |most| log.split_off(most)) {
+            Ok(false) => {}
+            Ok(true) => {
                 // The lock is on the renamed file.
-                log = LogFile::open(&self.path, self.link)?;
+                log = self.target.open(self.link)?;
                 log.sync().map_err(failed)?;
+            }
+            Err(error) => {
+                tracing::warn!(file = %self.target.path().display(), %error, "cannot rename the audit log; it grows");
             }
         }
         self.log = Some(log);

@@ -1,7 +1,7 @@
 //! `dayone controller`
 
 use std::error::Error;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use tracing::{error, warn};
 
 use super::service::{self, FAILED, wrong_settings, wrong_use};
 use crate::arguments::{Compatibility, ContentsArguments, ControllerArguments, ImagesArguments, MetricsAddress};
+use crate::audit::AuditSettings;
 use crate::host_images::Environment;
 use crate::logging::{self, LogFilter, LogHandle};
 use crate::services::{ControllerConfig, ControllerServer, ImagesConfig};
@@ -147,8 +148,14 @@ pub(super) fn images(arguments: ImagesArguments) -> Result<ImagesConfig, ImagesE
         tls,
         per_address: arguments.images_connections_per_address.map(NonZeroU32::get),
         cache_dir: non_empty_path(arguments.cache_dir),
+        audit: audit(arguments.audit_log, arguments.audit_log_max_mib),
         drain: Duration::from_secs(arguments.drain_seconds),
     })
+}
+
+fn audit(path: Option<PathBuf>, most: Option<NonZeroU64>) -> Option<AuditSettings> {
+    let most = most.map(|mebibytes| mebibytes.get().saturating_mul(1 << 20));
+    non_empty_path(path).map(|path| AuditSettings { target: path.into(), most })
 }
 
 fn host_name() -> String {

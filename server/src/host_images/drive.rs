@@ -57,7 +57,7 @@ pub(super) fn publish(store: &Store, request: &DriveRequest<'_>) -> Result<Publi
         FileSystem::Vfat => FileName::DataDisk,
     };
     let url = store.url(request.owner, &image, file);
-    Ok(PublishedImage { url, report, ..PublishedImage::default() })
+    Ok(PublishedImage { id: Some(image.id()), url, report, ..PublishedImage::default() })
 }
 
 /// Completes the recipe of an empty drive. Returns it with the warnings about the network.

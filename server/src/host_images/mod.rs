@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use imagelib::base::Role;
 use imagelib::image::FileName;
+use imagelib::recipe::RecipeId;
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 use tracing::{error, info, warn};
@@ -134,13 +135,14 @@ impl HostImages {
         let planned = image.available().ok_or_else(|| BuildError::NotReady("Base Image not available".to_owned()))?;
         planned.image.report.findings().iter().for_each(|finding| self.warn_once(&name, &finding.to_string()));
         let url = |file| self.store.url(request.owner, &image, file);
+        let published = PublishedImage { id: Some(image.id()), base: Some(name), report, ..PublishedImage::default() };
         Ok(match request.format {
-            HostFormat::Iso => PublishedImage { url: url(FileName::BootIso), report, ..PublishedImage::default() },
+            HostFormat::Iso => PublishedImage { url: url(FileName::BootIso), ..published },
             HostFormat::Initrd => PublishedImage {
                 url: url(FileName::Initrd),
                 kernel_url: planned.image.files.contains_key(&FileName::Kernel).then(|| url(FileName::Kernel)),
                 extra_kernel_parameters: self.extra_kernel_parameters(request, is_host),
-                report,
+                ..published
             },
         })
     }
@@ -221,8 +223,10 @@ impl ImageProvider for HostImages {
         drive::publish(&self.store, request)
     }
 
-    fn discard(&self, owner: &str) {
+    fn discard(&self, owner: &str) -> Option<RecipeId> {
+        let image = self.store.image_of(owner);
         self.store.discard(owner);
+        image
     }
 
     fn retain(&self, keep: &dyn Fn(&str) -> bool) {

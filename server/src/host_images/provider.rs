@@ -1,5 +1,6 @@
 //! What makes images for hosts: [`HostImages`](super::HostImages), or a substitute in tests.
 
+use imagelib::recipe::RecipeId;
 use tokio::sync::watch;
 
 use super::{BuildError, DriveRequest, ImageRequest, PublishedImage};
@@ -15,8 +16,8 @@ pub trait ImageProvider: Send + Sync + 'static {
     /// Makes the drive, and serves it in place of the owner's previous one.
     fn publish_drive(&self, request: &DriveRequest<'_>) -> Result<PublishedImage, BuildError>;
 
-    /// Discards what this owner has, at once.
-    fn discard(&self, owner: &str);
+    /// Discards what this owner has, at once. Returns its image, if it had one.
+    fn discard(&self, owner: &str) -> Option<RecipeId>;
 
     /// Discards what owners have for which `keep` is false.
     fn retain(&self, keep: &dyn Fn(&str) -> bool);

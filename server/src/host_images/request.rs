@@ -2,7 +2,10 @@
 
 use imagelib::base::Format;
 use imagelib::kernel_arguments::KernelArgument;
+use imagelib::recipe::RecipeId;
 use vocabulary::report::{DocumentPath, Report, Severity};
+
+use crate::store::BaseName;
 
 /// The formats of images that a PreprovisioningImage can request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +94,10 @@ pub struct ImageRequest<'a> {
 /// A published image.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PublishedImage {
+    /// The id of the image.
+    pub id: Option<RecipeId>,
+    /// The name of its base; a drive has none.
+    pub base: Option<BaseName>,
     /// The URL of the image, which depends only on its content.
     pub url: String,
     /// For an initramfs: the URL of its kernel.

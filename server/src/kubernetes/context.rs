@@ -19,7 +19,8 @@ use super::owner_permission::OwnerPermission;
 use super::problem::{RequestError, request};
 use super::readiness::Readiness;
 use super::retries::Retries;
-use crate::host_images::ImageProvider;
+use crate::audit::{Audit, Event, Who};
+use crate::host_images::{ImageProvider, PublishedImage};
 
 /// What reconciling the objects of one kind needs.
 pub(super) struct Context<K: Kind> {
@@ -30,6 +31,7 @@ pub(super) struct Context<K: Kind> {
     pub(super) leads: watch::Receiver<bool>,
     pub(super) events: EventRecorder,
     pub(super) metrics: KubernetesMetrics,
+    pub(super) audit: Audit,
     pub(super) readiness: Readiness,
     pub(super) retries: Retries,
     pub(super) stale: StaleVersions,
@@ -49,6 +51,7 @@ impl<K: Kind> Context<K> {
             leads: self.leads.clone(),
             events: self.events.clone(),
             metrics: self.metrics.clone(),
+            audit: self.audit.clone(),
             readiness: Readiness::default(),
             retries: Retries::default(),
             stale: StaleVersions::default(),
@@ -99,15 +102,43 @@ impl<K: Kind> Context<K> {
         now.is_none_or(|now| now.meta().uid != object.meta().uid)
     }
 
+    /// Discards the image of an object that is deleted.
+    pub(super) fn discard(&self, object: &K, owner: &str) {
+        let image = self.images.discard(owner);
+        // All replicas discard it, and one of them records that.
+        if let (Some(image), true) = (image, self.leads()) {
+            let event = Event::ImageDeleted { image: image.to_string(), host: Some(object.name().to_owned()) };
+            self.audit.record(who(object), event);
+        }
+    }
+
+    /// Records that an object has got the URL of an image.
+    pub(super) fn record_order(&self, object: &K, image: &PublishedImage) {
+        if let Some(id) = &image.id {
+            let event = Event::ImageOrdered {
+                image: id.to_string(),
+                host: Some(object.name().to_owned()),
+                base: image.base.as_ref().map(ToString::to_string),
+                new: true,
+            };
+            self.audit.record(who(object), event);
+        }
+    }
+
     /// Forgets a deleted object, and discards its image.
-    pub(super) fn forget(&self, owner: &str) {
-        self.images.discard(owner);
+    pub(super) fn forget(&self, object: &K, owner: &str) {
+        self.discard(object, owner);
         self.readiness.seen(owner);
         self.retries.forget(owner);
         self.stale.0.lock().remove(owner);
         self.contention.forget(owner);
         self.memory.forget(owner);
     }
+}
+
+/// Whoever made this object.
+fn who<K: Kind>(object: &K) -> Who {
+    Who::object(&K::kind(&()), object.namespace(), object.name())
 }
 
 /// By owner, the resourceVersion that dayone's last write replaced. An object that still has this version is stale.

@@ -26,6 +26,7 @@ use super::resources::PreprovisioningImage;
 use super::retries::Retries;
 use super::unready::Unready;
 use super::watching::{self, SecretListener, WorkQueue};
+use crate::audit::Audit;
 use crate::host_images::ImageProvider;
 
 /// How long running work may take to finish when dayone stops.
@@ -47,6 +48,8 @@ pub struct Config {
     pub leadership: Leadership,
     /// The controller's metrics.
     pub metrics: KubernetesMetrics,
+    /// The audit log, or none.
+    pub audit: Audit,
 }
 
 /// A running controller.
@@ -71,6 +74,7 @@ impl Controller {
             secrets,
             leads: config.leadership.watch(),
             metrics: config.metrics,
+            audit: config.audit,
             readiness: Readiness::default(),
             retries: Retries::default(),
             stale: StaleVersions::default(),

@@ -21,7 +21,7 @@ impl Reconcile for PreprovisioningImage {
         context.secrets.wait_until_ready().await.map_err(|_| ReconcileError::Ended)?;
         let desired = match decide::desired(object, |architecture| context.images.supports(architecture)) {
             Desired::Deleted => {
-                context.images.discard(owner);
+                context.discard(object, owner);
                 return write_finalizers(object, owner, context).await.map(|_| Reconciled::settled());
             }
             Desired::Image(image) => Ok(image),
@@ -39,7 +39,7 @@ impl Reconcile for PreprovisioningImage {
         }
         // If the object was deleted meanwhile, so was its image: do not bring the image back.
         if context.is_gone(object) {
-            context.images.discard(owner);
+            context.discard(object, owner);
             return Ok(Reconciled::settled());
         }
         if object.is_deleting() {
@@ -57,6 +57,12 @@ impl Reconcile for PreprovisioningImage {
                     return Ok(Reconciled { again, ..Reconciled::settled() });
                 }
                 write_status(object, owner, &status, &outcome, context).await?;
+                if let Outcome::Published(image, _) = &outcome
+                    && status.image_url == image.url
+                    && object.status.image_url != image.url
+                {
+                    context.record_order(object, image);
+                }
                 Ok(Reconciled { again, ..Reconciled::written() })
             }
             Some(_) if !context.leads() => Ok(Reconciled { result: "followed", again }),

@@ -74,7 +74,7 @@ pub(super) async fn objects<K: Kind>(api: Api<DeserializeGuard<K>>, mut writer: 
         }
         match event {
             Some(Event::Apply(object)) => queue.send(&object),
-            Some(Event::Delete(_)) => context.forget(&owner),
+            Some(Event::Delete(object)) => context.forget(&object, &owner),
             Some(Event::Init) => listed.clear(),
             Some(Event::InitDone) => {
                 context.readiness.objects_listed(context.objects.state().iter().map(|object| object.owner()));

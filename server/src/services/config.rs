@@ -190,7 +190,7 @@ impl Config {
         let boots = boots(&settings)?;
         let fetches = fetches(&settings)?;
         let most = settings.audit_log_max_mib.map(|mebibytes| mebibytes.get().saturating_mul(1 << 20));
-        let audit = settings.audit_log.clone().map(|path| AuditSettings { path, most });
+        let audit = settings.audit_log.clone().map(|path| AuditSettings { target: path.into(), most });
         let data_keys = settings.data_key_file.as_deref().map(DataKeys::from_file).transpose()?.unwrap_or_default();
         let config = Self {
             boots,

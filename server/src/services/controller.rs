@@ -8,14 +8,15 @@ use std::time::Duration;
 
 use media::access::Clock;
 use media::listen::{ListenMetrics, Listener, LiveOptions, Options, Tls};
-use media::served::Published;
 use media::{MediaMetrics, MediaUrl, UrlForm};
 use parking_lot::{Mutex, RwLock};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::{StartError, bind_everywhere, replace_tls};
+use super::audited::Audited;
+use super::{StartError, bind_everywhere, replace_tls, start_audit};
+use crate::audit::{AuditMetrics, AuditSettings};
 use crate::host_images::{Environment, HostImageMetrics, HostImages};
 use crate::kubernetes::{self, Controller, KeySchedule, KeySecretApi, KubernetesMetrics, Leadership};
 use crate::metrics::Metrics;
@@ -74,6 +75,8 @@ pub struct ImagesConfig {
     pub per_address: Option<u32>,
     /// The directory for the digests of bases.
     pub cache_dir: Option<PathBuf>,
+    /// The audit log. `None`: there is none.
+    pub audit: Option<AuditSettings>,
     /// How long running transfers may take to finish when the program stops.
     pub drain: Duration,
 }
@@ -84,6 +87,7 @@ pub struct ControllerServer {
     status: Arc<ControllerStatus>,
     shutdown_delay: Mutex<Duration>,
     image_options: LiveOptions,
+    audited: Audited,
     stopping: CancellationToken,
     planes: JoinSet<()>,
     observers: JoinSet<()>,
@@ -145,10 +149,10 @@ impl ControllerServer {
     /// the API server, for which it waits without a limit.
     pub async fn start(config: ControllerConfig) -> Result<Self, StartError> {
         let (media_metrics, listen_metrics) = (MediaMetrics::default(), ListenMetrics::default());
-        let (metrics, (image_metrics, controller_metrics)) = Metrics::new(|registry| {
+        let (metrics, (image_metrics, controller_metrics, audit_metrics)) = Metrics::new(|registry| {
             media_metrics.register(registry);
             listen_metrics.register(registry, "media");
-            (HostImageMetrics::new(registry), KubernetesMetrics::new(registry))
+            (HostImageMetrics::new(registry), KubernetesMetrics::new(registry), AuditMetrics::new(registry))
         });
         let stage = RwLock::new(Stage::Starting("reading the key for images' URLs from the API server"));
         let status = Arc::new(ControllerStatus { metrics, stage });
@@ -166,6 +170,7 @@ impl ControllerServer {
             observers.spawn(listener.serve(router, CancellationToken::new()));
         }
         let media_listener = bind_images(&config.images, listen_metrics).await?;
+        let audit = start_audit(config.images.audit.clone(), audit_metrics).await?;
         config.images.url.warnings().iter().for_each(|warning| warn!("{warning}"));
 
         let client = kubernetes::connect(config.kubeconfig.as_deref()).await.map_err(StartError::Cluster)?;
@@ -189,7 +194,8 @@ impl ControllerServer {
 
         let image_options = media_listener.options();
         let stopping = CancellationToken::new();
-        let media = media::service(Arc::clone(&store) as Arc<dyn Published>, media_metrics);
+        let audited = Audited::start(audit.clone(), &store, &stopping);
+        let media = audited.service(&store, media_metrics);
         let mut planes = JoinSet::new();
         planes.spawn(media_listener.serve_directly(media, stopping.clone()));
         let follower = Arc::clone(&images);
@@ -205,16 +211,18 @@ impl ControllerServer {
             images,
             leadership,
             metrics: controller_metrics,
+            audit,
         });
         status.enter(Stage::Running { store, images: discovered, is_ready: Arc::new(controller.readiness()) });
         info!(url = %config.images.url, "serving images");
         let shutdown_delay = Mutex::new(config.shutdown_delay);
-        Ok(Self { controller, status, shutdown_delay, image_options, stopping, planes, observers })
+        Ok(Self { controller, status, shutdown_delay, image_options, audited, stopping, planes, observers })
     }
 
     /// Takes over what can change while the controller runs: the certificate and the limits.
     pub fn configure(&self, images: &ImagesConfig, shutdown_delay: Duration) {
         configure_images(&self.image_options, images);
+        self.audited.audit.reopen();
         *self.shutdown_delay.lock() = shutdown_delay;
     }
 
@@ -229,6 +237,7 @@ impl ControllerServer {
         self.controller.stop().await;
         self.stopping.cancel();
         while self.planes.join_next().await.is_some() {}
+        self.audited.stop().await;
         self.observers.abort_all();
     }
 }

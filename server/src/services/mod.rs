@@ -1,6 +1,7 @@
 //! The programs that serve, each as one value: [`Server`] for `dayone serve`, [`ControllerServer`] for `dayone controller`, and
 //! [`StaticServer`] for `dayone static-server`. Commands, tests and benchmarks start them.
 
+mod audited;
 mod config;
 mod controller;
 mod error;

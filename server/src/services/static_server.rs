@@ -8,17 +8,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use media::listen::{ListenMetrics, LiveOptions};
-use media::served::Published;
 use media::{MediaMetrics, UrlForm};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 use vocabulary::report::{DocumentPath, Severity};
 
-use super::StartError;
+use super::audited::Audited;
 use super::controller::{ImagesConfig, bind_images, configure_images};
+use super::{StartError, start_audit};
+use crate::audit::{Audit, AuditMetrics, Event, Who};
 use crate::host_images::{
     Document, Environment, HostFormat, HostImageMetrics, HostImages, ImageProvider as _, ImageRequest, NetworkSource,
+    PublishedImage,
 };
 use crate::store::{InMemory, InstallationKey, Store};
 
@@ -37,6 +39,7 @@ pub struct StaticConfig {
 #[derive(Debug)]
 pub struct StaticServer {
     options: LiveOptions,
+    audited: Audited,
     stopping: CancellationToken,
     planes: JoinSet<()>,
 }
@@ -45,38 +48,44 @@ impl StaticServer {
     /// Makes all images and serves them. Fails if no image can be made from one of the documents.
     pub async fn start(config: StaticConfig) -> Result<Self, StartError> {
         let listener = bind_images(&config.images, ListenMetrics::default()).await?;
+        let audit = start_audit(config.images.audit.clone(), AuditMetrics::default()).await?;
         let options = listener.options();
         let StaticConfig { environment, images: ImagesConfig { cache_dir, url, .. }, nmstate_dir } = config;
+        let log = audit.clone();
         let publishing = move || {
             let key = InstallationKey::generate()?;
             let settings =
                 InMemory { digests: cache_dir, replicated: false, ..InMemory::new(key, url, UrlForm::Named) };
             let store = Arc::new(Store::in_memory(settings)?);
-            publish(&HostImages::open(Arc::clone(&store), environment, HostImageMetrics::unexported()), &nmstate_dir)?;
+            let images = HostImages::open(Arc::clone(&store), environment, HostImageMetrics::unexported());
+            publish(&images, &nmstate_dir, &log)?;
             Ok::<_, StartError>(store)
         };
         let store = tokio::task::spawn_blocking(publishing).await??;
         let stopping = CancellationToken::new();
-        let media = media::service(store as Arc<dyn Published>, MediaMetrics::default());
+        let audited = Audited::start(audit, &store, &stopping);
+        let media = audited.service(&store, MediaMetrics::default());
         let mut planes = JoinSet::new();
         planes.spawn(listener.serve_directly(media, stopping.clone()));
-        Ok(Self { options, stopping, planes })
+        Ok(Self { options, audited, stopping, planes })
     }
 
     /// Takes over the certificate and the limits. The documents are read only at start.
     pub fn configure(&self, images: &ImagesConfig) {
         configure_images(&self.options, images);
+        self.audited.audit.reopen();
     }
 
     /// Stops: accepts no more connections, and lets running transfers finish within the drain limit.
     pub async fn stop(mut self) {
         self.stopping.cancel();
         while self.planes.join_next().await.is_some() {}
+        self.audited.stop().await;
     }
 }
 
 /// Makes an ISO and an initramfs from each document, in the order of their names. Logs all errors, and returns the first.
-fn publish(images: &HostImages, directory: &Path) -> Result<(), StartError> {
+fn publish(images: &HostImages, directory: &Path, audit: &Audit) -> Result<(), StartError> {
     let mut failed = None;
     for path in documents(directory)? {
         let document = fs::read(&path).map_err(|source| StartError::Read { path: path.clone(), source })?;
@@ -103,6 +112,7 @@ fn publish(images: &HostImages, directory: &Path) -> Result<(), StartError> {
                         image.report.findings().iter().filter(|finding| finding.severity == Severity::Warning);
                     warnings.for_each(|finding| warn!(document = %path.display(), "{finding}"));
                     info!(url = image.url, "image is served");
+                    audit.record(Who::SERVER, ordered(&host, &image));
                 }
                 Err(source) => {
                     error!(document = %path.display(), error = %source, image = owner, "cannot make an image from this document");
@@ -112,6 +122,16 @@ fn publish(images: &HostImages, directory: &Path) -> Result<(), StartError> {
         }
     }
     failed.map_or(Ok(()), Err)
+}
+
+/// The event that an image was made of a document.
+fn ordered(host: &str, image: &PublishedImage) -> Event {
+    Event::ImageOrdered {
+        image: image.id.as_ref().map(ToString::to_string).unwrap_or_default(),
+        host: Some(host.to_owned()),
+        base: image.base.as_ref().map(ToString::to_string),
+        new: true,
+    }
 }
 
 fn documents(directory: &Path) -> Result<Vec<PathBuf>, StartError> {

@@ -79,6 +79,11 @@ impl Store {
         image.is_some_and(|image| image.available().is_some())
     }
 
+    /// The image of this owner.
+    pub fn image_of(&self, owner: &str) -> Option<RecipeId> {
+        self.owners.image_of(owner).map(|(id, _)| id)
+    }
+
     /// Removes an owner. Releases its image and its lingering images at once, unless another owner has them.
     pub fn discard(&self, owner: &str) {
         self.release_unowned(self.owners.discard(owner));

@@ -22,7 +22,7 @@ fn config(place: &Place, most: Option<u64>) -> Config {
     fs::write(&path, text).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     config.api_clients.add_client_file(&path).unwrap();
-    config.audit = Some(AuditSettings { path: place.path("audit.jsonl"), most });
+    config.audit = Some(AuditSettings { target: place.path("audit.jsonl").into(), most });
     config
 }
 
@@ -269,7 +269,7 @@ async fn a_file_of_something_else_and_a_log_of_another_server_are_refused() {
     let dayone = start().await;
     let other = Place::new();
     let mut second = config(&other, None);
-    second.audit = Some(AuditSettings { path: dayone.place.path("audit.jsonl"), most: None });
+    second.audit = Some(AuditSettings { target: dayone.place.path("audit.jsonl").into(), most: None });
     let error = Server::start(second).await.unwrap_err();
     assert!(error.to_string().contains("another process writes"), "{error}");
 }

@@ -30,7 +30,7 @@ fn an_object_that_gets_an_image_and_a_client_that_reads_it_are_in_the_log() {
     site.create_image("worker-0", &spec);
     let object = site.wait_until_ready("worker-0");
     let url = image_url(&object).to_owned();
-    let (_, bytes) = replica.fetch_range(&replica.own(&url), 0, 4096);
+    let (_, bytes) = replica.fetch_range(&url, 0, 4096);
     assert_eq!(bytes.len(), 4096);
     let find = |event: &str| entries(&log).into_iter().find(|entry| entry["event"] == event);
     // A client has paused.

@@ -26,7 +26,7 @@ impl Reconcile for DataImage {
         let frozen = desired::is_frozen(object);
         let (outcome, watched) = match desired::desired(object) {
             Desired::Unmanaged => {
-                forget(owner, context);
+                forget(object, owner, context);
                 return Ok(Reconciled::settled());
             }
             Desired::Drive(_) if frozen && context.memory.is_published(owner) => return Ok(Reconciled::settled()),
@@ -39,7 +39,7 @@ impl Reconcile for DataImage {
         };
         // If the object was deleted meanwhile, so was its drive: do not bring the drive back.
         if context.is_gone(object) {
-            forget(owner, context);
+            forget(object, owner, context);
             return Ok(Reconciled::settled());
         }
         let url = outcome.as_ref().map(|(image, _)| image.url.clone()).map_err(Clone::clone);
@@ -52,6 +52,7 @@ impl Reconcile for DataImage {
             Ok(_) if !context.leads() => Ok(Reconciled { result: "followed", again }),
             Ok((image, drive)) if context.may_write(object, owner) => {
                 write(object, owner, &image, &drive, context).await?;
+                context.record_order(object, &image);
                 Ok(Reconciled { again, ..Reconciled::written() })
             }
             Ok(_) => Ok(settled),
@@ -68,8 +69,8 @@ impl Reconcile for DataImage {
 }
 
 /// Discards what the owner has.
-fn forget(owner: &str, context: &Context) {
-    context.images.discard(owner);
+fn forget(object: &DataImage, owner: &str, context: &Context) {
+    context.discard(object, owner);
     context.memory.forget(owner);
 }
 

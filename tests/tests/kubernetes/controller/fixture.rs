@@ -7,8 +7,10 @@ use std::time::{Duration, Instant};
 
 use acceptance::kubernetes::metal3::{API_VERSION, PREPROVISIONING_IMAGES, collection, object};
 use acceptance::kubernetes::{ApiServer, Client, Request};
+use dayone::audit::Audit;
 use dayone::host_images::{BuildError, DriveRequest, ImageProvider, ImageRequest, NetworkSource, PublishedImage};
 use dayone::kubernetes::{Config, Controller, KubernetesMetrics, Leadership};
+use imagelib::recipe::RecipeId;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio::runtime::Runtime;
@@ -80,8 +82,9 @@ impl ImageProvider for Images {
         Err(BuildError::invalid("there are no drives here"))
     }
 
-    fn discard(&self, owner: &str) {
+    fn discard(&self, owner: &str) -> Option<RecipeId> {
         self.published.lock().unwrap().remove(owner);
+        None
     }
 
     fn retain(&self, keep: &dyn Fn(&str) -> bool) {
@@ -262,6 +265,7 @@ impl Running {
                 images: Arc::clone(&images) as Arc<dyn ImageProvider>,
                 leadership,
                 metrics: KubernetesMetrics::unexported(),
+                audit: Audit::default(),
             })
         });
         Self { runtime, images, controller: Some(controller) }

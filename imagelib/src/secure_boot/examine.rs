@@ -29,7 +29,7 @@ pub enum Architecture {
     Arm,
     /// 64-bit RISC-V.
     Riscv64,
-    /// 64-bit LoongArch.
+    /// 64-bit `LoongArch`.
     Loongarch64,
 }
 
@@ -224,7 +224,7 @@ fn components(text: &[u8]) -> Vec<Sbat> {
     let text = String::from_utf8_lossy(text);
     let line = |line: &str| {
         let mut fields = line.split(',');
-        let component: String = fields.next()?.chars().filter(|character| character.is_ascii_graphic()).collect();
+        let component: String = fields.next()?.chars().filter(char::is_ascii_graphic).collect();
         let generation = fields.next()?.parse().ok()?;
         Some(Sbat { component, generation })
     };

@@ -118,17 +118,14 @@ impl<'a> Medium<'a> {
 
     /// A file by its place; `None` if it is not there.
     pub(super) fn find(&self, place: &Place) -> Result<Option<Located>, IsoError> {
-        let (name, extents) = match place.esp {
-            Some(index) => {
-                let Some(esp) = self.esps.get(index) else { return Ok(None) };
-                let Some(file) = esp.fat.file(place.path.trim_start_matches('/')) else { return Ok(None) };
-                (esp.name.as_str(), file.extents.clone())
-            }
-            None => {
-                let Some(volume) = &self.volume else { return Ok(None) };
-                let Some(file) = volume.find(self.source, &place.path)? else { return Ok(None) };
-                ("", file.extents.iter().map(Extent::range).collect())
-            }
+        let (name, extents) = if let Some(index) = place.esp {
+            let Some(esp) = self.esps.get(index) else { return Ok(None) };
+            let Some(file) = esp.fat.file(place.path.trim_start_matches('/')) else { return Ok(None) };
+            (esp.name.as_str(), file.extents.clone())
+        } else {
+            let Some(volume) = &self.volume else { return Ok(None) };
+            let Some(file) = volume.find(self.source, &place.path)? else { return Ok(None) };
+            ("", file.extents.iter().map(Extent::range).collect())
         };
         Ok(Some(Located { place: place.clone(), name: format!("{}{name}", place.path), extents }))
     }

@@ -119,7 +119,8 @@ impl PeImage {
 
     /// The ranges of the file that a signature covers, in the order in which they are hashed.
     pub(super) fn signed_ranges(&self) -> Result<Vec<Range<u64>>, PeError> {
-        let mut ranges = vec![0..self.checksum];
+        let mut ranges = Vec::new();
+        ranges.push(0..self.checksum);
         match self.certificates_entry {
             Some(entry) => ranges.extend([self.checksum + 4..entry, entry + 8..self.headers]),
             None => ranges.push(self.checksum + 4..self.headers),

@@ -61,21 +61,21 @@ impl Authenticode {
         if content.content_type != SIGNED_DATA {
             return Err(SignatureError::Content("it is no signature"));
         }
-        let signed: SignedData = content.content.decode_as()?;
-        if signed.encap_content_info.econtent_type != SPC_INDIRECT_DATA {
+        let data: SignedData = content.content.decode_as()?;
+        if data.encap_content_info.econtent_type != SPC_INDIRECT_DATA {
             return Err(SignatureError::Content("it does not sign a program"));
         }
-        let content = signed.encap_content_info.econtent.ok_or(SignatureError::Content("it signs nothing"))?;
+        let content = data.encap_content_info.econtent.ok_or(SignatureError::Content("it signs nothing"))?;
         let indirect: IndirectData = content.decode_as()?;
         let algorithm = Algorithm::of(indirect.message_digest.digest_algorithm.oid)
             .ok_or(SignatureError::Content("dayone does not know its digest algorithm"))?;
-        let [info] = signed.signer_infos.0.as_slice() else {
+        let [info] = data.signer_infos.0.as_slice() else {
             return Err(SignatureError::Content("it does not have exactly one signer"));
         };
         let SignerIdentifier::IssuerAndSerialNumber(name) = &info.sid else {
             return Err(SignatureError::Content("it does not name the certificate of its signer"));
         };
-        let certificates = signed.certificates.iter().flat_map(|set| set.0.iter());
+        let certificates = data.certificates.iter().flat_map(|set| set.0.iter());
         let certificates = certificates.filter_map(|choice| match choice {
             CertificateChoices::Certificate(certificate) => Certificate::new(certificate.clone()),
             CertificateChoices::Other(_) => None,

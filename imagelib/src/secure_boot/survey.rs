@@ -246,18 +246,14 @@ impl Kernels {
     fn of_live(live: &LiveIso) -> Self {
         let mut kernels = Self { places: Vec::new(), missing: None };
         for entry in live.entries().filter(EntryView::is_for_uefi) {
-            match entry.kernel_on_medium() {
-                Some((esp, path)) => {
-                    let place = Place { esp, path: path.to_owned() };
-                    if !kernels.places.contains(&place) {
-                        kernels.places.push(place);
-                    }
+            if let Some((esp, path)) = entry.kernel_on_medium() {
+                let place = Place { esp, path: path.to_owned() };
+                if !kernels.places.contains(&place) {
+                    kernels.places.push(place);
                 }
-                None => {
-                    let (kernel, title) = (&entry.linux.kernel, &entry.entry.title);
-                    kernels.missing =
-                        Some(format!("dayone did not find {kernel}, the kernel of the boot entry {title:?}"));
-                }
+            } else {
+                let (kernel, title) = (&entry.linux.kernel, &entry.entry.title);
+                kernels.missing = Some(format!("dayone did not find {kernel}, the kernel of the boot entry {title:?}"));
             }
         }
         kernels

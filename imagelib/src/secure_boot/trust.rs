@@ -38,7 +38,7 @@ pub(super) fn judge(program: &Examined, verifier: Verifier<'_>) -> (Verdict, Str
         None => {}
     }
     let microsoft = program.signers.iter().find_map(|signer| {
-        leads_to(signer, signer.others.iter(), |authority| MICROSOFT.contains(authority.fingerprint()))
+        leads_to(signer, &signer.others.iter(), |authority| MICROSOFT.contains(authority.fingerprint()))
     });
     if let Verifier::Shim(keys) = verifier {
         if is_refused(program, keys) {
@@ -47,7 +47,7 @@ pub(super) fn judge(program: &Examined, verifier: Verifier<'_>) -> (Verdict, Str
         let digest = program.digest.filter(|digest| keys.accepted.digests.contains(digest));
         let vendor = program.signers.iter().find_map(|signer| {
             let known = |certificate: &Certificate| is_among(certificate, &keys.accepted.certificates);
-            leads_to(signer, keys.accepted.certificates.iter().chain(&signer.others), known)
+            leads_to(signer, &keys.accepted.certificates.iter().chain(&signer.others), known)
         });
         if let Some(authority) = vendor {
             let signer = signer_names(program);
@@ -94,7 +94,7 @@ fn is_refused(program: &Examined, keys: &VendorKeys) -> bool {
     let refused = &keys.refused;
     let by_key = |signer: &Signer| {
         let known = |certificate: &Certificate| is_among(certificate, &refused.certificates);
-        leads_to(signer, refused.certificates.iter().chain(&signer.others), known).is_some()
+        leads_to(signer, &refused.certificates.iter().chain(&signer.others), known).is_some()
     };
     program.digest.is_some_and(|digest| refused.digests.contains(&digest)) || program.signers.iter().any(by_key)
 }
@@ -106,7 +106,7 @@ fn is_among(certificate: &Certificate, list: &[Certificate]) -> bool {
 /// The name of the known authority that vouches for a signer. `candidates` are all certificates that may lead there.
 fn leads_to<'a>(
     signer: &'a Signer,
-    candidates: impl Iterator<Item = &'a Certificate> + Clone,
+    candidates: &(impl Iterator<Item = &'a Certificate> + Clone),
     known: impl Fn(&Certificate) -> bool,
 ) -> Option<String> {
     let mut current = &signer.certificate;

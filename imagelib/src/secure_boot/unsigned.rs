@@ -4,7 +4,7 @@ use super::medium::{Medium, Place};
 use super::report::{UnsignedFile, UnsignedKind};
 use crate::base::live::LiveIso;
 use crate::base::{Base, IsoSystem};
-use crate::iso::coreos::CoreosIso;
+use crate::iso::coreos::{CoreosIso, KernelArgumentAreas};
 
 /// The files of a medium that are read unsigned, each once.
 pub(super) fn files(base: &Base, medium: Option<&Medium<'_>>) -> Vec<UnsignedFile> {
@@ -33,7 +33,7 @@ pub(super) fn files(base: &Base, medium: Option<&Medium<'_>>) -> Vec<UnsignedFil
 }
 
 fn of_coreos(areas: &CoreosIso) -> Vec<UnsignedFile> {
-    let arguments = areas.kernel_arguments().into_iter().flat_map(|areas| areas.areas());
+    let arguments = areas.kernel_arguments().into_iter().flat_map(KernelArgumentAreas::areas);
     let configurations = arguments.filter_map(|area| area.file());
     let mut files: Vec<UnsignedFile> =
         configurations.map(|path| file(&absolute(path), UnsignedKind::BootConfiguration)).collect();

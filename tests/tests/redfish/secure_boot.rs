@@ -45,7 +45,7 @@ fn an_image_that_the_machine_would_refuse_is_not_inserted() {
     assert!(error.contains("/live/vmlinuz is not signed"), "{error}");
     assert_eq!((boot["inserted"].as_bool(), boot["ended"].as_bool()), (Some(false), Some(true)), "{boot:#}");
     assert_eq!(bmc.media()["Inserted"], false);
-    assert_eq!(bmc.fetched(), [PathBuf::new(); 0]);
+    assert!(bmc.fetched().is_empty());
 
     bmc.set_secure_boot(false);
     let id = begin(&server, "?base=live", &documents);

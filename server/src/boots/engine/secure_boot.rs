@@ -44,7 +44,7 @@ pub(super) async fn check(bmc: &Bmc, survey: &Survey, image: Arc<StoredImage>) -
 fn decide(is_on: Option<bool>, problem: Option<&str>, found: &SecureBoot) -> Decision {
     let SecureBoot { verdict, reason, .. } = found;
     match (is_on, verdict) {
-        (Some(false), _) => Decision::Silent,
+        (Some(false), _) | (None, Verdict::Kept) => Decision::Silent,
         (Some(true), Verdict::Kept) => Decision::Remark(format!("Secure Boot is on, and the image keeps it: {reason}")),
         (Some(true), Verdict::NeedsSiteKey) => Decision::Remark(format!(
             "Secure Boot is on, and the machine starts this image only if it trusts a key of your site: {reason}"
@@ -56,7 +56,6 @@ fn decide(is_on: Option<bool>, problem: Option<&str>, found: &SecureBoot) -> Dec
             "Secure Boot is on at this machine, which would refuse the image: {reason}. Switch Secure Boot off in the \
              machine's setup, or use a base whose boot loader and kernel are signed"
         )),
-        (None, Verdict::Kept) => Decision::Silent,
         (None, _) => {
             let why = problem.map(|problem| format!(" ({problem})")).unwrap_or_default();
             Decision::Remark(format!(

@@ -4,6 +4,7 @@
 //! test that started it, and ends the server when nobody has held the lock for some seconds.
 
 use std::fs::{self, File};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -67,10 +68,11 @@ fn start(run: &Path) -> ApiServer {
     ApiServer::of_others(address).expect("a server that was just started")
 }
 
+#[expect(clippy::zombie_processes, reason = "it outlives this process, whose end makes it a child of init")]
 fn reaper(leader: &Process, directory: &Path, run: &Path) {
     let mut command = Command::new("sh");
     command.args(["-c", REAPER, "reaper", &leader.id().to_string()]).args([directory, run]);
     // In a group of its own: nextest ends the group of a test.
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command.process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a shell starts");
 }

@@ -78,6 +78,12 @@ pub fn esp(directory: &Path, files: &[(&str, &Path)]) -> PathBuf {
     image
 }
 
+/// A live ISO with Debian's shim and GRUB, and this kernel.
+pub fn debian_iso(directory: &Path, kernel: &Path, initramfs: &Archive, arguments: &str) -> PathBuf {
+    let files = [("EFI/BOOT/BOOTX64.EFI", Path::new(SHIM)), ("EFI/BOOT/grubx64.efi", Path::new(GRUB))];
+    live_iso(directory, &esp(directory, &files), kernel, initramfs, arguments)
+}
+
 /// A live ISO that starts from this EFI system partition, with GRUB's menu.
 pub fn live_iso(directory: &Path, esp: &Path, kernel: &Path, initramfs: &Archive, arguments: &str) -> PathBuf {
     let tree = directory.join("tree");

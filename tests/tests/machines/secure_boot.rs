@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use acceptance::peers::{run, run_text};
 use acceptance::qemu::{Boot, Machine};
-use acceptance::secure_boot::{GRUB, SHIM, changed_kernel, esp, kernel, live_iso, unsigned};
+use acceptance::secure_boot::{changed_kernel, debian_iso, kernel, unsigned};
 use acceptance::server::dayone;
 use acceptance::small_system::{Said, initramfs};
 use serde_json::Value;
@@ -21,8 +21,7 @@ interfaces:
 
 /// A live ISO with Debian's shim and GRUB, and this kernel.
 fn base(directory: &Path, kernel: &Path) -> PathBuf {
-    let files = [("EFI/BOOT/BOOTX64.EFI", Path::new(SHIM)), ("EFI/BOOT/grubx64.efi", Path::new(GRUB))];
-    live_iso(directory, &esp(directory, &files), kernel, &initramfs(&[KEYFILE]), ARGUMENTS)
+    debian_iso(directory, kernel, &initramfs(&[KEYFILE]), ARGUMENTS)
 }
 
 /// The image of a host, and what dayone says about it.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use acceptance::boots::{begin, delete, documents, step, until, until_state};
-use acceptance::secure_boot::{GRUB, SHIM, esp, kernel, live_iso, unsigned};
+use acceptance::secure_boot::{GRUB, debian_iso, esp, kernel, live_iso, unsigned};
 use acceptance::server::Server;
 use acceptance::small_system::initramfs;
 use acceptance::sushy::{Emulator, Options};
@@ -14,8 +14,7 @@ const PASSWORD: &str = "hunter2-hunter2";
 
 /// A live ISO with Debian's shim and GRUB, and this kernel.
 fn base(directory: &Path, kernel: &Path) -> PathBuf {
-    let files = [("EFI/BOOT/BOOTX64.EFI", Path::new(SHIM)), ("EFI/BOOT/grubx64.efi", Path::new(GRUB))];
-    live_iso(directory, &esp(directory, &files), kernel, &initramfs(&[]), "console=ttyS0")
+    debian_iso(directory, kernel, &initramfs(&[]), "console=ttyS0")
 }
 
 fn start(base: &Path) -> (Server, Emulator) {

@@ -37,9 +37,9 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn encrypted(data: &[u8]) {
-    // Nobody can guess what the key makes of anything.
+    // The fuzzer does not know the key, so it cannot make an encrypted file.
     let decrypted = decrypt_record(data);
-    assert!(decrypted.as_deref().map_or(true, |bytes| bytes == data), "bytes that nobody has encrypted");
+    assert!(decrypted.as_deref().map_or(true, |bytes| bytes == data), "decrypted bytes that were never encrypted");
     // The first bytes say which byte is changed, and how.
     let Some(([place, other, change], plain)) = data.split_first_chunk() else { return };
     let mut file = encrypt_record(plain);

@@ -74,7 +74,8 @@ pub(super) fn verdict(found: &[Found], esps: usize, unreadable: bool) -> (Verdic
     if unreadable {
         add(Verdict::Unknown, "dayone cannot read an EFI system partition on it".to_owned());
     }
-    let judged = judged.into_iter().zip(found).map(|(known, program)| known.unwrap_or_else(|| beside(found, program)));
+    let judged =
+        judged.into_iter().zip(found).map(|(known, program)| known.unwrap_or_else(|| outside_chains(found, program)));
     let judged = judged.collect();
     let nothing = "it has no boot loader for UEFI, such as EFI/BOOT/BOOTX64.EFI in an EFI system partition, and machines with \
                    UEFI Secure Boot start nothing else";
@@ -163,8 +164,8 @@ fn role_of(program: &Found) -> ProgramRole {
     }
 }
 
-/// What is said about a program that no chain starts by default. If the medium has a shim, that is what starts it.
-fn beside(found: &[Found], program: &Found) -> Judged {
+/// The verdict on a program that no chain starts by default. If the medium has a shim, the shim verifies it.
+fn outside_chains(found: &[Found], program: &Found) -> Judged {
     let is_first = |other: &&Found| {
         let path = other.file.place.path.to_ascii_lowercase();
         path.starts_with("/efi/boot/boot") && (program.is_kernel || other.file.place.esp == program.file.place.esp)

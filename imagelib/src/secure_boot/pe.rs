@@ -39,7 +39,7 @@ pub(super) struct PeImage {
     checksum: u64,
     /// Where the entry of eight bytes for the certificate table stands, if the directory has it.
     certificates_entry: Option<u64>,
-    /// The certificate table; empty if nobody has signed the program.
+    /// The certificate table; empty if the program is not signed.
     certificates: Range<u64>,
     /// The length of the headers.
     headers: u64,
@@ -162,7 +162,7 @@ impl PeImage {
         Ok(signatures)
     }
 
-    /// The bytes of a section; `None` if there is none of this name, or if it is longer than `limit`.
+    /// The bytes of the section with this name; `None` if there is no such section, or if it is longer than `limit`.
     pub(super) fn section(&self, source: &dyn Source, name: &[u8], limit: u64) -> io::Result<Option<Vec<u8>>> {
         // Linkers cut long names off if the file has no table for them.
         let short = name.get(..8).unwrap_or(name);

@@ -4,7 +4,6 @@ use std::future::ready;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-
 use http::header::{CACHE_CONTROL, RETRY_AFTER};
 use http::request::Parts;
 use http::{Response, StatusCode};

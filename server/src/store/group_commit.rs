@@ -25,7 +25,7 @@ pub(super) struct GroupCommit {
 #[derive(Debug, Default)]
 struct State {
     next: u64,
-    /// The files that nobody writes yet, each with the number of its caller.
+    /// The files that are not being written yet, each with the number of its caller.
     waiting: Vec<(u64, NewFile)>,
     /// The results that their callers have not taken yet.
     results: BTreeMap<u64, io::Result<()>>,

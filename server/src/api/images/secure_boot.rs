@@ -26,6 +26,6 @@ pub(super) async fn secure_boot(
     let planned = super::planned(&api, &id)?;
     let found = blocking(move || planned.secure_boot()).await?;
     let none =
-        || Problem::new(ProblemKind::NotFound, "nothing boots from a data image, so Secure Boot is no matter of it");
+        || Problem::new(ProblemKind::NotFound, "nothing boots from a data image, so it has no verdict on Secure Boot");
     found.map(|found| Json(SecureBoot::clone(&found))).ok_or_else(none)
 }

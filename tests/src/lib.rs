@@ -38,3 +38,4 @@ pub mod state;
 pub mod sushy;
 pub mod terminal;
 pub mod usage;
+pub mod user_mode_linux;

@@ -14,7 +14,13 @@ pub fn each<T: Sync, R: Send>(items: &[T], at_once: usize, make: impl Fn(&T) -> 
     on_threads(processors, items, at_once, make)
 }
 
-fn on_threads<T: Sync, R: Send>(threads: usize, items: &[T], at_once: usize, make: impl Fn(&T) -> R + Sync) -> Vec<R> {
+/// Like [`each`], with at most this many threads: for work that waits, of which more can be done at a time than there are processors.
+pub fn on_threads<T: Sync, R: Send>(
+    threads: usize,
+    items: &[T],
+    at_once: usize,
+    make: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
     let parts: Vec<&[T]> = items.chunks(at_once.max(1)).collect();
     let threads = threads.min(parts.len());
     if threads < 2 {

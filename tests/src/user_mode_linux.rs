@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::peers::cache;
-use crate::qemu::{LIMIT, Turn, kept_console, run};
+use crate::qemu::{LIMIT, kept_console, run};
 
 /// One to be booted once, from an initramfs whose console is `/dev/console`.
 #[derive(Debug)]
@@ -51,11 +51,10 @@ impl UserModeLinux {
         self
     }
 
-    /// Boots it, and returns what came over the console until it was powered off.
+    /// Boots it, and returns what came over the console until it was powered off. It takes no turn of a machine, as it mostly waits.
     pub fn console(&self) -> String {
         let program = cache().join("user-mode-linux/linux");
         assert!(program.exists(), "{} is missing; run scripts/setup-peers.sh", program.display());
-        let _turn = Turn::take();
         let mut command = Command::new(program);
         command.args(&self.arguments);
         let (console, ended) = run(command, None);

@@ -57,6 +57,8 @@ impl Profile {
                 text.extend([key, "=", &value, "\n"]);
             }
         }
+        // It is part of a recipe, of which a server keeps thousands.
+        text.shrink_to_fit();
         text
     }
 }

@@ -257,6 +257,7 @@ proptest! {
         }
         let expected: Vec<_> = files.into_iter().map(|(name, (mode, content))| (name, mode | 0o100_000, content)).collect();
         prop_assert_eq!(archive.to_bytes().len() % 4, 0);
+        prop_assert_eq!(archive.to_bytes().capacity(), archive.to_bytes().len());
         prop_assert_eq!(read(&archive.to_bytes()).unwrap(), expected);
     }
 

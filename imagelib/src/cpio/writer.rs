@@ -166,19 +166,38 @@ impl Archive {
     /// The bytes of the archive, a multiple of 4. Members are sorted by path, so directories come before their content. All
     /// times are 0, every member has one link and its own inode number, and root owns directories and links.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = if self.behind_zeros { vec![0; 4] } else { Vec::new() };
+        // Servers keep thousands of archives: none takes more memory than its bytes.
+        let mut bytes = Vec::with_capacity(self.length());
+        if self.behind_zeros {
+            bytes.resize(4, 0);
+        }
         // From 1: to some readers inode 0 means "deleted".
         for (inode, (path, member)) in (1_u32..).zip(&self.members) {
-            let root = Owner::default();
-            let (mode, owner, content) = match member {
-                Member::File { mode, owner, content } => (S_IFREG | mode, *owner, &**content),
-                Member::Directory { mode } => (S_IFDIR | mode, root, &[][..]),
-                Member::Symlink { target } => (S_IFLNK | 0o777, root, target.as_bytes()),
+            let (mode, owner) = match member {
+                Member::File { mode, owner, .. } => (S_IFREG | mode, *owner),
+                Member::Directory { mode } => (S_IFDIR | mode, Owner::default()),
+                Member::Symlink { .. } => (S_IFLNK | 0o777, Owner::default()),
             };
-            append(&mut bytes, inode, mode, owner, path.as_str(), content);
+            append(&mut bytes, inode, mode, owner, path.as_str(), member.content());
         }
         append(&mut bytes, 0, 0, Owner::default(), TRAILER, &[]);
         bytes
+    }
+
+    fn length(&self) -> usize {
+        let of_member = |name: &str, content: &[u8]| aligned(HEADER_LENGTH + name.len() + 1) + aligned(content.len());
+        let members = self.members.iter().map(|(path, member)| of_member(path.as_str(), member.content()));
+        members.sum::<usize>() + of_member(TRAILER, &[]) + if self.behind_zeros { 4 } else { 0 }
+    }
+}
+
+impl Member {
+    fn content(&self) -> &[u8] {
+        match self {
+            Self::File { content, .. } => content,
+            Self::Directory { .. } => &[],
+            Self::Symlink { target } => target.as_bytes(),
+        }
     }
 }
 
@@ -189,7 +208,6 @@ fn permissions(path: &MemberPath, mode: u32) -> Result<u32, ArchiveError> {
 fn append(bytes: &mut Vec<u8>, inode: u32, mode: u32, owner: Owner, name: &str, content: &[u8]) {
     let (links, time, device, checksum) = (1, 0, 0, 0);
     let (size, name_size) = (content.len(), name.len() + 1);
-    bytes.reserve(HEADER_LENGTH + name_size + size + 6);
     bytes.extend_from_slice(b"070701");
     for field in [inode, mode, owner.user, owner.group, links, time] {
         bytes.extend_from_slice(format!("{field:08x}").as_bytes());
@@ -201,12 +219,11 @@ fn append(bytes: &mut Vec<u8>, inode: u32, mode: u32, owner: Owner, name: &str, 
     bytes.extend_from_slice(format!("{name_size:08x}{checksum:08x}").as_bytes());
     bytes.extend_from_slice(name.as_bytes());
     bytes.push(0);
-    align(bytes);
+    bytes.resize(aligned(bytes.len()), 0);
     bytes.extend_from_slice(content);
-    align(bytes);
+    bytes.resize(aligned(bytes.len()), 0);
 }
 
-fn align(bytes: &mut Vec<u8>) {
-    let end = bytes.len() as u64 + padding(bytes.len() as u64);
-    bytes.resize(usize::try_from(end).unwrap_or(bytes.len()), 0);
+fn aligned(length: usize) -> usize {
+    usize::try_from(padding(length as u64)).map_or(length, |padding| length + padding)
 }

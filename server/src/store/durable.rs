@@ -5,12 +5,18 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use hosts::parallel;
 use tempfile::NamedTempFile;
 
 use super::group_commit::NewFile;
 
 /// The prefix of files that are still being written.
 pub(super) const UNFINISHED: &str = ".unfinished-";
+
+/// How many threads wait for the disk at most.
+const WAITING: usize = 8;
+/// How many files one of them takes at a time: fewer than this are not worth a thread.
+const FILES_AT_ONCE: usize = 4;
 
 /// Writes or replaces a file that only its owner may read. When this returns, the file survives a power failure. Until then,
 /// the old content is still there.
@@ -24,7 +30,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 pub(super) fn write_all(files: &[NewFile]) -> io::Result<()> {
     let written: Vec<NamedTempFile> =
         files.iter().map(|(path, bytes)| written(path, bytes)).collect::<io::Result<_>>()?;
-    written.iter().try_for_each(|file| file.as_file().sync_all())?;
+    sync(&written)?;
     let mut placed = 0;
     let place = || {
         for (file, (path, _)) in written.into_iter().zip(files) {
@@ -47,7 +53,7 @@ pub(super) fn write_all(files: &[NewFile]) -> io::Result<()> {
 pub(super) fn replace_all(files: &[NewFile]) -> io::Result<()> {
     let written: Vec<NamedTempFile> =
         files.iter().map(|(path, bytes)| written(path, bytes)).collect::<io::Result<_>>()?;
-    written.iter().try_for_each(|file| file.as_file().sync_all())?;
+    sync(&written)?;
     for (file, (path, _)) in written.into_iter().zip(files) {
         file.persist(path)?;
     }
@@ -88,6 +94,13 @@ fn written(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
 /// An empty temporary file in the directory of `path`. `tempfile` makes it with mode 0600.
 pub(super) fn unfinished_in(path: &Path) -> io::Result<NamedTempFile> {
     tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(parent(path))
+}
+
+/// Waits until all of these files are on disk. Several threads wait, because a disk makes what it has at that moment durable at once:
+/// 500 files take less than half of the time that they take one after the other.
+fn sync(files: &[NamedTempFile]) -> io::Result<()> {
+    let done = parallel::on_threads(WAITING, files, FILES_AT_ONCE, |file| file.as_file().sync_all());
+    done.into_iter().collect()
 }
 
 fn parent(path: &Path) -> &Path {

@@ -29,7 +29,8 @@ pub struct PlannedImage {
     pub base: Arc<OpenBase>,
     /// The plan.
     pub image: Image,
-    pub(super) served: BTreeMap<&'static str, ServedFile>,
+    /// In the order of their names: a few, for which a map would take a KiB.
+    served: Vec<(&'static str, ServedFile)>,
     layouts: Layouts,
     secure_boot: Mutex<Option<Arc<SecureBoot>>>,
 }
@@ -88,17 +89,19 @@ impl PlannedImage {
             reading: None,
             access: None,
         };
-        let mut served = BTreeMap::new();
+        let mut served = Vec::new();
         for (name, part) in &image.files {
             let identity = base.identity_of(part).ok_or(PlanError::NoFile)?;
-            served.insert(name.as_str(), served_file(part.clone(), &identity, "application/octet-stream"));
+            served.push((name.as_str(), served_file(part.clone(), &identity, "application/octet-stream")));
         }
         if let Some(script) = ipxe::script(&image, |file| media_url.file(&token.as_str(), file.as_str())) {
             let identity = Digest::of(script.as_bytes());
             let content = Segment::Own(Content::Bytes(Bytes::from(script)));
             let overlay = Overlay::concatenated(&Sizes::new(), vec![content])?;
-            served.insert(IPXE_SCRIPT, served_file(overlay, &identity, "text/plain; charset=utf-8"));
+            served.push((IPXE_SCRIPT, served_file(overlay, &identity, "text/plain; charset=utf-8")));
         }
+        served.sort_by_key(|(name, _)| *name);
+        served.shrink_to_fit();
         Ok(Self { base: Arc::clone(base), image, served, layouts: Layouts::default(), secure_boot: Mutex::default() })
     }
 
@@ -108,6 +111,11 @@ impl PlannedImage {
         files.filter_map(|(name, part)| Some((name.to_string(), self.base.identity_of(part)?))).collect()
     }
 
+    /// The served file with this name.
+    pub(super) fn served(&self, file: &str) -> Option<(&'static str, &ServedFile)> {
+        self.served.iter().find(|(name, _)| *name == file).map(|(name, served)| (*name, served))
+    }
+
     /// The served files in the order of their names, with their sizes.
     pub(super) fn sizes(&self) -> Vec<(&'static str, u64)> {
         self.served.iter().map(|(name, file)| (*name, file.overlay.size())).collect()
@@ -115,11 +123,11 @@ impl PlannedImage {
 
     /// How many answers with bytes of the image are under way: each of them holds the files of the base.
     pub(super) fn transfers(&self) -> usize {
-        self.served.values().map(|file| Arc::strong_count(&file.base).saturating_sub(1)).sum()
+        self.served.iter().map(|(_, file)| Arc::strong_count(&file.base).saturating_sub(1)).sum()
     }
 
     pub(super) fn size(&self, file: &str) -> u64 {
-        self.served.get(file).map_or(0, |file| file.overlay.size())
+        self.served(file).map_or(0, |(_, file)| file.overlay.size())
     }
 
     /// The layout of a file of the image. The first call reads the directories in the image.
@@ -145,6 +153,6 @@ impl PlannedImage {
 
     /// Whether the image has an iPXE script.
     pub fn has_ipxe_script(&self) -> bool {
-        self.served.contains_key(IPXE_SCRIPT)
+        self.served(IPXE_SCRIPT).is_some()
     }
 }

@@ -297,7 +297,7 @@ impl StoredImage {
             return Lookup::NotFound;
         }
         match &self.current.read().state {
-            Ok(planned) => match planned.served.get_key_value(file) {
+            Ok(planned) => match planned.served(file) {
                 Some((name, served)) => {
                     let (reading, host) = (Some(self.common.reading.file(name)), self.host.clone());
                     let access = access.map(|access| Box::new(access.file(name, served.overlay.size())));

@@ -45,13 +45,9 @@ fn hosts_of(listed: &Value, group: &str) -> BTreeSet<String> {
     hosts
 }
 
-/// The inventory as Ansible writes it: what people have who keep their hosts elsewhere, in a plugin or a database.
-fn exported(inventory: &Path, directory: &Path, how: &[&str], extension: &str) -> PathBuf {
-    let written = run(peer("ansible-inventory").arg("-i").arg(inventory).arg("--list").args(how));
-    let name = inventory.file_name().unwrap().to_str().unwrap();
-    let path = directory.join(format!("{name}.{extension}"));
-    fs::write(&path, written).unwrap();
-    path
+/// The inventory as Ansible writes it.
+fn listed(inventory: &Path, how: &[&str]) -> Vec<u8> {
+    run(peer("ansible-inventory").arg("-i").arg(inventory).arg("--list").args(how))
 }
 
 #[test]
@@ -59,16 +55,23 @@ fn hosts_groups_and_variables_are_those_of_ansible() {
     let directory = tempfile::tempdir().unwrap();
     let mut values = 0;
     let mut groups = 0;
-    // What dayone reads, and what Ansible reads for it: it reads no listing of its own.
-    let pairs = inventories().into_iter().flat_map(|inventory| {
-        let form = |how: &[&str], extension: &str| exported(&inventory, directory.path(), how, extension);
-        let (yaml, json) = (form(&["--yaml"], "yml"), form(&[], "json"));
-        let export = form(&["--export"], "export.json");
-        let of_itself = [inventory.clone(), yaml].map(|inventory| (inventory.clone(), inventory));
-        of_itself.into_iter().chain([json, export].map(|listing| (listing, inventory.clone())))
-    });
-    for (inventory, theirs) in pairs.collect::<Vec<_>>() {
-        let listed = run(peer("ansible-inventory").arg("-i").arg(&theirs).arg("--list"));
+    // What dayone reads, and what Ansible makes of it. A listing, which people have who keep their hosts elsewhere, in a plugin or a
+    // database, means what the inventory means: Ansible reads no listing of its own.
+    let mut pairs: Vec<(PathBuf, Vec<u8>)> = Vec::new();
+    for inventory in inventories() {
+        let name = inventory.file_name().unwrap().to_str().unwrap().to_owned();
+        let kept = |content: &[u8], extension: &str| {
+            let path = directory.path().join(format!("{name}.{extension}"));
+            fs::write(&path, content).unwrap();
+            path
+        };
+        let theirs = listed(&inventory, &[]);
+        let yaml = kept(&listed(&inventory, &["--yaml"]), "yml");
+        let of_yaml = listed(&yaml, &[]);
+        let (json, export) = (kept(&theirs, "json"), kept(&listed(&inventory, &["--export"]), "export.json"));
+        pairs.extend([(inventory, theirs.clone()), (yaml, of_yaml), (json, theirs.clone()), (export, theirs)]);
+    }
+    for (inventory, listed) in pairs {
         let listed: Value = serde_json::from_slice(&listed).unwrap();
         let of_hosts = listed["_meta"]["hostvars"].as_object().unwrap();
         // The names of hosts, in groups that have any.

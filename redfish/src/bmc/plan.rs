@@ -6,6 +6,7 @@ use serde_json::json;
 use super::boot_override::{self, OverrideForm};
 use super::error::BmcError;
 use super::form::{self, Form, Method};
+use super::http_boot;
 use super::medium::Medium;
 use super::planned_request::PlannedRequest;
 use super::power;
@@ -23,7 +24,7 @@ pub struct Plan {
     pub system: System,
     /// What kind of drive the host sees.
     pub medium: Medium,
-    /// The slots that accept the medium, the best first.
+    /// The slots that accept the medium, the best first. For HTTP boot, all slots: some BMCs put the image into one of them.
     pub slots: Vec<Slot>,
     /// The forms of the insert request for the first slot, in the order in which they are tried.
     pub forms: Vec<Form>,
@@ -47,6 +48,13 @@ impl Plan {
         Ok(Self { vendor: survey.vendor, system: survey.system.clone(), medium, slots, forms, boot, mode, quirks })
     }
 
+    /// Makes a plan for HTTP boot.
+    pub(super) fn http(survey: &Survey, medium: Medium, mode: Option<BootMode>) -> Result<Self, BmcError> {
+        let (boot, quirks) = http_boot::forms(survey, mode)?;
+        let (system, slots) = (survey.system.clone(), survey.slots.clone());
+        Ok(Self { vendor: survey.vendor, system, medium, slots, forms: Vec::new(), boot, mode, quirks })
+    }
+
     /// The requests that insert the image and set the boot override. If the BMC refuses none of them, these and
     /// [`power_requests`](Self::power_requests) are all that change anything.
     pub fn requests(&self, image_url: &str) -> Vec<PlannedRequest> {
@@ -59,7 +67,7 @@ impl Plan {
             requests.push(PlannedRequest { method, path, body: form.body(image_url, slot.insert.as_ref()) });
         }
         if let Some(form) = self.boot.first() {
-            requests.extend(form.requests(&self.system));
+            requests.extend(form.requests(&self.system, image_url));
         }
         requests
     }

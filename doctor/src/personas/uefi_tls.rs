@@ -3,7 +3,7 @@
 use crate::finding::{Finding, Reader};
 use crate::http::{Connector, RequestError};
 
-/// The ClientHello of OVMF 2022.11 for HTTP boot, as it was recorded, with another random. TLS 1.2, and all suites exchange keys by
+/// The `ClientHello` of OVMF 2022.11 for HTTP boot, as it was recorded, with another random. TLS 1.2, and all suites exchange keys by
 /// RSA or by DHE with RSA.
 const CLIENT_HELLO: [u8; 116] = [
     0x16, 0x03, 0x01, 0x00, 0x6f, 0x01, 0x00, 0x00, 0x6b, 0x03, 0x03, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07,

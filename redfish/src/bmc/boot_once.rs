@@ -9,6 +9,7 @@ use super::boot_override::{self, ENABLED, MODE, OverrideForm, TARGET};
 use super::error::BmcError;
 use super::http_uri::{self, HttpUri};
 use super::limits::MAX_TRIES;
+use super::next_reset;
 use super::plan::Plan;
 use super::properties::Properties;
 use super::state::{Boot, BootMode, BootSource};
@@ -98,6 +99,10 @@ impl Bmc {
                         }
                     }
                     _ => {
+                        // Such an iLO refuses every change of the override.
+                        if error.messages().iter().any(|message| message.key() == "UnsupportedOperation") {
+                            forms.retain(|other| other.target().is_none());
+                        }
                         let faults = attempt::named_properties(&error, &[TARGET, ENABLED, MODE]);
                         forms.retain(|other| boot_override::differs(other, form, &faults));
                     }
@@ -129,6 +134,9 @@ impl Bmc {
             OverrideForm::DellAttributes { path, device } => {
                 let body = boot_override::dell_attributes("Enabled", device);
                 self.try_patch(path, &body, None, self.limits().change, attempts).await
+            }
+            OverrideForm::NextReset { slot } => {
+                self.try_patch(slot, &next_reset::body(true), None, self.limits().change, attempts).await
             }
         }
     }
@@ -177,6 +185,12 @@ impl Bmc {
         let mut notes = Vec::new();
         let mut once = form.is_once();
         let mut shown = BootSource::default();
+        if let OverrideForm::NextReset { slot } = &form {
+            if next_reset::read(&self.client().get(slot).await?.body) != Some(true) {
+                return Err(BmcError::BootRefused { attempts });
+            }
+            notes.push(format!("the BMC refuses every boot override; {slot} boots at the next reset instead"));
+        }
         if let Some(target) = form.target() {
             let current = self.read_boot(path, plan.system.settings.as_deref()).await?;
             shown = current.boot.source.clone();

@@ -7,6 +7,7 @@ use super::attempt::Fault;
 use super::error::BmcError;
 use super::http_uri;
 use super::medium::Medium;
+use super::next_reset;
 use super::planned_request::PlannedRequest;
 use super::state::{Boot, BootMode};
 use super::survey::{Survey, System};
@@ -39,6 +40,11 @@ pub enum OverrideForm {
         /// The value of `ServerBoot.1.FirstBootDevice`: `VCD-DVD` or `vFDD`.
         device: String,
     },
+    /// HPE's `BootOnNextServerReset` of the slot with the medium, for an iLO that refuses every boot override.
+    NextReset {
+        /// The slot's path.
+        slot: String,
+    },
 }
 
 /// The properties of `Boot` that make an override.
@@ -52,7 +58,7 @@ impl OverrideForm {
         match self {
             Self::System { target, .. } => Some(target),
             Self::Http { .. } => Some(http_uri::TARGET),
-            Self::DellAttributes { .. } => None,
+            Self::DellAttributes { .. } | Self::NextReset { .. } => None,
         }
     }
 
@@ -60,7 +66,7 @@ impl OverrideForm {
     fn enabled_and_mode(&self) -> (Option<&str>, Option<BootMode>) {
         match self {
             Self::System { enabled, mode, .. } | Self::Http { enabled, mode } => (enabled.as_deref(), *mode),
-            Self::DellAttributes { .. } => (None, None),
+            Self::DellAttributes { .. } | Self::NextReset { .. } => (None, None),
         }
     }
 
@@ -98,6 +104,9 @@ impl OverrideForm {
             }
             Self::DellAttributes { path, device } => {
                 vec![PlannedRequest { method: "PATCH", path: path.clone(), body: dell_attributes("Enabled", device) }]
+            }
+            Self::NextReset { slot } => {
+                vec![PlannedRequest { method: "PATCH", path: slot.clone(), body: next_reset::body(true) }]
             }
         }
     }
@@ -225,6 +234,9 @@ pub(super) fn wanted_enables(boot: &Boot) -> Vec<Option<String>> {
 
 /// Whether to try a form after the BMC refused another one and named properties: the form must differ in all of them.
 pub(super) fn differs(form: &OverrideForm, refused: &OverrideForm, faults: &[(&str, Fault)]) -> bool {
+    if form.target().is_none() {
+        return true;
+    }
     let (one, other) = (form.boot(), refused.boot());
     faults.iter().all(|(property, fault)| match fault {
         Fault::Missing => one.contains_key(*property),

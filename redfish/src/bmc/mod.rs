@@ -27,6 +27,7 @@ mod insert;
 mod limits;
 mod mask;
 mod medium;
+mod next_reset;
 mod plan;
 mod planned_request;
 mod power;

@@ -41,9 +41,14 @@ impl Plan {
     pub fn new(survey: &Survey, medium: Medium, mode: Option<BootMode>) -> Result<Self, BmcError> {
         let slots = slot::suitable(survey, medium)?;
         let forms = slots.first().map(|slot| form::forms(survey.vendor, slot)).unwrap_or_default();
-        let (boot, mut quirks) = boot_override::forms(survey, medium, mode)?;
+        let (mut boot, mut quirks) = boot_override::forms(survey, medium, mode)?;
         if let Some(slot) = slots.first() {
             quirks.extend(slot_quirks(survey, slot));
+            // The property cannot set the mode.
+            let current = BootMode::read(survey.system.boot.source.mode.as_deref());
+            if slot.boots_on_next_reset && mode.is_none_or(|mode| current == Some(mode)) {
+                boot.push(OverrideForm::NextReset { slot: slot.path.clone() });
+            }
         }
         Ok(Self { vendor: survey.vendor, system: survey.system.clone(), medium, slots, forms, boot, mode, quirks })
     }

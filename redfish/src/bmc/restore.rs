@@ -8,6 +8,7 @@ use super::boot_once::{BootOverride, Current};
 use super::boot_override::{self, ENABLED, MODE, OverrideForm, TARGET};
 use super::error::BmcError;
 use super::http_uri::{self, HttpUri};
+use super::next_reset;
 use super::properties::Properties;
 use super::state::BootSource;
 use super::survey::settings_path;
@@ -36,8 +37,10 @@ impl Bmc {
     /// Does nothing if the override has ended by itself, or if somebody has set another since. A boot mode that the
     /// caller asked for stays, because a system that was installed in this mode would not start in another.
     pub async fn restore(&self, set: &BootOverride) -> Result<bool, BmcError> {
-        if let OverrideForm::DellAttributes { path, device } = &set.form {
-            return self.restore_attributes(path, device).await;
+        match &set.form {
+            OverrideForm::DellAttributes { path, device } => return self.restore_attributes(path, device).await,
+            OverrideForm::NextReset { slot } => return self.restore_next_reset(slot).await,
+            OverrideForm::System { .. } | OverrideForm::Http { .. } => {}
         }
         let current = self.read_boot(&set.system, self.settings_of(&set.system).await?.as_deref()).await?;
         let now = &current.boot.source;
@@ -101,6 +104,25 @@ impl Bmc {
             }
         }
         Err(last.map_or(BmcError::BootRefused { attempts }, Into::into))
+    }
+
+    /// Whether the host has started since the override was set, and has used it up. `shown` is the override that the BMC shows now.
+    pub async fn is_used_up(&self, set: &BootOverride, shown: &BootSource) -> Result<bool, BmcError> {
+        match &set.form {
+            OverrideForm::NextReset { slot } => {
+                Ok(next_reset::read(&self.client().get(slot).await?.body) == Some(false))
+            }
+            _ => Ok(set.once && is_over(shown)),
+        }
+    }
+
+    /// Takes the property of a slot back, unless a reset has used it up.
+    async fn restore_next_reset(&self, slot: &str) -> Result<bool, BmcError> {
+        if next_reset::read(&self.client().get(slot).await?.body) != Some(true) {
+            return Ok(false);
+        }
+        self.client().update(slot, &next_reset::body(false), None, self.limits().change).await?;
+        Ok(true)
     }
 
     /// Sets an iDRAC's attributes for the next boot to their defaults, unless somebody has changed them since. Their

@@ -16,6 +16,7 @@ pub enum BootMethod {
 
 impl BootMethod {
     /// Whether this is the default, which records leave out.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     pub(super) fn is_default(&self) -> bool {
         *self == Self::default()
     }

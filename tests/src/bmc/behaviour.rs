@@ -164,6 +164,8 @@ pub(super) struct Boot {
     pub(super) attributes: Option<String>,
     /// Members of `Boot` that are accepted and not kept.
     pub(super) ignores: Vec<String>,
+    /// No override is accepted.
+    pub(super) unsupported: bool,
     /// No member of `Boot` may be null.
     pub(super) refuses_null: bool,
 }
@@ -178,6 +180,7 @@ impl Default for Boot {
             needs_power_off: false,
             attributes: None,
             ignores: Vec::new(),
+            unsupported: false,
             refuses_null: false,
         }
     }

@@ -22,6 +22,10 @@ pub(super) fn patch(shared: &Shared, path: &str, body: &Value) -> Answer {
         let text = "The property is read-only and cannot be assigned a value.";
         return Answer::error(400, "PropertyNotWritable", text, &["Boot"]);
     };
+    if behaviour.unsupported {
+        let text = "The request is not supported.";
+        return Answer::error(400, "iLO.2.15.UnsupportedOperation", text, &[]);
+    }
     if behaviour.needs_power_off && state.is_on() {
         return Answer::error(409, "ActionNotSupported", "The system must be switched off.", &[]);
     }
@@ -148,6 +152,9 @@ fn switch(shared: &Arc<Shared>, off: bool, on: bool) {
     }
 }
 
+/// HPE's property of a slot.
+pub(super) const NEXT_RESET: &str = "/Oem/Hpe/BootOnNextServerReset";
+
 /// The image that the override makes the machine boot from, and who reads it. An override for one boot is over with this.
 fn medium(state: &mut State, shared: &Shared) -> (Option<String>, Reader) {
     let behaviour = &shared.behaviour.boot;
@@ -159,6 +166,14 @@ fn medium(state: &mut State, shared: &Shared) -> (Option<String>, Reader) {
         state.tree.set(&path, "/Boot/BootSourceOverrideTarget", json!("None"));
     }
     let target = boot["BootSourceOverrideTarget"].as_str().unwrap_or_default();
+    let next = state
+        .slots
+        .keys()
+        .find(|path| state.tree.get(path).and_then(|slot| slot.pointer(NEXT_RESET)).is_some_and(|next| *next == true));
+    if let Some(path) = next.cloned() {
+        state.tree.set(&path, NEXT_RESET, json!(false));
+        return (state.slots[&path].image.clone(), Reader::Bmc);
+    }
     if target == "UefiHttp" && boot["BootSourceOverrideEnabled"] != "Disabled" {
         return (boot["HttpBootUri"].as_str().map(str::to_owned), Reader::Firmware);
     }

@@ -328,8 +328,10 @@ impl<'a> Steps<'a> {
     async fn was_started(&mut self) -> Result<Option<String>, Stop> {
         let at_bmc = self.at_bmc()?;
         let survey = self.connected().await?.survey().await?;
-        let used_up = at_bmc.before.as_ref().is_some_and(|set| set.once)
-            && survey.system.boot.source.enabled.as_deref() == Some("Disabled");
+        let used_up = match &at_bmc.before {
+            Some(set) => self.connected().await?.is_used_up(set, &survey.system.boot.source).await?,
+            None => false,
+        };
         let started = survey.system.power_state == PowerState::On && used_up;
         Ok(started.then(|| "the host was already started: the boot override is used up".to_owned()))
     }

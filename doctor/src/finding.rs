@@ -64,6 +64,8 @@ pub enum Reader {
     Dgx,
     /// Quanta's BMCs on `OpenBMC`.
     Quanta,
+    /// Firmware that boots by HTTP, as EDK2 does.
+    UefiHttp,
 }
 
 impl Reader {
@@ -84,6 +86,7 @@ impl Reader {
             Self::Supermicro => "Supermicro",
             Self::Dgx => "NVIDIA DGX",
             Self::Quanta => "Quanta",
+            Self::UefiHttp => "UEFI HTTP boot",
         }
     }
 }

@@ -118,11 +118,11 @@ fn target(from: &Url, location: &str) -> Option<Url> {
 }
 
 fn redirect(answer: &Answer) -> Finding {
-    let affects = [Reader::OpenBmc, Reader::SomeFirmware];
+    let affects = [Reader::OpenBmc, Reader::UefiHttp, Reader::SomeFirmware];
     Finding::fails(
         "redirect",
         &affects,
-        "the server redirects, and Intel's virtual-media and other readers do not follow redirects",
+        "the server redirects, and Intel's virtual-media, UEFI HTTP boot and other readers do not follow redirects",
     )
     .seen(answer)
     .advice("use the URL that the redirect leads to")

@@ -31,7 +31,7 @@ use self::http::{RequestError, SharedVerifier, Traffic};
 pub use self::http::{Stage, Trust};
 use self::personas::{
     concurrent, credentials, ironic, many_ranges, nbdkit, openbmc, protocol, qemu, range_forms, slow_reader,
-    sushy_tools,
+    sushy_tools, uefi_http,
 };
 
 /// The time limit for one examination, in addition to the time for the slow reader.
@@ -159,6 +159,7 @@ async fn play_others(context: &Arc<Context>, expected: Option<&[u8]>) -> Vec<Exa
         played(context, "qemu", "QEMU's block driver", qemu::play).await,
         played(context, "sushy-tools", "sushy-tools", sushy_tools::play).await,
         played(context, "ironic", "Ironic", ironic::play).await,
+        played(context, "uefi-http", "UEFI HTTP boot, as in EDK2", uefi_http::play).await,
         played(context, "many-ranges", "many small ranges, as reported of Dell iDRAC", many_ranges::play).await,
         played(context, "concurrent", "several readers at once", concurrent::play).await,
         played(context, "range-forms", "other forms of ranges", range_forms::play).await,

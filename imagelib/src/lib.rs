@@ -60,7 +60,8 @@
 //!
 //! These modules make whole images from them: [`base::Base::probe`] examines a base, a [`recipe::Recipe`] is the canonical
 //! form of everything that goes into an image, and [`image::Image::plan`] makes the overlays. [`layout`] tells which file of
-//! an image a byte belongs to, and [`secure_boot`] whether machines with Secure Boot start an image.
+//! an image a byte belongs to, [`secure_boot`] whether machines with Secure Boot start an image, and [`ram_disk`] whether its system
+//! runs from memory.
 
 #[macro_use]
 mod macros;
@@ -82,6 +83,7 @@ pub mod iso;
 pub mod kernel_arguments;
 pub mod layout;
 pub mod overlay;
+pub mod ram_disk;
 pub mod recipe;
 pub mod secure_boot;
 

@@ -47,6 +47,23 @@ impl Boot {
     }
 }
 
+/// Where [`Machine::by_http`] records packets.
+const PACKETS: &str = "packets.pcap";
+
+/// The Ethernet frames that a machine in this directory sent and received.
+pub fn packets(directory: &Path) -> Vec<Vec<u8>> {
+    let recorded = fs::read(directory.join(PACKETS)).expect("a record");
+    let mut rest = recorded.get(24..).expect("its header");
+    let mut frames = Vec::new();
+    while let Some((head, behind)) = rest.split_at_checked(16) {
+        let length = u32::from_le_bytes(head[8..12].try_into().expect("four bytes"));
+        let Some((frame, behind)) = behind.split_at_checked(length as usize) else { break };
+        frames.push(frame.to_vec());
+        rest = behind;
+    }
+    frames
+}
+
 /// A machine to be booted once. It has no way to any network: its NICs are each on a network of their own, with a DHCP
 /// server and nothing behind it.
 #[derive(Debug, Clone)]
@@ -96,6 +113,32 @@ impl Machine {
         ]);
         machine.name += "-secure";
         machine
+    }
+
+    /// One whose firmware boots from a URL once. The firmware's own address is from DHCP, which OVMF always asks. Everything that
+    /// the machine sends and receives is recorded ([`packets`]); this machine is 10.0.2.2 to it.
+    pub fn by_http(url: &str, mac: &str, memory: u32, directory: &Path) -> Self {
+        let variables = directory.join("variables.fd");
+        let mut write = peers::peer("virt-fw-vars");
+        write.args(["--input", "/usr/share/OVMF/OVMF_VARS_4M.fd", "--set-boot-uri", url, "--output"]).arg(&variables);
+        peers::run(&mut write);
+        let flash = "if=pflash,format=raw,unit";
+        let arguments = [
+            // The last of these options counts.
+            "-m".to_owned(),
+            memory.to_string(),
+            "-drive".to_owned(),
+            format!("{flash}=0,readonly=on,file=/usr/share/OVMF/OVMF_CODE_4M.fd"),
+            "-drive".to_owned(),
+            format!("{flash}=1,file={}", variables.display()),
+            "-netdev".to_owned(),
+            "user,id=nic".to_owned(),
+            "-device".to_owned(),
+            format!("virtio-net-pci,netdev=nic,mac={mac},romfile="),
+            "-object".to_owned(),
+            format!("filter-dump,id=dump,netdev=nic,file={}", directory.join(PACKETS).display()),
+        ];
+        Self::new("http".to_owned(), arguments.into())
     }
 
     fn new(name: String, arguments: Vec<String>) -> Self {

@@ -98,9 +98,12 @@ impl Server {
         let base = format!("{base_name}={}", base.display());
         let scheme = if more.contains(&"--media-tls-cert") { "https" } else { "http" };
         let url = format!("{scheme}://{media}");
+        let media_url = ["--media-url", &url];
+        // A test may know the server under another address.
+        let media_url = if more.contains(&"--media-url") { &[][..] } else { &media_url };
         let arguments = ["serve", "--data-dir", &data, "--base", &base, "--api-listen", api, "--media-listen", media]
             .iter()
-            .chain(&["--media-url", &url])
+            .chain(media_url)
             .chain(more)
             .map(|argument| (*argument).to_owned())
             .collect::<Vec<_>>();

@@ -21,6 +21,9 @@ pub struct Options<'a> {
     pub tls: Option<(&'a Path, &'a Path)>,
     /// Host and port to listen on. Without, a free port of loopback.
     pub address: Option<&'a str>,
+    /// Whether its made-up machine remembers a URL for HTTP boot, as one of libvirt does. Its own driver for made-up machines refuses
+    /// one, after it has inserted the image.
+    pub http_boot: bool,
     /// The URI of the libvirt whose machines it controls. Without, its one machine is made up.
     pub libvirt: Option<&'a str>,
 }
@@ -182,11 +185,21 @@ fn configuration_text(directory: &Path, options: &Options<'_>) -> String {
     if options.libvirt.is_some() {
         text += FIRMWARE;
     }
+    if options.http_boot {
+        text += HTTP_BOOT;
+    }
     if let Some((certificate, key)) = options.tls {
         text += &format!("SUSHY_EMULATOR_SSL_CERT = {certificate:?}\nSUSHY_EMULATOR_SSL_KEY = {key:?}\n");
     }
     text
 }
+
+/// What its driver for libvirt does, which remembers one URL.
+const HTTP_BOOT: &str = "from sushy_tools.emulator.resources.systems.fakedriver import FakeDriver
+FakeDriver.http_boot_uri = None
+FakeDriver.get_http_boot_uri = lambda self, identity: self.http_boot_uri
+FakeDriver.set_http_boot_uri = lambda self, uri: setattr(self, 'http_boot_uri', uri)
+";
 
 /// Debian's files: those that it would take have other names, and libvirt would be given none for BIOS.
 const FIRMWARE: &str = "SUSHY_EMULATOR_BOOT_LOADER_MAP = {

@@ -9,6 +9,7 @@ use base64::prelude::*;
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, SupportedProtocolVersion};
 use rustls_pki_types::ServerName;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream, lookup_host};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
@@ -95,6 +96,24 @@ impl Connector {
             .map_err(|_| RequestError::Silence(CONNECTING))?
             .map_err(RequestError::Tls)?;
         Connection::start(stream, defaults, pace, (verifier.certificate(), verifier.error())).await
+    }
+
+    /// Sends these bytes on a new connection in place of a request, and returns at most `most` bytes of what comes back.
+    /// Empty if the server closes the connection at once.
+    pub(crate) async fn say(&self, bytes: &[u8], most: usize) -> Result<Vec<u8>, RequestError> {
+        let mut stream = self.tcp(Pace::Fast).await?;
+        let said = async {
+            stream.write_all(bytes).await?;
+            let mut heard = Vec::new();
+            (&mut stream).take(most as u64).read_to_end(&mut heard).await?;
+            Ok::<_, io::Error>(heard)
+        };
+        match timeout(CONNECTING, said).await {
+            Ok(Ok(heard)) => Ok(heard),
+            Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionReset => Ok(Vec::new()),
+            Ok(Err(error)) => Err(RequestError::Tls(error)),
+            Err(_) => Err(RequestError::Silence(CONNECTING)),
+        }
     }
 
     async fn tcp(&self, pace: Pace) -> Result<TcpStream, RequestError> {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, HOST, HeaderName, RANGE};
+use http::header::{AUTHORIZATION, HOST, HeaderName, RANGE, USER_AGENT};
 use http::{Method, Version};
 use http_body_util::Empty;
 
@@ -65,7 +65,9 @@ impl Request {
         if !host.is_empty() {
             builder = builder.header(HOST, host);
         }
-        builder = builder.header(http::header::USER_AGENT, concat!("dayone-doctor/", env!("CARGO_PKG_VERSION")));
+        if self.headers.iter().all(|(name, _)| *name != USER_AGENT) {
+            builder = builder.header(USER_AGENT, concat!("dayone-doctor/", env!("CARGO_PKG_VERSION")));
+        }
         if let Some(authorization) = authorization {
             builder = builder.header(AUTHORIZATION, authorization);
         }

@@ -12,3 +12,5 @@ pub(super) mod qemu;
 pub(super) mod range_forms;
 pub(super) mod slow_reader;
 pub(super) mod sushy_tools;
+pub(super) mod uefi_http;
+mod uefi_tls;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::live::{LiveIso, NotCustomisable};
 use super::{BaseError, Format, Role};
-use crate::delivery;
+use crate::delivery::{self, Drivers};
 use crate::initramfs;
 use crate::iso::coreos::{CoreosIso, Growth, MinimalIso};
 use crate::iso::el_torito::{self, Platform};
@@ -73,9 +73,11 @@ pub struct CoreosBase {
     pub minimal: Result<MinimalIso, String>,
     /// The files for network boot, if the ISO has them.
     pub live: Option<LiveFiles>,
-    /// The release of NetworkManager in its initramfs, if [`Base::find_network_manager`](super::Base::find_network_manager)
+    /// The release of NetworkManager in its initramfs, if [`Base::survey_initramfs`](super::Base::survey_initramfs)
     /// has found it.
     pub network_manager_version: Option<NetworkManagerVersion>,
+    /// Whether its initramfs has the drivers for a RAM disk, found in the same way.
+    pub(crate) drivers: Option<Drivers>,
 }
 
 /// The files for network boot on a CoreOS ISO, as ranges of bytes of the ISO.
@@ -181,7 +183,14 @@ impl CoreosBase {
             Ok(minimal) => minimal.ok_or_else(|| "it has no /coreos/miniso.dat, which ISOs have since 2022".to_owned()),
             Err(error) => Err(error.to_string()),
         };
-        Ok(Self { areas, growth, minimal, live: LiveFiles::find(source, volume)?, network_manager_version: None })
+        Ok(Self {
+            areas,
+            growth,
+            minimal,
+            live: LiveFiles::find(source, volume)?,
+            network_manager_version: None,
+            drivers: None,
+        })
     }
 
     pub(super) fn verify(&mut self, source: &dyn Source) {
@@ -190,15 +199,18 @@ impl CoreosBase {
         }
     }
 
-    /// Looks for NetworkManager in the initramfs, which it reads to the end. Read errors leave the release unknown.
-    pub(super) fn find_network_manager(&mut self, source: &dyn Source) {
+    /// Looks for NetworkManager and for the drivers of RAM disks in the initramfs, which it reads to the end. Read errors leave
+    /// them unknown.
+    pub(super) fn survey_initramfs(&mut self, source: &dyn Source) {
         let Some(live) = &self.live else { return };
         let segment = Segment::base(Role::Iso, live.initrd.clone());
         let Ok(initrd) = Overlay::concatenated(&Sizes::from([(Role::Iso, source.size())]), vec![segment]) else {
             return;
         };
         let survey = initramfs::survey(&OverlaySource::new(&initrd, (Role::Iso, source)), &[], 0);
-        self.network_manager_version = survey.ok().and_then(|survey| delivery::network_manager_version(&survey.tree));
+        let Ok(survey) = survey else { return };
+        self.network_manager_version = delivery::network_manager_version(&survey.tree);
+        self.drivers = Some(Drivers::of(&survey));
     }
 
     fn formats(&self) -> Vec<Format> {

@@ -160,16 +160,16 @@ impl Base {
         }
     }
 
-    /// Looks for NetworkManager in the initramfs of a CoreOS live ISO, which [`probe`](Self::probe) does not unpack: some
-    /// hundred MB.
-    pub fn find_network_manager(&mut self, files: &dyn Sources) {
+    /// Looks for NetworkManager and for drivers in the initramfs of a CoreOS live ISO, which [`probe`](Self::probe) does not unpack:
+    /// some hundred MB.
+    pub fn survey_initramfs(&mut self, files: &dyn Sources) {
         if let Some((coreos, iso)) = self.coreos(files) {
-            coreos.find_network_manager(iso);
+            coreos.survey_initramfs(iso);
         }
     }
 
     /// The release of NetworkManager in its initramfs, if known. If there are several initramfs images, all must have the same
-    /// release. For a CoreOS live ISO, call [`find_network_manager`](Self::find_network_manager) first.
+    /// release. For a CoreOS live ISO, call [`survey_initramfs`](Self::survey_initramfs) first.
     pub fn network_manager_version(&self) -> Option<NetworkManagerVersion> {
         match self {
             Self::Iso(base) => match &base.system {

@@ -7,6 +7,7 @@
 mod contents;
 mod coreos;
 mod detect;
+mod drivers;
 mod embedded;
 mod flatcar;
 mod handover;
@@ -17,12 +18,13 @@ mod signs;
 
 pub use coreos::embed_area;
 pub use detect::{Detected, RELEASE_FILE_LIMIT, detect, release_files};
+pub(crate) use drivers::{DRIVERS, Drivers};
 pub use embedded::{DeliveredBy, EmbeddedFile};
 pub(crate) use handover::is_handed_over;
 pub use network_manager::network_manager_version;
 pub use profile::{DeliveryProfile, DeliveryProfileError};
 pub use signs::has_network_manager;
-use signs::is_debian_installer;
+pub(crate) use signs::is_debian_installer;
 
 use crate::cpio::{Archive, ArchiveError, MemberPathError};
 use crate::ignition::{Additions, IgnitionError, UserConfig};

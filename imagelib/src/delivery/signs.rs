@@ -28,7 +28,7 @@ pub(super) fn starts_networkd(tree: &Tree) -> bool {
 }
 
 /// Whether an initramfs is that of the Debian installer, whose root it stays. Its network is set up by `netcfg`.
-pub(super) fn is_debian_installer(tree: &Tree) -> bool {
+pub(crate) fn is_debian_installer(tree: &Tree) -> bool {
     has_directory(tree, DEBIAN_INSTALLER)
 }
 

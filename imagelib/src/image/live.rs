@@ -177,7 +177,7 @@ fn shared(live: &LiveIso, selection: &Selection, grown: &BTreeSet<(Option<usize>
 }
 
 fn members(recipe: &Recipe, initrd: &LiveInitrd) -> Result<Members, ImageError> {
-    let Surveyed { detected, tree } = match &initrd.state {
+    let Surveyed { detected, tree, .. } = match &initrd.state {
         Ok(surveyed) => surveyed,
         Err(reason) => {
             return Err(ImageError::Initrd { path: initrd.path.clone(), reason: reason.clone() });

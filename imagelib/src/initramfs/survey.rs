@@ -17,7 +17,13 @@ pub struct Survey {
     pub tree: Tree,
     /// The contents of the wanted regular files that exist.
     pub files: BTreeMap<MemberPath, Vec<u8>>,
+    /// The lists of modules that are part of the kernels (`modules.builtin`), one after the other; `None` if there is none.
+    pub modules_builtin: Option<Vec<u8>>,
 }
+
+/// The name of these lists, and the size of the largest that is read, in bytes. Usual ones have 10 KiB.
+const MODULES_BUILTIN: &[u8] = b"/modules.builtin";
+const LARGEST_LIST: u64 = 1 << 20;
 
 /// Reads an initramfs once: its tree, and the contents of the regular files in `wanted`, each at most `limit` bytes. If a path
 /// occurs twice, the last one counts.
@@ -33,6 +39,7 @@ where
     let mut tree = Tree::default();
     let mut files: BTreeMap<MemberPath, Vec<u8>> = BTreeMap::new();
     let mut links: BTreeMap<LinkKey, BTreeSet<MemberPath>> = BTreeMap::new();
+    let mut modules_builtin: Option<Vec<u8>> = None;
     let mut too_large = None;
     let walked = walk(source, |visit, reader| {
         let entry = visit.entry;
@@ -45,6 +52,11 @@ where
             .filter(|name| wanted.contains(name.as_slice()))
             .filter_map(|name| String::from_utf8_lossy(&name).parse().ok())
             .collect();
+        if kind == FileKind::File && entry.path().ends_with(MODULES_BUILTIN) && entry.size <= LARGEST_LIST {
+            let list = reader.content(LARGEST_LIST)?;
+            modules_builtin.get_or_insert_default().extend(list);
+            return Ok(());
+        }
         if kind != FileKind::File {
             for path in &paths {
                 files.remove(path);
@@ -78,7 +90,7 @@ where
     }
     match too_large {
         Some(error) => Err(error),
-        None => Ok(Survey { members: walked.members, outcome: walked.outcome, tree, files }),
+        None => Ok(Survey { members: walked.members, outcome: walked.outcome, tree, files, modules_builtin }),
     }
 }
 

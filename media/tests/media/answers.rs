@@ -42,6 +42,23 @@ async fn head_is_get_without_the_body_and_knows_no_ranges() {
 }
 
 #[tokio::test]
+async fn firmware_that_boots_by_http_reads_the_whole_file() {
+    // As EDK2 sends it, and with a header that is not for the direct way.
+    for other in [&[][..], &["X-Other: yes"]] {
+        let server = start().await;
+        let mut client = server.connect().await;
+        let lines = [&["Accept: */*", "User-Agent: UefiHttpBoot/1.0"], other].concat().join("\r\n");
+        for method in ["HEAD", "GET"] {
+            client.send(&format!("{method} {ISO} HTTP/1.1\r\nHost: 127.0.0.1\r\n{lines}\r\n\r\n")).await;
+            let answer = client.answer(method == "HEAD").await.unwrap();
+            assert_eq!((answer.status, answer.header("content-length")), (200, &*SIZE.to_string()), "{method}");
+            assert_eq!(answer.header("location"), "");
+            assert!(answer.body == if method == "HEAD" { &[] } else { server.image.as_slice() });
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_range_is_exactly_that_range() {
     let server = start().await;
     let mut client = server.connect().await;

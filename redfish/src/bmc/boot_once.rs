@@ -7,11 +7,12 @@ use super::Bmc;
 use super::attempt::{self, Attempt, Meaning};
 use super::boot_override::{self, ENABLED, MODE, OverrideForm, TARGET};
 use super::error::BmcError;
+use super::http_uri::{self, HttpUri};
 use super::limits::MAX_TRIES;
+use super::next_reset;
 use super::plan::Plan;
 use super::properties::Properties;
 use super::state::{Boot, BootMode, BootSource};
-use super::survey::settings_path;
 use crate::{RedfishError, Resource};
 
 /// Maximum number of requests: a BMC that refuses so many refuses all of them.
@@ -26,6 +27,9 @@ pub struct BootOverride {
     pub before: BootSource,
     /// The form that the BMC accepted.
     pub form: OverrideForm,
+    /// `HttpBootUri` before, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http_uri: Option<HttpUri>,
     /// The override that the BMC shows now. Empty for [`OverrideForm::DellAttributes`].
     pub shown: BootSource,
     /// Whether the override ends after one boot. If not, the host boots from the medium until the previous override is
@@ -38,10 +42,10 @@ pub struct BootOverride {
 }
 
 /// A System and its settings resource, as they were just read.
-struct Current {
+pub(super) struct Current {
     system: Resource,
     settings: Option<Resource>,
-    boot: Boot,
+    pub(super) boot: Boot,
 }
 
 impl Current {
@@ -68,27 +72,37 @@ impl Bmc {
     /// If the BMC does not accept that for a single boot, the override stays until [`restore`](Self::restore);
     /// [`BootOverride::once`] is then false.
     pub async fn boot_once(&self, plan: &Plan) -> Result<BootOverride, BmcError> {
-        self.masked(self.set_boot(plan).await)
+        self.masked(self.set_boot(plan, None).await)
     }
 
-    async fn set_boot(&self, plan: &Plan) -> Result<BootOverride, BmcError> {
+    /// Makes the host's firmware fetch this image by HTTP at its next start, with a plan of
+    /// [`plan_http`](Self::plan_http). An error if the BMC does not show the URL afterwards.
+    pub async fn boot_http_once(&self, plan: &Plan, image_url: &str) -> Result<BootOverride, BmcError> {
+        self.masked(self.set_boot(plan, Some(image_url)).await)
+    }
+
+    async fn set_boot(&self, plan: &Plan, image_url: Option<&str>) -> Result<BootOverride, BmcError> {
         let path = &plan.system.path;
         let current = self.read_boot(path, plan.system.settings.as_deref()).await?;
-        let before = current.boot.source.clone();
+        let before = current.boot.clone();
         let mut attempts = Vec::new();
         let mut forms = plan.boot.iter().collect::<Vec<_>>();
         while let Some(form) = (!forms.is_empty() && attempts.len() < MAX_ATTEMPTS).then(|| forms.remove(0)) {
-            match self.set(&current, form, &mut attempts).await {
-                Ok(()) => return self.verify_override(plan, before, form.clone(), attempts).await,
+            match self.set(&current, form, image_url, &mut attempts).await {
+                Ok(()) => return self.verify_override(plan, before, form.clone(), image_url, attempts).await,
                 Err(error) => match Meaning::of(&error) {
                     Meaning::Final => return Err(error.into()),
                     Meaning::Unknown => {
                         let now = self.read_boot(path, plan.system.settings.as_deref()).await?.boot.source;
-                        if matches!(form, OverrideForm::System { target, .. } if now.target.as_ref() == Some(target)) {
-                            return self.verify_override(plan, before, form.clone(), attempts).await;
+                        if form.target().is_some() && now.target.as_deref() == form.target() {
+                            return self.verify_override(plan, before, form.clone(), image_url, attempts).await;
                         }
                     }
                     _ => {
+                        // Such an iLO refuses every change of the override.
+                        if error.messages().iter().any(|message| message.key() == "UnsupportedOperation") {
+                            forms.retain(|other| other.target().is_none());
+                        }
                         let faults = attempt::named_properties(&error, &[TARGET, ENABLED, MODE]);
                         forms.retain(|other| boot_override::differs(other, form, &faults));
                     }
@@ -105,81 +119,43 @@ impl Bmc {
         }
     }
 
-    /// Restores the override that was set before [`boot_once`](Self::boot_once), and returns whether that was
-    /// necessary.
-    ///
-    /// Does nothing if the override has ended by itself, or if somebody has set another since. A boot mode that the
-    /// caller asked for stays, because a system that was installed in this mode would not start in another.
-    pub async fn restore(&self, set: &BootOverride) -> Result<bool, BmcError> {
-        let target = match &set.form {
-            OverrideForm::System { target, .. } => target,
-            OverrideForm::DellAttributes { path, device } => return self.restore_attributes(path, device).await,
-        };
-        let mut attempts = Vec::new();
-        let current = self.read_boot(&set.system, self.settings_of(&set.system).await?.as_deref()).await?;
-        let now = &current.boot.source;
-        if now.enabled.as_deref() == Some("Disabled") || now.target.as_ref() != Some(target) || *now == set.before {
-            return Ok(false);
-        }
-        let enabled = set.before.enabled.as_deref().unwrap_or("Disabled");
-        let target = set.before.target.as_deref().unwrap_or("None");
-        let full = Map::from_iter([(ENABLED.to_owned(), json!(enabled)), (TARGET.to_owned(), json!(target))]);
-        // Some BMCs demand a mode. They get the current one.
-        let mut with_mode = full.clone();
-        with_mode.extend(now.mode.as_ref().map(|mode| (MODE.to_owned(), json!(mode))));
-        let only = |property: &str, value: &str| Map::from_iter([(property.to_owned(), json!(value))]);
-        let mut last = None;
-        for boot in [full, with_mode, only(ENABLED, enabled), only(TARGET, target)] {
-            match self.send(&current, &boot, &mut attempts).await {
-                Ok(()) => return Ok(true),
-                Err(error) if Meaning::of(&error) == Meaning::Final => return Err(error.into()),
-                Err(error) => last = Some(error),
-            }
-        }
-        Err(last.map_or(BmcError::BootRefused { attempts }, Into::into))
-    }
-
-    /// Sets an iDRAC's attributes for the next boot to their defaults, unless somebody has changed them since. Their
-    /// previous values are not restored, because they were for a single boot, too.
-    async fn restore_attributes(&self, path: &str, device: &str) -> Result<bool, BmcError> {
-        let attributes = self.client().get(path).await?.body;
-        let now = attributes.get("Attributes").and_then(|attributes| attributes.get(boot_override::DEVICE));
-        if now.and_then(Value::as_str) != Some(device) {
-            return Ok(false);
-        }
-        let body = boot_override::dell_attributes("Disabled", "Normal");
-        self.client().update(path, &body, None, self.limits().change).await?;
-        Ok(true)
-    }
-
     async fn set(
         &self,
         current: &Current,
         form: &OverrideForm,
+        image_url: Option<&str>,
         attempts: &mut Vec<Attempt>,
     ) -> Result<(), RedfishError> {
         match form {
             OverrideForm::System { .. } => self.send(current, &form.boot(), attempts).await,
+            OverrideForm::Http { .. } => {
+                self.send(current, &http_uri::with_uri(form.boot(), image_url), attempts).await
+            }
             OverrideForm::DellAttributes { path, device } => {
                 let body = boot_override::dell_attributes("Enabled", device);
                 self.try_patch(path, &body, None, self.limits().change, attempts).await
+            }
+            OverrideForm::NextReset { slot } => {
+                self.try_patch(slot, &next_reset::body(true), None, self.limits().change, attempts).await
             }
         }
     }
 
     /// Sends a change of `Boot`. Repeats it if the BMC is busy or does not answer, because a second one changes
     /// nothing.
-    async fn send(
+    pub(super) async fn send(
         &self,
         current: &Current,
         boot: &Map<String, Value>,
         attempts: &mut Vec<Attempt>,
     ) -> Result<(), RedfishError> {
+        // sushy-tools reads the whole image before it answers.
+        let limit = if boot.contains_key(http_uri::URI) { self.limits().insert } else { self.limits().change };
         for (resource, body) in current.divide(boot) {
             let mut tries = 1;
             loop {
                 let etag = resource.etag.as_deref();
-                let result = self.try_patch(&resource.path, &body, etag, self.limits().change, attempts).await;
+                let result = self.try_patch(&resource.path, &body, etag, limit, attempts).await;
                 match result {
                     Ok(()) => break,
                     Err(error)
@@ -200,18 +176,28 @@ impl Bmc {
     async fn verify_override(
         &self,
         plan: &Plan,
-        before: BootSource,
+        before: Boot,
         form: OverrideForm,
+        image_url: Option<&str>,
         mut attempts: Vec<Attempt>,
     ) -> Result<BootOverride, BmcError> {
         let path = &plan.system.path;
         let mut notes = Vec::new();
         let mut once = form.is_once();
         let mut shown = BootSource::default();
-        if let OverrideForm::System { target, mode, .. } = &form {
+        if let OverrideForm::NextReset { slot } = &form {
+            if next_reset::read(&self.client().get(slot).await?.body) != Some(true) {
+                return Err(BmcError::BootRefused { attempts });
+            }
+            notes.push(format!("the BMC refuses every boot override; {slot} boots at the next reset instead"));
+        }
+        if let Some(target) = form.target() {
             let current = self.read_boot(path, plan.system.settings.as_deref()).await?;
             shown = current.boot.source.clone();
-            if shown.target.as_ref() != Some(target) {
+            if form.is_http() && current.boot.http_uri.as_ref().map(HttpUri::as_str) != image_url {
+                return Err(BmcError::HttpUriNotKept { attempts });
+            }
+            if shown.target.as_deref() != Some(target) {
                 let is = shown.target.as_deref().unwrap_or("nothing");
                 notes.push(format!("the BMC accepted the boot target {target}, but shows {is}"));
             }
@@ -225,8 +211,8 @@ impl Bmc {
                         .to_owned(),
                 );
             }
-            let was = BootMode::read(before.mode.as_deref());
-            if let (Some(was), None, Some(is)) = (was, mode, BootMode::read(shown.mode.as_deref()))
+            let was = BootMode::read(before.source.mode.as_deref());
+            if let (Some(was), None, Some(is)) = (was, form.mode(), BootMode::read(shown.mode.as_deref()))
                 && was != is
             {
                 notes.push(format!(
@@ -236,15 +222,12 @@ impl Bmc {
                 self.send(&current, &again, &mut attempts).await?;
             }
         }
-        Ok(BootOverride { system: path.clone(), before, form, shown, once, notes, attempts })
-    }
-
-    async fn settings_of(&self, system: &str) -> Result<Option<String>, BmcError> {
-        Ok(settings_path(Properties::new(&self.client().get(system).await?.body)))
+        let (before, http_uri) = (before.source, before.http_uri);
+        Ok(BootOverride { system: path.clone(), before, form, http_uri, shown, once, notes, attempts })
     }
 
     /// Reads the override. The values in the settings resource take precedence, because they apply to the next boot.
-    async fn read_boot(&self, path: &str, settings: Option<&str>) -> Result<Current, BmcError> {
+    pub(super) async fn read_boot(&self, path: &str, settings: Option<&str>) -> Result<Current, BmcError> {
         let system = self.client().get(path).await?;
         let mut boot = Boot::read(Properties::new(&system.body));
         let settings = match settings {
@@ -257,10 +240,12 @@ impl Bmc {
             None => None,
         };
         if let Some(settings) = &settings {
-            let BootSource { enabled, target, mode } = Boot::read(Properties::new(&settings.body)).source;
+            let pending = Boot::read(Properties::new(&settings.body));
+            let BootSource { enabled, target, mode } = pending.source;
             boot.source.enabled = enabled.or(boot.source.enabled);
             boot.source.target = target.or(boot.source.target);
             boot.source.mode = mode.or(boot.source.mode);
+            boot.http_uri = pending.http_uri.or(boot.http_uri);
         }
         Ok(Current { system, settings, boot })
     }

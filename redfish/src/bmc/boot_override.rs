@@ -5,7 +5,9 @@ use serde_json::{Map, Value, json};
 
 use super::attempt::Fault;
 use super::error::BmcError;
+use super::http_uri;
 use super::medium::Medium;
+use super::next_reset;
 use super::planned_request::PlannedRequest;
 use super::state::{Boot, BootMode};
 use super::survey::{Survey, System};
@@ -23,6 +25,13 @@ pub enum OverrideForm {
         /// `BootSourceOverrideMode`. `None` leaves it out.
         mode: Option<BootMode>,
     },
+    /// `Boot` of the System, with the URL from which the firmware is to boot. The URL is not part of the form: it is a secret.
+    Http {
+        /// `BootSourceOverrideEnabled`, as above.
+        enabled: Option<String>,
+        /// `BootSourceOverrideMode`, as above.
+        mode: Option<BootMode>,
+    },
     /// An iDRAC's attributes `ServerBoot.1.BootOnce` and `ServerBoot.1.FirstBootDevice`. With some firmware, the
     /// standard target means a drive in the machine.
     DellAttributes {
@@ -30,6 +39,11 @@ pub enum OverrideForm {
         path: String,
         /// The value of `ServerBoot.1.FirstBootDevice`: `VCD-DVD` or `vFDD`.
         device: String,
+    },
+    /// HPE's `BootOnNextServerReset` of the slot with the medium, for an iLO that refuses every boot override.
+    NextReset {
+        /// The slot's path.
+        slot: String,
     },
 }
 
@@ -39,30 +53,60 @@ pub(super) const ENABLED: &str = "BootSourceOverrideEnabled";
 pub(super) const MODE: &str = "BootSourceOverrideMode";
 
 impl OverrideForm {
-    /// The properties of `Boot` to set.
-    pub(super) fn boot(&self) -> Map<String, Value> {
-        let mut boot = Map::new();
-        if let Self::System { target, enabled, mode } = self {
-            boot.insert(TARGET.to_owned(), json!(target));
-            boot.extend(enabled.as_ref().map(|enabled| (ENABLED.to_owned(), json!(enabled))));
-            boot.extend(mode.map(|mode| (MODE.to_owned(), json!(mode.as_str()))));
+    /// `BootSourceOverrideTarget`, if the form sets it.
+    pub(super) fn target(&self) -> Option<&str> {
+        match self {
+            Self::System { target, .. } => Some(target),
+            Self::Http { .. } => Some(http_uri::TARGET),
+            Self::DellAttributes { .. } | Self::NextReset { .. } => None,
         }
+    }
+
+    /// `BootSourceOverrideEnabled` and `BootSourceOverrideMode`, as far as the form sets them.
+    fn enabled_and_mode(&self) -> (Option<&str>, Option<BootMode>) {
+        match self {
+            Self::System { enabled, mode, .. } | Self::Http { enabled, mode } => (enabled.as_deref(), *mode),
+            Self::DellAttributes { .. } | Self::NextReset { .. } => (None, None),
+        }
+    }
+
+    pub(super) fn mode(&self) -> Option<BootMode> {
+        self.enabled_and_mode().1
+    }
+
+    /// The properties of `Boot` to set, without the URL for HTTP boot.
+    pub(super) fn boot(&self) -> Map<String, Value> {
+        let (enabled, mode) = self.enabled_and_mode();
+        let mut boot = Map::new();
+        boot.extend(self.target().map(|target| (TARGET.to_owned(), json!(target))));
+        boot.extend(enabled.map(|enabled| (ENABLED.to_owned(), json!(enabled))));
+        boot.extend(mode.map(|mode| (MODE.to_owned(), json!(mode.as_str()))));
         boot
     }
 
     /// Whether the override ends after one boot.
     pub fn is_once(&self) -> bool {
-        !matches!(self, Self::System { enabled: Some(enabled), .. } if enabled == "Continuous")
+        self.enabled_and_mode().0 != Some("Continuous")
     }
 
-    pub(super) fn requests(&self, system: &System) -> Vec<PlannedRequest> {
+    /// Whether the firmware fetches the image by HTTP.
+    pub fn is_http(&self) -> bool {
+        matches!(self, Self::Http { .. })
+    }
+
+    pub(super) fn requests(&self, system: &System, image_url: &str) -> Vec<PlannedRequest> {
         match self {
-            Self::System { .. } => {
+            Self::System { .. } | Self::Http { .. } => {
                 let path = system.settings.as_ref().unwrap_or(&system.path).clone();
-                vec![PlannedRequest { method: "PATCH", path, body: json!({"Boot": self.boot()}) }]
+                let boot = self.boot();
+                let boot = if self.is_http() { http_uri::with_uri(boot, Some(image_url)) } else { boot };
+                vec![PlannedRequest { method: "PATCH", path, body: json!({"Boot": boot}) }]
             }
             Self::DellAttributes { path, device } => {
                 vec![PlannedRequest { method: "PATCH", path: path.clone(), body: dell_attributes("Enabled", device) }]
+            }
+            Self::NextReset { slot } => {
+                vec![PlannedRequest { method: "PATCH", path: slot.clone(), body: next_reset::body(true) }]
             }
         }
     }
@@ -170,7 +214,7 @@ fn wanted_modes(
 }
 
 /// The values for `BootSourceOverrideEnabled`, in the order in which they are tried.
-fn wanted_enables(boot: &Boot) -> Vec<Option<String>> {
+pub(super) fn wanted_enables(boot: &Boot) -> Vec<Option<String>> {
     let offers = |word: &str| {
         boot.enables.as_ref().is_none_or(|offered| offered.is_empty() || offered.iter().any(|each| each == word))
     };
@@ -190,6 +234,9 @@ fn wanted_enables(boot: &Boot) -> Vec<Option<String>> {
 
 /// Whether to try a form after the BMC refused another one and named properties: the form must differ in all of them.
 pub(super) fn differs(form: &OverrideForm, refused: &OverrideForm, faults: &[(&str, Fault)]) -> bool {
+    if form.target().is_none() {
+        return true;
+    }
     let (one, other) = (form.boot(), refused.boot());
     faults.iter().all(|(property, fault)| match fault {
         Fault::Missing => one.contains_key(*property),

@@ -129,12 +129,37 @@ pub enum BmcError {
         offered: Option<Vec<String>>,
     },
     /// The BMC refused every form of the boot override.
-    #[error(
-        "the BMC does not set virtual media as the source of the next boot; {}{}",
-        tried(attempts),
-        while_off(attempts)
-    )]
+    #[error("the BMC does not make the image the source of the next boot; {}{}", tried(attempts), while_off(attempts))]
     BootRefused {
+        /// Every request that was sent.
+        attempts: Vec<Attempt>,
+    },
+    /// The BMC lists the boot targets, and HTTP boot is none of them.
+    #[error(
+        "the BMC offers no UEFI HTTP boot (UefiHttp); it can boot from {}. Enable HTTP boot in the firmware's setup if it is \
+         switched off there, or boot from virtual media",
+        listed(offered)
+    )]
+    NoHttpBoot {
+        /// The boot targets that the BMC lists.
+        offered: Vec<String>,
+    },
+    /// The BMC has no property for the URL, and dayone does not know the vendor's own.
+    #[error(
+        "{0}'s BMC has no HttpBootUri, so it cannot be told from where the firmware is to boot; boot from virtual media"
+    )]
+    NoHttpBootUri(Vendor),
+    /// Only UEFI boots by HTTP.
+    #[error(
+        "only UEFI boots by HTTP, and the host is in legacy mode or is to be: set spec.bootMode to UEFI, or boot from virtual media"
+    )]
+    HttpBootNeedsUefi,
+    /// The BMC accepted the URL, and does not show it.
+    #[error(
+        "the BMC accepted the URL for HTTP boot, but does not show it as HttpBootUri: the firmware would ask DHCP for a URL instead. \
+         Boot from virtual media, or update the BMC's firmware"
+    )]
+    HttpUriNotKept {
         /// Every request that was sent.
         attempts: Vec<Attempt>,
     },
@@ -181,6 +206,7 @@ impl BmcError {
             | Self::NotInserted { attempts, .. }
             | Self::NotEjected { attempts, .. }
             | Self::BootRefused { attempts }
+            | Self::HttpUriNotKept { attempts }
             | Self::PowerRefused { attempts, .. } => attempts,
             _ => &[],
         }

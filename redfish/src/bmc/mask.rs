@@ -54,6 +54,7 @@ impl BmcError {
             | Self::UnknownSystem { systems: texts, .. }
             | Self::NoSuitableSlot { slots: texts, .. }
             | Self::Protocol { offered: texts, .. }
+            | Self::NoHttpBoot { offered: texts }
             | Self::PowerUnsupported { offered: texts, .. }
             | Self::Mode { offered: Some(texts), .. } => texts.iter_mut().collect(),
             Self::NotInserted { state, .. } | Self::NotEjected { state, .. } => {

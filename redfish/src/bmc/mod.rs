@@ -7,6 +7,7 @@
 //! | decide what to send | [`Bmc::plan`] | [`Plan`] |
 //! | insert the image | [`Bmc::insert`] | [`Inserted`] |
 //! | set the boot override | [`Bmc::boot_once`] | [`BootOverride`] |
+//! | or, for a host that fetches the image itself | [`Bmc::plan_http`], [`Bmc::boot_http_once`], [`Bmc::restore_http`] | the same |
 //! | restart the host | [`Bmc::power`] | [`PowerChange`] |
 //! | eject the image | [`Bmc::eject`] | [`Ejected`] |
 //! | restore the previous boot override | [`Bmc::restore`] | whether that was necessary |
@@ -20,15 +21,19 @@ mod boot_override;
 mod eject;
 mod error;
 mod form;
+mod http_boot;
+mod http_uri;
 mod insert;
 mod limits;
 mod mask;
 mod medium;
+mod next_reset;
 mod plan;
 mod planned_request;
 mod power;
 mod properties;
 mod reset_types;
+mod restore;
 mod secure_boot;
 mod slot;
 mod state;
@@ -45,6 +50,7 @@ pub use boot_override::OverrideForm;
 pub use eject::{Ejected, Found};
 pub use error::BmcError;
 pub use form::{Form, Method, Parameter};
+pub use http_uri::HttpUri;
 pub use insert::Inserted;
 pub use limits::Limits;
 pub use medium::Medium;
@@ -87,6 +93,12 @@ impl Bmc {
     /// Decides what will be sent to the BMC. Without `mode`, the host's boot mode stays as it is.
     pub fn plan(survey: &Survey, medium: Medium, mode: Option<BootMode>) -> Result<Plan, BmcError> {
         Plan::new(survey, medium, mode)
+    }
+
+    /// Decides what will be sent to the BMC so that the host's firmware fetches the image by HTTP. An error if the BMC does not
+    /// offer that. Without `mode`, the host's boot mode stays as it is, and must be UEFI.
+    pub fn plan_http(survey: &Survey, medium: Medium, mode: Option<BootMode>) -> Result<Plan, BmcError> {
+        Plan::http(survey, medium, mode)
     }
 
     /// Reads how far the host's boot has come. `None` if the BMC does not report it.

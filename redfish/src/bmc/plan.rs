@@ -6,6 +6,7 @@ use serde_json::json;
 use super::boot_override::{self, OverrideForm};
 use super::error::BmcError;
 use super::form::{self, Form, Method};
+use super::http_boot;
 use super::medium::Medium;
 use super::planned_request::PlannedRequest;
 use super::power;
@@ -23,7 +24,7 @@ pub struct Plan {
     pub system: System,
     /// What kind of drive the host sees.
     pub medium: Medium,
-    /// The slots that accept the medium, the best first.
+    /// The slots that accept the medium, the best first. For HTTP boot, all slots: some BMCs put the image into one of them.
     pub slots: Vec<Slot>,
     /// The forms of the insert request for the first slot, in the order in which they are tried.
     pub forms: Vec<Form>,
@@ -40,11 +41,23 @@ impl Plan {
     pub fn new(survey: &Survey, medium: Medium, mode: Option<BootMode>) -> Result<Self, BmcError> {
         let slots = slot::suitable(survey, medium)?;
         let forms = slots.first().map(|slot| form::forms(survey.vendor, slot)).unwrap_or_default();
-        let (boot, mut quirks) = boot_override::forms(survey, medium, mode)?;
+        let (mut boot, mut quirks) = boot_override::forms(survey, medium, mode)?;
         if let Some(slot) = slots.first() {
             quirks.extend(slot_quirks(survey, slot));
+            // The property cannot set the mode.
+            let current = BootMode::read(survey.system.boot.source.mode.as_deref());
+            if slot.boots_on_next_reset && mode.is_none_or(|mode| current == Some(mode)) {
+                boot.push(OverrideForm::NextReset { slot: slot.path.clone() });
+            }
         }
         Ok(Self { vendor: survey.vendor, system: survey.system.clone(), medium, slots, forms, boot, mode, quirks })
+    }
+
+    /// Makes a plan for HTTP boot.
+    pub(super) fn http(survey: &Survey, medium: Medium, mode: Option<BootMode>) -> Result<Self, BmcError> {
+        let (boot, quirks) = http_boot::forms(survey, mode)?;
+        let (system, slots) = (survey.system.clone(), survey.slots.clone());
+        Ok(Self { vendor: survey.vendor, system, medium, slots, forms: Vec::new(), boot, mode, quirks })
     }
 
     /// The requests that insert the image and set the boot override. If the BMC refuses none of them, these and
@@ -59,7 +72,7 @@ impl Plan {
             requests.push(PlannedRequest { method, path, body: form.body(image_url, slot.insert.as_ref()) });
         }
         if let Some(form) = self.boot.first() {
-            requests.extend(form.requests(&self.system));
+            requests.extend(form.requests(&self.system, image_url));
         }
         requests
     }

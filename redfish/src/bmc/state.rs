@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use super::http_uri::{self, HttpUri};
 use super::properties::Properties;
 
 /// `PowerState` of a System (`Resource.PowerState`).
@@ -129,6 +130,12 @@ pub struct Boot {
     pub modes: Option<Vec<String>>,
     /// The values of `BootSourceOverrideEnabled` that the BMC accepts, if it lists them.
     pub enables: Option<Vec<String>>,
+    /// Whether the BMC has `HttpBootUri`, also if it is null.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_http_uri: bool,
+    /// `HttpBootUri`: where the host boots from by HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http_uri: Option<HttpUri>,
 }
 
 impl Boot {
@@ -143,6 +150,8 @@ impl Boot {
             targets: boot.texts("BootSourceOverrideTarget@Redfish.AllowableValues"),
             modes: boot.texts("BootSourceOverrideMode@Redfish.AllowableValues"),
             enables: boot.texts("BootSourceOverrideEnabled@Redfish.AllowableValues"),
+            has_http_uri: boot.value(http_uri::URI).is_some(),
+            http_uri: HttpUri::read(boot.text(http_uri::URI)),
         }
     }
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::Bmc;
 use super::error::BmcError;
+use super::next_reset;
 use super::properties::Properties;
 use super::state::{Boot, BootProgress, MediaState, PowerState};
 use super::vendor::{Evidence, Vendor};
@@ -106,6 +107,9 @@ pub struct Slot {
     pub eject: Option<String>,
     /// `VerifyCertificate`: whether the BMC checks the certificate of the server that serves the image.
     pub verify_certificate: Option<bool>,
+    /// Whether the slot has HPE's `BootOnNextServerReset`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub boots_on_next_reset: bool,
     /// What is in the slot.
     pub state: MediaState,
 }
@@ -142,6 +146,7 @@ impl Slot {
             insert,
             eject: actions.object("#VirtualMedia.EjectMedia").path("target"),
             verify_certificate: media.flag("VerifyCertificate"),
+            boots_on_next_reset: next_reset::read(body).is_some(),
             state: MediaState::read(media),
         }
     }

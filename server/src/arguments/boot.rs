@@ -9,7 +9,7 @@ use media::MediaUrl;
 use url::Url;
 
 use super::{AccessArguments, BmcAccess, CustomisationArguments, InputFile, OutputFormat, ServerAccess};
-use crate::boots::{CredentialsName, Evidence};
+use crate::boots::{BootMethod, CredentialsName, Evidence};
 
 /// The examples in the help text.
 const EXAMPLES: &str = "\
@@ -52,6 +52,11 @@ pub struct BootArguments {
     /// What to make: iso, minimal-iso, or usb for BMCs that show a disk to the host [default: iso]
     #[arg(long, value_name = "FORMAT")]
     pub image_format: Option<Format>,
+
+    /// How the hosts get the image: virtual-media, or http for UEFI HTTP boot, in which the hosts' firmware fetches it
+    /// [default: virtual-media]
+    #[arg(long, value_name = "METHOD")]
+    pub method: Option<BootMethod>,
 
     /// Replace files that somebody has embedded in the base
     #[arg(long)]

@@ -13,6 +13,7 @@ use vocabulary::text_as_serde;
 use super::credentials::CredentialsSource;
 use super::evidence::Evidence;
 use super::id::BootId;
+use super::method::BootMethod;
 use super::step::{Step, StepRecord};
 use super::time::Timestamp;
 use redfish::BmcAddress;
@@ -128,7 +129,7 @@ pub struct AtBmc {
     /// The URL that dayone inserted. `None`: it follows from the installation key, because that was not rotated since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<InsertedUrl>,
-    /// The slot that has the image, or may have it. `None` while the image is being inserted: it may be in any planned slot.
+    /// The slot that has the image, or may have it. `None` for HTTP boot, and while the image is being inserted: it may be in any planned slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<String>,
     /// Whether the BMC has copied the whole image, so that dayone does not see what the host reads.
@@ -189,7 +190,10 @@ pub struct BootRecord {
     pub host: Option<String>,
     /// The image that the host boots from.
     pub image: RecipeId,
-    /// The kind of medium that the BMC shows to the host.
+    /// How the host gets the image.
+    #[serde(default, skip_serializing_if = "BootMethod::is_default")]
+    pub method: BootMethod,
+    /// The kind of medium that the BMC or the firmware shows to the host.
     pub medium: Medium,
     /// The boot mode of the firmware, if it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -220,6 +224,8 @@ pub struct NewBoot {
     pub host: Option<String>,
     /// The image that the host boots from.
     pub image: RecipeId,
+    /// How the host gets the image.
+    pub method: BootMethod,
     /// The kind of medium.
     pub medium: Medium,
     /// The boot mode of the firmware.
@@ -250,6 +256,7 @@ impl BootRecord {
             created: Timestamp::now(),
             host: new.host,
             image: new.image,
+            method: new.method,
             medium: new.medium,
             boot_mode: new.boot_mode,
             bmc,

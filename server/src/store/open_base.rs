@@ -126,7 +126,7 @@ impl OpenBase {
             changed.map_or_else(|| OpenBaseError::Probe { files: paths.join(", "), source }, Into::into)
         })?;
         base.verify(&files);
-        base.find_network_manager(&files);
+        base.survey_initramfs(&files);
         let secure_boot = Survey::of_base(&base, &files);
         let mut digested = BTreeMap::new();
         for (role, file) in files {

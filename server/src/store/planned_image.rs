@@ -67,6 +67,16 @@ fn rootfs_url(recipe: &Recipe, token: &MediaToken) -> Result<Option<RootfsUrl>, 
     Ok(Some(media_url.file(&token.as_str(), FileName::Rootfs.as_str()).parse()?))
 }
 
+/// The media type of a file. Firmware that boots by HTTP takes from it what to make of the file: a CD or a disk in memory
+/// (UEFI 2.10, 24.7 HTTP Boot). BMCs do not look at it.
+fn media_type(file: FileName) -> &'static str {
+    match file {
+        FileName::BootIso => "application/vnd.efi-iso",
+        FileName::BootDisk => "application/vnd.efi-img",
+        _ => "application/octet-stream",
+    }
+}
+
 impl PlannedImage {
     /// Plans an image, and prepares the files that are served.
     pub(super) fn plan(
@@ -92,7 +102,7 @@ impl PlannedImage {
         let mut served = Vec::new();
         for (name, part) in &image.files {
             let identity = base.identity_of(part).ok_or(PlanError::NoFile)?;
-            served.push((name.as_str(), served_file(part.clone(), &identity, "application/octet-stream")));
+            served.push((name.as_str(), served_file(part.clone(), &identity, media_type(*name))));
         }
         if let Some(script) = ipxe::script(&image, |file| media_url.file(&token.as_str(), file.as_str())) {
             let identity = Digest::of(script.as_bytes());

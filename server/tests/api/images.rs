@@ -64,6 +64,23 @@ async fn the_bmc_gets_the_promised_bytes() {
 }
 
 #[tokio::test]
+async fn firmware_learns_from_the_media_type_what_to_boot() {
+    let dayone = Dayone::start().await;
+    for (format, file, media_type) in [
+        ("iso", "boot.iso", "application/vnd.efi-iso"),
+        ("usb", "boot.img", "application/vnd.efi-img"),
+        ("initrd", "rootfs.img", "application/octet-stream"),
+        ("initrd", "initrd.img", "application/octet-stream"),
+    ] {
+        let order = format!("/v1/images?base=coreos&format={format}");
+        let image = Answer::of(dayone.post(&order, NMSTATE)).await.ok();
+        let url = image["files"][file]["url"].as_str().unwrap_or_else(|| panic!("{image:#}"));
+        let head = Answer::of(dayone.client.head(url)).await;
+        assert_eq!((head.status.as_u16(), head.header("content-type")), (200, media_type), "{format} {file}");
+    }
+}
+
+#[tokio::test]
 async fn a_streamed_image_is_not_stored() {
     let dayone = Dayone::start().await;
     let streamed = Answer::of(dayone.post(ORDER, NMSTATE).header("accept", "application/octet-stream")).await;

@@ -162,6 +162,12 @@ pub(super) struct Boot {
     pub(super) needs_power_off: bool,
     /// Where Dell's attributes are.
     pub(super) attributes: Option<String>,
+    /// Members of `Boot` that are accepted and not kept.
+    pub(super) ignores: Vec<String>,
+    /// No override is accepted.
+    pub(super) unsupported: bool,
+    /// No member of `Boot` may be null.
+    pub(super) refuses_null: bool,
 }
 
 impl Default for Boot {
@@ -173,6 +179,9 @@ impl Default for Boot {
             starts: vec!["Cd".into(), "Usb".into(), "UsbCd".into()],
             needs_power_off: false,
             attributes: None,
+            ignores: Vec::new(),
+            unsupported: false,
+            refuses_null: false,
         }
     }
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::answer::Answer;
 use super::behaviour::{Mode, ms};
+use super::machine::Reader;
 use super::state::State;
 use super::{Shared, machine, task};
 
@@ -21,6 +22,10 @@ pub(super) fn patch(shared: &Shared, path: &str, body: &Value) -> Answer {
         let text = "The property is read-only and cannot be assigned a value.";
         return Answer::error(400, "PropertyNotWritable", text, &["Boot"]);
     };
+    if behaviour.unsupported {
+        let text = "The request is not supported.";
+        return Answer::error(400, "iLO.2.15.UnsupportedOperation", text, &[]);
+    }
     if behaviour.needs_power_off && state.is_on() {
         return Answer::error(409, "ActionNotSupported", "The system must be switched off.", &[]);
     }
@@ -47,7 +52,10 @@ pub(super) fn patch(shared: &Shared, path: &str, body: &Value) -> Answer {
             return Answer::error(400, "PropertyUnknown", &text, &[name]);
         }
     }
-    for (name, value) in boot {
+    if behaviour.refuses_null && boot.values().any(Value::is_null) {
+        return Answer::error(400, "PropertyValueTypeError", "The value null is of a different type.", &["null"]);
+    }
+    for (name, value) in boot.iter().filter(|(name, _)| !behaviour.ignores.contains(name)) {
         state.tree.set(path, &format!("/Boot/{name}"), value.clone());
     }
     Answer::status(204)
@@ -137,15 +145,18 @@ fn switch(shared: &Arc<Shared>, off: bool, on: bool) {
         let system = state.system.clone();
         state.tree.set(&system, "/PowerState", json!("On"));
         state.progress("SystemHardwareInitializationComplete");
-        let image = medium(&mut state, shared);
-        let running = tokio::spawn(machine::boot(Arc::downgrade(shared), state.boots.len(), image.clone()));
+        let (image, by) = medium(&mut state, shared);
+        let running = tokio::spawn(machine::boot(Arc::downgrade(shared), state.boots.len(), image.clone(), by));
         state.running = Some(running.abort_handle());
         state.boots.push(machine::Boot::of(image));
     }
 }
 
-/// The image that the override makes the machine boot from. An override for one boot is over with this.
-fn medium(state: &mut State, shared: &Shared) -> Option<String> {
+/// HPE's property of a slot.
+pub(super) const NEXT_RESET: &str = "/Oem/Hpe/BootOnNextServerReset";
+
+/// The image that the override makes the machine boot from, and who reads it. An override for one boot is over with this.
+fn medium(state: &mut State, shared: &Shared) -> (Option<String>, Reader) {
     let behaviour = &shared.behaviour.boot;
     let by_attributes = behaviour.attributes.as_deref().and_then(|path| take_attributes(state, path));
     let path = behaviour.settings.as_deref().unwrap_or(&state.system).to_owned();
@@ -155,6 +166,17 @@ fn medium(state: &mut State, shared: &Shared) -> Option<String> {
         state.tree.set(&path, "/Boot/BootSourceOverrideTarget", json!("None"));
     }
     let target = boot["BootSourceOverrideTarget"].as_str().unwrap_or_default();
+    let next = state
+        .slots
+        .keys()
+        .find(|path| state.tree.get(path).and_then(|slot| slot.pointer(NEXT_RESET)).is_some_and(|next| *next == true));
+    if let Some(path) = next.cloned() {
+        state.tree.set(&path, NEXT_RESET, json!(false));
+        return (state.slots[&path].image.clone(), Reader::Bmc);
+    }
+    if target == "UefiHttp" && boot["BootSourceOverrideEnabled"] != "Disabled" {
+        return (boot["HttpBootUri"].as_str().map(str::to_owned), Reader::Firmware);
+    }
     let by_override =
         boot["BootSourceOverrideEnabled"] != "Disabled" && behaviour.starts.iter().any(|name| name == target);
     let applies = by_attributes.is_some() || by_override;
@@ -165,7 +187,7 @@ fn medium(state: &mut State, shared: &Shared) -> Option<String> {
         if is_disk { has("USBStick") } else { has("CD") || has("DVD") }
     };
     let mut slots = state.slots.iter().filter(|_| applies).filter(|(path, _)| fits(path));
-    slots.find_map(|(_, slot)| slot.image.clone())
+    (slots.find_map(|(_, slot)| slot.image.clone()), Reader::Bmc)
 }
 
 /// Whether Dell's attributes say that the next boot is from virtual media, and whether from a disk.

@@ -1,14 +1,22 @@
-//! The machine behind the BMC: it reads the image as BMCs do, HEAD and then ranges, and its system calls home.
+//! The machine behind the BMC: it reads the image as BMCs do, HEAD and then ranges, or as its firmware does by HTTP boot, HEAD and
+//! then all of it; and its system calls home.
 
 use std::sync::Weak;
 use std::time::Duration;
 
 use http::StatusCode;
-use http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, RANGE};
+use http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, HOST, RANGE, USER_AGENT};
 use reqwest::Client;
 use tokio::time::Instant;
 
 use super::Shared;
+
+/// Who reads an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reader {
+    Bmc,
+    Firmware,
+}
 
 /// A boot of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,9 +62,12 @@ pub(super) async fn look(reader: &Client, image: &str) -> Result<u64, String> {
 }
 
 /// Boots, and writes down how it went.
-pub(super) async fn boot(bmc: Weak<Shared>, number: usize, image: Option<String>) {
+pub(super) async fn boot(bmc: Weak<Shared>, number: usize, image: Option<String>, by: Reader) {
     let end = match &image {
-        Some(image) => start(&bmc, number, image).await,
+        Some(image) => match by {
+            Reader::Bmc => start(&bmc, number, image).await,
+            Reader::Firmware => fetch(&bmc, number, image).await,
+        },
         None => Ok(()),
     };
     let call = match bmc.upgrade() {
@@ -77,6 +88,32 @@ pub(super) async fn boot(bmc: Weak<Shared>, number: usize, image: Option<String>
     }
     let boot = &mut state.boots[number];
     (boot.end, boot.called_home) = (Some(end), called_home);
+}
+
+/// Fetches the image as EDK2 does, and starts its system.
+async fn fetch(bmc: &Weak<Shared>, number: usize, image: &str) -> Result<(), String> {
+    let (reader, machine) = {
+        let shared = bmc.upgrade().ok_or("the BMC is gone")?;
+        (shared.reader.clone(), shared.options.machine.clone())
+    };
+    let url: reqwest::Url = image.parse().map_err(|_| "the URL is none".to_owned())?;
+    let host = url.host_str().unwrap_or_default().to_owned();
+    let ask =
+        |request: reqwest::RequestBuilder| request.header(HOST, &host).header(USER_AGENT, "UefiHttpBoot/1.0").send();
+    let head = ask(reader.head(url.clone())).await.map_err(|error| error.to_string())?;
+    let size = head.headers().get(CONTENT_LENGTH).and_then(|size| size.to_str().ok()?.parse::<u64>().ok());
+    let size = size.filter(|_| head.status() == StatusCode::OK).ok_or("Could not retrieve NBP file size")?;
+    let mut answer = ask(reader.get(url)).await.map_err(|error| error.to_string())?;
+    let mut read = 0;
+    while let Some(chunk) = answer.chunk().await.map_err(|error| error.to_string())? {
+        read += chunk.len() as u64;
+        bmc.upgrade().ok_or("the BMC is gone")?.state().boots[number].read = read;
+    }
+    if answer.status() != StatusCode::OK || read != size {
+        return Err(format!("{}: {read} of {size} bytes", answer.status()));
+    }
+    tokio::time::sleep(machine.starts_in).await;
+    Ok(())
 }
 
 /// Reads as much of the image as is wanted, and waits until the system has started.

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 
 use super::answer::Answer;
 use super::behaviour::{EjectBody, Insert, Missing, Way, ms};
+use super::boot::NEXT_RESET;
 use super::state::State;
 use super::{Behaviour, Shared, machine, task};
 
@@ -71,6 +72,14 @@ pub(super) async fn eject(shared: &Arc<Shared>, slot: &str, body: Option<Value>)
 
 /// A PATCH of a slot.
 pub(super) async fn patch(shared: &Arc<Shared>, slot: &str, body: Value) -> Answer {
+    if let Some(next) = body.pointer(NEXT_RESET) {
+        let mut state = shared.state();
+        if state.tree.get(slot).is_some_and(|slot| slot.pointer(NEXT_RESET).is_some()) {
+            state.tree.set(slot, NEXT_RESET, next.clone());
+            return Answer::status(200);
+        }
+        return Answer::error(400, "PropertyUnknown", "The property is not in the list of valid properties.", &["Oem"]);
+    }
     let ejects = body["Inserted"] == false || body.get("Image").is_some_and(Value::is_null);
     let Behaviour { insert: Insert { way, .. }, eject: ejecting, .. } = &shared.behaviour;
     match ejects {

@@ -5,6 +5,7 @@ mod boot_media;
 mod boot_medium;
 mod chain;
 mod coreos_boot;
+mod http_boot;
 mod live_boot;
 mod network_manager;
 mod network_manager_gateways;

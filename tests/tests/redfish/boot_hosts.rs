@@ -266,3 +266,32 @@ async fn what_a_bmc_refused_is_kept_when_a_step_fails_over_it() {
     assert!(refused > 2 && refused <= sent, "{refused} of {sent}: {failed:#}");
     assert!(failed["steps"][1]["error"].as_str().unwrap().contains("the first: "), "{failed:#}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_firmware_of_a_host_fetches_the_image_itself() {
+    const SYSTEM: &str = "/redfish/v1/Systems/437XR1138R2";
+    let dayone = Dayone::start().await;
+    for behaviour in [json!({}), json!({"boot": {"needs_power_off": true, "refuses_null": true}})] {
+        let machine = Machine { starts_in: Duration::from_millis(700), ..Machine::default() };
+        let vendor = Vendor::named("generic-dmtf").with(behaviour);
+        let bmc = EmulatedBmc::start(&vendor, Options { machine, ..Options::default() }).await;
+        let before = bmc.member(SYSTEM, "/Boot");
+        let boot = dayone.begin_with(&bmc, "worker-0", "&method=http&power_off=true").await;
+        bmc.call_home(&call_home(dayone.directory.path(), boot["image"].as_str().unwrap()));
+        let booted = dayone.until(&boot, "booted", |boot| boot["state"] == "booted").await.unwrap();
+        let states: Vec<_> = booted["steps"].as_array().unwrap().iter().map(|step| step["state"].clone()).collect();
+        assert_eq!(states, ["done", "skipped", "done", "done", "done", "done", "waiting"], "{booted:#}");
+        // The initramfs of this base is a line of text.
+        assert!(booted["remarks"].to_string().contains("HTTP boot may fail: dayone cannot read"), "{booted:#}");
+        let read = bmc.boots()[0].clone();
+        assert!(bmc.inserted().is_empty() && read.read > 500_000 && read.end == Some(Ok(())), "{read:?}");
+        dayone.delete(&boot).await;
+        let ended = dayone.until(&boot, "ejected", |boot| boot["state"] == "ejected").await.unwrap();
+        let mut after = bmc.member(SYSTEM, "/Boot");
+        if after["HttpBootUri"] == "" {
+            after["HttpBootUri"] = Value::Null;
+        }
+        assert_eq!(after, before, "{ended:#}");
+        assert_eq!(bmc.sessions(), 0);
+    }
+}

@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use acceptance::bases::{coreos_iso, fixtures};
-use acceptance::peers::peer;
+use acceptance::peers::{peer, run};
 use acceptance::server::{Server as Dayone, dayone, free_address, wait_for};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -128,9 +128,11 @@ fn nothing_is_wrong_with_dayone() {
     let server = Dayone::start_at(&free_address(), &free_address(), "coreos", &image(), &tls);
     let url = order(&server);
     let diagnosis = doctor(&url, &["--slow", "3", "--ca", &certificate]);
-    assert_eq!((diagnosis.code, diagnosis.findings()), (Some(0), vec![]), "{:?}", diagnosis.findings());
-    assert_eq!(doctor(&url, &["--slow", "1"]).findings(), ["tls: certificate-not-trusted"]);
-    assert_eq!(doctor(&url, &["--slow", "1", "--insecure"]).findings(), [""; 0]);
+    // rustls has none of the suites that firmware offers.
+    let firmware = "uefi-http: uefi-tls";
+    assert_eq!((diagnosis.code, diagnosis.findings()), (Some(0), vec![firmware.to_owned()]));
+    assert_eq!(doctor(&url, &["--slow", "1"]).findings(), ["tls: certificate-not-trusted", firmware]);
+    assert_eq!(doctor(&url, &["--slow", "1", "--insecure"]).findings(), [firmware]);
 }
 
 #[test]
@@ -141,7 +143,8 @@ fn a_certificate_of_another_server_is_refused_by_who_looks() {
     let server = Dayone::start_at(&free_address(), &free_address(), "coreos", &image(), &tls);
     let url = order(&server);
     let diagnosis = doctor(&url, &["--slow", "1", "--ca", &certificate]);
-    assert_eq!((diagnosis.code, diagnosis.findings()), (Some(1), vec!["tls: certificate-wrong-name".to_owned()]));
+    assert_eq!(diagnosis.code, Some(1));
+    assert_eq!(diagnosis.findings(), ["tls: certificate-wrong-name", "uefi-http: uefi-tls"]);
     assert!(!is_read_by(&Client::Curl(vec!["--cacert".to_owned(), certificate]), &url, &image()));
 }
 
@@ -149,7 +152,7 @@ fn a_certificate_of_another_server_is_refused_by_who_looks() {
 fn nginx_serves_as_well_and_its_suites_are_seen() {
     let directory = served(&image());
     let [certificate, key] = certificate(directory.path(), "127.0.0.1");
-    let (plain, new, weak) = (free_address(), free_address(), free_address());
+    let [plain, new, weak, front] = [(); 4].map(|()| free_address());
     let place = directory.path().display();
     let server = |address: &str, rest: &str| format!("server {{ listen {address}; root {place}; {rest} }}\n");
     let tls = |address: &str, rest: &str| {
@@ -159,7 +162,8 @@ fn nginx_serves_as_well_and_its_suites_are_seen() {
     let paths = paths.map(|name| format!("{name}_temp_path {place}/{name};\n")).concat();
     let servers = server(&plain, "")
         + &tls(&new, "ssl_protocols TLSv1.3;")
-        + &tls(&weak, "ssl_protocols TLSv1.2; ssl_ciphers ECDHE-ECDSA-AES128-GCM-SHA256;");
+        + &tls(&weak, "ssl_protocols TLSv1.2; ssl_ciphers ECDHE-ECDSA-AES128-GCM-SHA256;")
+        + &server(&format!("{front} ssl"), &front_for_firmware(directory.path()));
     // Workers of another user could not read the temporary directory.
     let user = if rustix::process::getuid().is_root() { "user root;\n" } else { "" };
     let config = format!(
@@ -175,13 +179,45 @@ fn nginx_serves_as_well_and_its_suites_are_seen() {
     assert_eq!((diagnosis.code, diagnosis.findings()), (Some(0), vec![]), "{:?}", diagnosis.findings());
     let url = format!("https://{new}/i/boot.iso");
     let diagnosis = doctor(&url, &["--slow", "1", "--insecure"]);
-    assert_eq!((diagnosis.code, diagnosis.findings()), (Some(0), vec!["tls: tls-1-2-suites".to_owned()]));
+    assert_eq!((diagnosis.code, diagnosis.outcome("tls")), (Some(0), "warning"));
+    assert_eq!(diagnosis.findings(), ["tls: tls-1-2-suites", "uefi-http: uefi-tls"]);
     let url = format!("https://{weak}/i/boot.iso");
     let diagnosis = doctor(&url, &["--slow", "1", "--insecure"]);
-    assert_eq!((diagnosis.code, diagnosis.findings()), (Some(1), vec!["tls: tls-suites".to_owned()]));
+    assert_eq!((diagnosis.code, diagnosis.outcome("tls")), (Some(1), "fails"));
+    assert_eq!(diagnosis.findings(), ["tls: tls-suites", "uefi-http: uefi-tls"]);
+    let diagnosis = doctor(&format!("https://{front}/i/boot.iso"), &["--slow", "1", "--insecure"]);
+    assert_eq!((diagnosis.code, diagnosis.findings()), (Some(0), vec![]), "{:?}", diagnosis.findings());
     let suites = ["-k", "--tls-max", "1.2", "--ciphers", "ECDHE-ECDSA-AES256-GCM-SHA384"].map(str::to_owned);
     assert!(!is_read_by(&Client::Curl(suites.to_vec()), &url, &image()));
     assert!(is_read_by(&Client::Curl(vec!["-k".to_owned()]), &url, &image()));
+}
+
+/// What nginx needs so that firmware accepts its TLS: an RSA certificate and the suites without elliptic curves.
+fn front_for_firmware(directory: &Path) -> String {
+    let [certificate, key] = ["rsa.crt", "rsa.key"].map(|name| directory.join(name).display().to_string());
+    run(Command::new("openssl")
+        .args(
+            "req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=front -addext subjectAltName=IP:127.0.0.1".split(' '),
+        )
+        .args(["-keyout", &key, "-out", &certificate]));
+    format!(
+        "ssl_certificate {certificate}; ssl_certificate_key {key}; ssl_protocols TLSv1.2 TLSv1.3; \
+         ssl_ciphers HIGH:AES256-GCM-SHA384:AES128-SHA;"
+    )
+}
+
+#[test]
+fn a_file_must_look_like_an_image_to_firmware() {
+    let found = |media_type: &'static str, name: &str| {
+        let server = Server::start(&image(), NEVER, move |request, image| {
+            right(request, image).with("Content-Type", media_type)
+        });
+        let url = server.url().replace("boot.iso", name);
+        doctor(&url, &["--slow", "1"]).findings()
+    };
+    assert_eq!(found("application/octet-stream", "boot"), ["url: url-suffix", "uefi-http: uefi-media-type"]);
+    assert_eq!(found("application/vnd.efi-iso", "boot"), ["url: url-suffix"]);
+    assert_eq!(found("text/plain", "boot.iso"), [""; 0]);
 }
 
 #[test]

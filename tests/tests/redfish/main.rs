@@ -16,6 +16,7 @@ mod client;
 mod doctor;
 mod faults;
 mod fleet;
+mod http_boot;
 mod ironic;
 mod ironic_agent;
 mod key_rotation;

@@ -248,8 +248,8 @@ fn it_is_said_what_of_a_boot_was_not_done() {
     // It is on.
     bench.attempt(&[], cycle).unwrap();
     let cases = [
-        ((Method::PATCH, SYSTEM, 99, Fault::status(500)), "does not set virtual media as the source of the next boot"),
-        ((Method::PATCH, SYSTEM, 99, Fault::Lost), "does not set virtual media as the source of the next boot"),
+        ((Method::PATCH, SYSTEM, 99, Fault::status(500)), "does not make the image the source of the next boot"),
+        ((Method::PATCH, SYSTEM, 99, Fault::Lost), "does not make the image the source of the next boot"),
         ((Method::POST, RESET, 99, Fault::status(500)), "does not switch the host"),
         ((Method::POST, RESET, 99, Fault::Lost), "look at the BMC's console"),
     ];

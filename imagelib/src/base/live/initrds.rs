@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::partitions::EspVolume;
-use crate::delivery::{self, Detected};
+use crate::delivery::{self, Detected, Drivers};
 use crate::initramfs::{self, InitramfsError, Tree};
 use crate::iso::IsoError;
 use crate::iso::edit::{Editor, NotEditable};
@@ -54,6 +54,8 @@ pub struct Surveyed {
     pub detected: Detected,
     /// The file system that it unpacks to, together with the initramfs images that the menu loads before it.
     pub(crate) tree: Tree,
+    /// Whether it has the drivers for a RAM disk.
+    pub(crate) drivers: Drivers,
 }
 
 /// Why an initramfs cannot be extended.
@@ -140,7 +142,8 @@ impl<'a> Collection<'a> {
         let surveyed = initramfs::survey(&joined, &delivery::release_files(), delivery::RELEASE_FILE_LIMIT);
         let surveyed = surveyed.and_then(|survey| {
             let detected = delivery::detect(&survey);
-            survey.outcome.complete().map(|()| Surveyed { detected, tree: survey.tree })
+            let drivers = Drivers::of(&survey);
+            survey.outcome.complete().map(|()| Surveyed { detected, tree: survey.tree, drivers })
         });
         match surveyed {
             Err(InitramfsError::Read(source)) => Err(IsoError::Read { offset: 0, source }),

@@ -100,7 +100,7 @@ fn parameters_have_the_values_of_the_url_and_of_the_bmc() {
 /// The first form of the boot override, and how many there are.
 fn first_boot(survey: &Survey, medium: Medium, mode: Option<BootMode>) -> (Value, usize) {
     let (forms, _) = boot_override::forms(survey, medium, mode).unwrap();
-    let first = &forms[0].requests(&survey.system)[0];
+    let first = &forms[0].requests(&survey.system, "")[0];
     (json!([first.path, first.body]), forms.len())
 }
 
@@ -168,7 +168,7 @@ fn after_a_refusal_only_forms_with_other_values_are_tried() {
     let after = |faults: &[(&str, Fault)]| {
         let left = forms[1..].iter().find(|form| boot_override::differs(form, &forms[0], faults));
         left.map(|form| {
-            form.requests(&System::read(String::new(), Properties::new(&Value::Null)))[0].body["Boot"].clone()
+            form.requests(&System::read(String::new(), Properties::new(&Value::Null)), "")[0].body["Boot"].clone()
         })
     };
     let target = "Cd";

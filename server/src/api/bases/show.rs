@@ -8,6 +8,7 @@ use axum::extract::{Path, State};
 use hosts::network::NetworkManagerVersion;
 use imagelib::base::live::{BootEntryDescription, InitrdDescription, LiveDescription, NotCustomisable};
 use imagelib::base::{Base, DeliveryProfile, Format, IsoBase, IsoSystem, KernelInitrdBase, Role};
+use imagelib::ram_disk::RamDisk;
 use imagelib::secure_boot::SecureBoot;
 use imagelib::source::Source as _;
 use serde::Serialize;
@@ -138,6 +139,9 @@ pub(crate) struct BaseDetails {
     /// Whether machines with Secure Boot start its system.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) secure_boot: Option<SecureBoot>,
+    /// Whether an image of the format `iso` boots by UEFI HTTP boot, as far as its system needs the medium.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) http_boot: Option<RamDisk>,
     /// Findings that matter before a host boots from it.
     pub(crate) findings: Vec<FindingBody>,
 }
@@ -232,6 +236,7 @@ fn details(open: &OpenBase) -> BaseDetails {
         formats: open.base.formats(),
         network_manager_version: open.base.network_manager_version(),
         secure_boot: Some(open.secure_boot.report().clone()),
+        http_boot: http_boot(&open.base),
         ..BaseDetails::default()
     };
     match &open.base {
@@ -239,6 +244,12 @@ fn details(open: &OpenBase) -> BaseDetails {
         Base::KernelInitrd(base) => kernel_initrd_details(base, details),
         Base::Nothing => details,
     }
+}
+
+/// Nothing is said of bases that firmware does not boot.
+fn http_boot(base: &Base) -> Option<RamDisk> {
+    let bootable = base.formats().contains(&Format::Iso);
+    RamDisk::of(base, Format::Iso).filter(|_| bootable)
 }
 
 fn iso_details(iso: &IsoBase, common: BaseDetails) -> BaseDetails {

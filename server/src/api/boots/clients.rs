@@ -9,7 +9,7 @@ use url::Host;
 use crate::api::Api;
 use crate::api::images::Sealed;
 use crate::api::problem::{Problem, ProblemKind};
-use crate::boots::NewBoot;
+use crate::boots::{BootMethod, NewBoot};
 
 /// Restricts each new image to the clients that its boots need. `images` are those of `boots`, in the same order.
 pub(super) fn restrict(api: &Api, boots: &[NewBoot], images: &mut [Sealed]) -> Result<(), Problem> {
@@ -28,6 +28,13 @@ pub(super) fn restrict(api: &Api, boots: &[NewBoot], images: &mut [Sealed]) -> R
 /// The clients of one boot: the BMC, and the host if it fetches its root file system from this server.
 fn clients(boot: &NewBoot, recipe: &Recipe) -> Result<Vec<Network>, Problem> {
     let name = boot.host.as_deref().unwrap_or("the host");
+    if boot.method == BootMethod::Http {
+        let detail = format!(
+            "{name}: this server serves images only to the BMC (boot-only-from: bmc), but with method http the host's firmware reads the \
+             image, with an address that dayone does not know; give the networks that may read the image (only_from)"
+        );
+        return Err(Problem::new(ProblemKind::ImageRefused, detail));
+    }
     let bmc: Network = match boot.address.host() {
         Host::Ipv4(address) => std::net::IpAddr::from(address).into(),
         Host::Ipv6(address) => std::net::IpAddr::from(address).into(),

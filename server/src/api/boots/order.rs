@@ -12,7 +12,7 @@ use crate::api::parameters::{Parameters, QueryParameters, query_parameters};
 use crate::api::problem::Problem;
 use crate::api::request::DocumentRequest;
 use crate::api::user_documents::UserDocuments;
-use crate::boots::{CredentialsName, EjectWhen, Evidence};
+use crate::boots::{BootMethod, CredentialsName, EjectWhen, Evidence};
 use redfish::BmcAddress;
 
 /// The members of a request for boots that a request for an image does not have.
@@ -23,6 +23,10 @@ pub(super) struct BootSettings {
     /// and only describe the BMCs.
     #[schema(value_type = Option<String>, pattern = "^[0-9a-f]{64}$")]
     image: Option<RecipeId>,
+    /// How the host gets the image: `virtual-media` (the BMC inserts it, the default) or `http` (the host's firmware fetches it by UEFI
+    /// HTTP boot).
+    #[schema(value_type = Option<String>, example = "virtual-media")]
+    pub method: Option<BootMethod>,
     /// The host's BMC; overrides the documents.
     #[schema(value_type = Option<Bmc>)]
     pub bmc: Option<Bmc>,
@@ -73,6 +77,9 @@ query_parameters! {
         /// The id of an existing image; the documents then only describe the BMCs.
         #[param(value_type = Option<String>, pattern = "^[0-9a-f]{64}$")]
         image: Option<RecipeId>,
+        /// How the host gets the image: `virtual-media` (the default) or `http` (UEFI HTTP boot).
+        #[param(value_type = Option<String>)]
+        method: Option<BootMethod>,
         /// The BMC's address; overrides the documents.
         #[param(value_type = Option<String>)]
         bmc_address: Option<BmcAddress>,
@@ -100,6 +107,7 @@ impl From<BootQuery> for BootSettings {
     fn from(query: BootQuery) -> Self {
         Self {
             image: query.image,
+            method: query.method,
             bmc: Some(Bmc {
                 address: query.bmc_address.map(|address| address.to_string()),
                 credentials: query.bmc_credentials,
@@ -169,8 +177,8 @@ impl DocumentRequest for BootOrder {
     }
 
     fn from_json(body: &[u8]) -> Result<Self, Problem> {
-        const SETTINGS: [&str; 7] =
-            ["image", "bmc", "wait_for", "booted_within", "shutdown_within", "eject", "power_off"];
+        const SETTINGS: [&str; 8] =
+            ["image", "method", "bmc", "wait_for", "booted_within", "shutdown_within", "eject", "power_off"];
         let Members(members) = json::read(body)?;
         let (settings, image): (Vec<_>, Vec<_>) =
             members.into_iter().partition(|(name, _)| SETTINGS.contains(&name.as_str()));

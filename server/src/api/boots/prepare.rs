@@ -4,7 +4,8 @@ use std::net::IpAddr;
 
 use hosts::every_host::ConvertedHost;
 use hosts::network::Target;
-use imagelib::base::Format;
+use imagelib::base::{Base, Format};
+use imagelib::ram_disk::{RamDisk, RamDiskVerdict};
 use imagelib::recipe::RecipeId;
 use vocabulary::host::{BmcSpec, HostSpec};
 use vocabulary::report::Report;
@@ -16,7 +17,8 @@ use crate::api::problem::{Problem, ProblemKind};
 use crate::api::user_documents::UserDocuments;
 use crate::api::{Api, documents};
 use crate::boots::{
-    BootOnlyFrom, BootOptions, CredentialsName, Evidence, GivenCredentials, NewBoot, call_home, static_addresses,
+    BootMethod, BootOnlyFrom, BootOptions, CredentialsName, Evidence, GivenCredentials, NewBoot, call_home,
+    static_addresses,
 };
 use redfish::bmc::Medium;
 use redfish::{BmcAddress, Credentials, Password};
@@ -74,6 +76,7 @@ fn with_new_images(api: &Api, settings: &BootSettings, image: &Order) -> Result<
         let addresses = static_addresses(&network.topology);
         let of_host = Some((&host, network));
         let mut draft = base.compose(&api.media_url, image.clone(), of_host, Report::new())?;
+        check_method(settings, &draft.open.base, image.format)?;
         prepared.report.append(std::mem::take(&mut draft.report));
         let calls = add_call_home(api, settings, &mut draft)?;
         let wait_for = wait_for(settings, calls, !addresses.is_empty());
@@ -101,6 +104,9 @@ fn with_existing_image(
         Problem::new(ProblemKind::ImageRefused, format!("no image has the id {id}; /v1/images lists the images"))
     })?;
     let medium = medium(image.recipe().format)?;
+    if let Some(planned) = image.available() {
+        check_method(settings, &planned.base.base, image.recipe().format)?;
+    }
     let (hosts, report) = match documents {
         Some(documents) => {
             let (hosts, mut report) = documents::hosts(documents, host, Target::default())?;
@@ -134,6 +140,17 @@ fn with_existing_image(
         prepared.boots.push(new_boot(api, settings, Some((host, addresses)), label, id, medium, wait_for)?);
     }
     Ok(prepared)
+}
+
+/// Refuses HTTP boot for an image whose system does not find its medium in memory.
+fn check_method(settings: &BootSettings, base: &Base, format: Format) -> Result<(), Problem> {
+    match RamDisk::of(base, format).filter(|_| settings.method == Some(BootMethod::Http)) {
+        Some(RamDisk { verdict: RamDiskVerdict::Impossible, reason }) => {
+            let detail = format!("method: the image does not boot by HTTP: {reason}; or boot it from virtual media");
+            Err(Problem::new(ProblemKind::ImageRefused, detail))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Returns how a BMC shows an image of this format to its host.
@@ -212,6 +229,7 @@ fn new_boot(
     Ok(NewBoot {
         host: label.map(ToOwned::to_owned),
         image,
+        method: settings.method.unwrap_or_default(),
         medium,
         boot_mode: host.and_then(|host| host.boot_mode),
         address,

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use vocabulary::host::BootMode;
 
 use crate::api::timestamp::rfc3339_millis;
-use crate::boots::{BootState, EjectWhen, Evidence, Remark, Step, StepRecord, StepState, View};
+use crate::boots::{BootMethod, BootState, EjectWhen, Evidence, Remark, Step, StepRecord, StepState, View};
 use redfish::bmc::Medium;
 
 /// A boot: it brings a host from an image to a running system, through the host's BMC.
@@ -25,13 +25,16 @@ pub(super) struct BootBody {
     state: BootState,
     /// Whether the boot has ended: dayone does nothing more, and the BMC is free for another boot.
     ended: bool,
-    /// Whether the medium is inserted or may be inserted.
+    /// Whether the medium is inserted or may be inserted; for `http`, whether the BMC has or may have the URL.
     inserted: bool,
     /// The time of the request (RFC 3339).
     #[schema(example = "2026-02-28T23:59:59.123Z", format = DateTime)]
     created: String,
     /// The id of the image.
     image: String,
+    /// How the host gets the image: `virtual-media` or `http`.
+    #[schema(value_type = String, example = "virtual-media")]
+    method: BootMethod,
     /// How the host sees the image: `cd` or `usb`.
     #[schema(value_type = String, example = "cd")]
     medium: Medium,
@@ -124,6 +127,7 @@ pub(super) fn boot(view: &View) -> BootBody {
         inserted: record.is_inserted(),
         created: rfc3339_millis(record.created),
         image: record.image.to_string(),
+        method: record.method,
         medium: record.medium,
         boot_mode: record.boot_mode,
         bmc: BmcBody {

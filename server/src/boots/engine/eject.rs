@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use super::{Stop, connect};
 use crate::boots::boot::Boot;
+use crate::boots::method::BootMethod;
+use crate::boots::record::AtBmc;
 use crate::boots::shared::Shared;
 use crate::boots::step::Step;
 use redfish::bmc::{Bmc, Found, PowerAction};
@@ -27,6 +29,7 @@ async fn undo(shared: &Arc<Shared>, boot: &Boot, bmc: &Bmc) -> Result<String, St
     let record = boot.record();
     let Some(at_bmc) = &record.at_bmc else { return Ok(String::new()) };
     let mut done = Vec::new();
+    let url = shared.inserted_url(&record);
     if record.options.power_off {
         boot.show_progress("switching the host off");
         let graceful = std::time::Duration::from_secs(record.options.shutdown_within);
@@ -36,13 +39,17 @@ async fn undo(shared: &Arc<Shared>, boot: &Boot, bmc: &Bmc) -> Result<String, St
     if let Some(set) = &at_bmc.before {
         boot.show_progress("restoring the boot override");
         // Go on after an error: ejecting the medium matters more than an override that the next boot uses up.
-        match bmc.restore(set).await {
+        let restored = if set.form.is_http() { bmc.restore_http(set, &url).await } else { bmc.restore(set).await };
+        match restored {
             Ok(true) => done.push("the boot override is restored".to_owned()),
             Ok(false) => {}
             Err(error) => done.push(format!("dayone could not restore the boot override: {error}")),
         }
     }
-    let url = shared.inserted_url(&record);
+    if record.method == BootMethod::Http {
+        done.extend(take_out(bmc, at_bmc, &url).await?);
+        return Ok(if done.is_empty() { "nothing was set".to_owned() } else { done.join("; ") });
+    }
     boot.show_progress("ejecting the medium");
     let slots = at_bmc.slot.iter().chain(at_bmc.plan.slots.iter().map(|slot| &slot.path));
     // If the slot is not known, the image may be in any slot. Other images in these slots belong to somebody else.
@@ -57,4 +64,17 @@ async fn undo(shared: &Arc<Shared>, boot: &Boot, bmc: &Bmc) -> Result<String, St
         }
     }
     Ok(if done.is_empty() { "nothing was inserted".to_owned() } else { done.join("; ") })
+}
+
+/// Takes the image out of the slots into which the BMC may have put it for HTTP boot, as sushy-tools does.
+async fn take_out(bmc: &Bmc, at_bmc: &AtBmc, url: &str) -> Result<Vec<String>, Stop> {
+    let mut done = Vec::new();
+    for slot in &at_bmc.plan.slots {
+        let state = bmc.media_state(&slot.path).await?;
+        if state.is_connected() && state.names(url) {
+            bmc.eject(&slot.path, Some(url)).await?;
+            done.push(format!("ejected from {}", slot.path));
+        }
+    }
+    Ok(done)
 }

@@ -1,6 +1,7 @@
 //! Takes the next step of a boot, according to its record.
 
 mod eject;
+mod http_boot;
 mod secure_boot;
 mod signs;
 mod steps;

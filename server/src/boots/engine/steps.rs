@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use media::ExpectedCall;
 
-use super::{Stop, connect, refusals, secure_boot, stored_image, wait};
+use super::{Stop, connect, http_boot, refusals, secure_boot, stored_image, wait};
 use crate::boots::boot::Boot;
 use crate::boots::call_home;
 use crate::boots::evidence::Evidence;
+use crate::boots::method::BootMethod;
 use crate::boots::reading;
 use crate::boots::record::{AtBmc, BootRecord, BootState, Started};
 use crate::boots::shared::Shared;
@@ -77,7 +78,7 @@ impl<'a> Steps<'a> {
     }
 
     async fn insert(&mut self) -> Result<(), Stop> {
-        let (_, url) = self.stored()?;
+        let (image, url) = self.stored()?;
         let record = self.boot.record();
         // After a rotation of the installation key, an earlier attempt has inserted another URL.
         let mut ours = vec![url.clone(), self.shared.inserted_url(&record)];
@@ -89,9 +90,17 @@ impl<'a> Steps<'a> {
             vocabulary::host::BootMode::Legacy => BootMode::Legacy,
             vocabulary::host::BootMode::Uefi | vocabulary::host::BootMode::UefiSecureBoot => BootMode::Uefi,
         });
-        let plan = Bmc::plan(&survey, record.medium, mode)?;
+        let by_http = record.method == BootMethod::Http;
+        let plan = if by_http {
+            Bmc::plan_http(&survey, record.medium, mode)?
+        } else {
+            Bmc::plan(&survey, record.medium, mode)?
+        };
+        if by_http && let Some(remark) = http_boot::check(&image)? {
+            self.change(|record| record.remark(remark)).await?;
+        }
         if mode != Some(BootMode::Legacy) {
-            let (image, _) = self.stored()?;
+            let image = Arc::clone(&image);
             if let Some(remark) = secure_boot::check(self.connected().await?, &survey, image).await? {
                 self.change(|record| record.remark(remark)).await?;
             }
@@ -108,12 +117,15 @@ impl<'a> Steps<'a> {
         })
         .await?;
         self.check_not_deleted()?;
+        if by_http {
+            let nothing = "nothing is inserted: the host's firmware fetches the image itself";
+            return self.change(|record| record.skip(Step::Insert, nothing)).await;
+        }
         if resumed {
             for url in &ours {
                 self.eject_earlier(&survey, url).await?;
             }
         }
-        let (image, _) = self.stored()?;
         // Reads of the same image during an earlier boot do not count.
         if !self.shared.is_shared(self.boot) {
             image.restart_reading();
@@ -155,34 +167,43 @@ impl<'a> Steps<'a> {
         self.check_not_deleted()?;
         let at_bmc = self.at_bmc()?;
         let Some(form) = at_bmc.plan.boot.first().cloned() else {
-            return Err(Stop::Failed("the BMC offers no way to boot from virtual media".into()));
+            return Err(Stop::Failed("the BMC offers no way to boot from the image".into()));
         };
         // The record is written before dayone sets anything. After a restart, it keeps the value that was written first.
         let source = at_bmc.plan.system.boot.source.clone();
-        let before = at_bmc.before.map_or(source, |set| set.before);
+        let uri = at_bmc.plan.system.boot.http_uri.clone();
+        let (before, http_uri) = at_bmc.before.map_or((source, uri), |set| (set.before, set.http_uri));
         let set = BootOverride {
             system: at_bmc.plan.system.path.clone(),
             before: before.clone(),
             once: form.is_once(),
             form,
+            http_uri: http_uri.clone(),
             shown: BootSource::default(),
             notes: Vec::new(),
             attempts: Vec::new(),
         };
         self.change_at_bmc(|at_bmc| at_bmc.before = Some(set)).await?;
         self.boot.show_progress("setting the boot override");
-        let mut set = match self.connected().await?.boot_once(&at_bmc.plan).await {
+        let mut set = match self.set_boot(&at_bmc.plan).await? {
             Err(BmcError::BootRefused { attempts }) if attempts.iter().any(|attempt| attempt.status == Some(409)) => {
                 self.boot_override_while_off(&at_bmc.plan).await?
             }
             set => set?,
         };
-        set.before = before;
+        (set.before, set.http_uri) = (before, http_uri);
+        let (image, _) = self.stored()?;
+        // sushy-tools, whose machines have no such firmware, reads the whole image here.
+        let copied = set.form.is_http() && reading::is_copied(&image, self.boot.record().file_name());
         let (target, notes) = (set.shown.target.clone(), set.notes.clone());
         let for_how_long = if set.once { "once" } else { "until it is restored" };
         let refused = refusals(&set.attempts);
         (set.notes, set.attempts) = (Vec::new(), Vec::new());
-        self.change_at_bmc(|at_bmc| at_bmc.before = Some(set)).await?;
+        self.change_at_bmc(|at_bmc| {
+            at_bmc.before = Some(set);
+            at_bmc.copied |= copied;
+        })
+        .await?;
         self.change(|record| {
             for remark in refused.into_iter().chain(notes) {
                 record.remark(remark);
@@ -204,7 +225,15 @@ impl<'a> Steps<'a> {
         let graceful = Duration::from_secs(self.boot.record().options.shutdown_within);
         let bmc = self.connected().await?;
         bmc.power(PowerAction::Off { graceful }).await?;
-        Ok(bmc.boot_once(plan).await?)
+        Ok(self.set_boot(plan).await??)
+    }
+
+    /// Sets the boot override of a plan.
+    async fn set_boot(&mut self, plan: &Plan) -> Result<Result<BootOverride, BmcError>, Stop> {
+        let (_, url) = self.stored()?;
+        let by_http = self.boot.record().method == BootMethod::Http;
+        let bmc = self.connected().await?;
+        Ok(if by_http { bmc.boot_http_once(plan, &url).await } else { bmc.boot_once(plan).await })
     }
 
     async fn power(&mut self) -> Result<(), Stop> {
@@ -299,8 +328,10 @@ impl<'a> Steps<'a> {
     async fn was_started(&mut self) -> Result<Option<String>, Stop> {
         let at_bmc = self.at_bmc()?;
         let survey = self.connected().await?.survey().await?;
-        let used_up = at_bmc.before.as_ref().is_some_and(|set| set.once)
-            && survey.system.boot.source.enabled.as_deref() == Some("Disabled");
+        let used_up = match &at_bmc.before {
+            Some(set) => self.connected().await?.is_used_up(set, &survey.system.boot.source).await?,
+            None => false,
+        };
         let started = survey.system.power_state == PowerState::On && used_up;
         Ok(started.then(|| "the host was already started: the boot override is used up".to_owned()))
     }

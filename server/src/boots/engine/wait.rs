@@ -8,6 +8,7 @@ use media::ExpectedCall;
 use super::signs::Signs;
 use super::{Stop, connect, stored_image};
 use crate::boots::boot::Boot;
+use crate::boots::method::BootMethod;
 use crate::boots::reading::{self, Reads};
 use crate::boots::record::{BootRecord, BootState};
 use crate::boots::shared::Shared;
@@ -173,18 +174,29 @@ fn too_late(record: &BootRecord, reads: &Reads, waited: Duration) -> String {
     let hint = if reads.since_start.is_some() {
         "the host has read the image, so its firmware boots from it: look at its console for errors of its system"
     } else if reads.never_requested {
-        "nobody has read the image: check that the BMC reaches the media URL, and that the host's firmware does not skip \
-         virtual media (boot mode, Secure Boot)"
+        match record.method {
+            BootMethod::VirtualMedia => {
+                "nobody has read the image: check that the BMC reaches the media URL, and that the host's firmware does not skip \
+                 virtual media (boot mode, Secure Boot)"
+            }
+            BootMethod::Http => {
+                "nobody has read the image: look at the host's console, and check that the firmware of the host gets an address by \
+                 DHCP on a NIC that reaches the media URL, and that HTTP boot is enabled in the firmware's setup, also for http:// URLs"
+            }
+        }
     } else {
         "the host has not read the image since it was switched on: look at its console, and check the boot order and the \
          boot mode"
     };
     format!(
-        "the host has not booted within {} of being switched on (waited for {}); {}; {hint}. The medium is still \
-         inserted; DELETE /v1/boots/{} ejects it",
+        "the host has not booted within {} of being switched on (waited for {}); {}; {hint}. {} DELETE /v1/boots/{} restores the BMC",
         duration(waited),
         signs(record),
         reads.text,
+        match record.method {
+            BootMethod::VirtualMedia => "The medium is still inserted;",
+            BootMethod::Http => "The BMC may still have the URL;",
+        },
         record.id
     )
 }

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::boots::credentials::{CredentialsSource, GivenCredentials};
+use crate::boots::method::BootMethod;
 use crate::boots::record::{BootOptions, BootRecord, BootState, EjectWhen, NewBoot};
 use crate::boots::step::Step;
 use redfish::bmc::Medium;
@@ -12,6 +13,7 @@ fn boot(host: &str, bmc: u8) -> Arc<Boot> {
     let new = NewBoot {
         host: Some(host.to_owned()),
         image: "0".repeat(64).parse().unwrap(),
+        method: BootMethod::VirtualMedia,
         medium: Medium::Cd,
         boot_mode: None,
         address: format!("192.0.2.{bmc}").parse().unwrap(),

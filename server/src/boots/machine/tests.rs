@@ -4,6 +4,7 @@ use super::*;
 use crate::boots::credentials::GivenCredentials;
 use crate::boots::evidence::Evidence;
 use crate::boots::id::BootId;
+use crate::boots::method::BootMethod;
 use crate::boots::record::{AtBmc, BootOptions, NewBoot, Started};
 use redfish::bmc::Medium;
 
@@ -11,6 +12,7 @@ fn boot() -> BootRecord {
     let new = NewBoot {
         host: Some("worker-0".to_owned()),
         image: "0".repeat(64).parse().unwrap(),
+        method: BootMethod::VirtualMedia,
         medium: Medium::Cd,
         boot_mode: None,
         address: "192.0.2.1".parse().unwrap(),
@@ -123,6 +125,37 @@ fn a_failure_before_power_on_ejects_the_medium_and_a_later_one_does_not() {
 }
 
 #[test]
+fn a_boot_by_http_inserts_nothing_and_is_undone_all_the_same() {
+    let mut boot = done_up_to(Step::Image);
+    boot.method = BootMethod::Http;
+    boot.begin(Step::Insert);
+    boot.at_bmc = Some(at_bmc());
+    boot.skip(Step::Insert, "the firmware fetches the image");
+    assert_eq!((boot.work(), boot.next_step()), (Work::Boot, Some(Step::BootOverride)));
+    let json = boot.to_json().unwrap();
+    assert!(String::from_utf8_lossy(&json).contains("\"method\":\"http\""));
+    assert_eq!(BootRecord::from_json(&json, &boot.id.to_string()).unwrap(), boot);
+
+    let mut refused = boot.clone();
+    refused.begin(Step::BootOverride);
+    refused.fail(Step::BootOverride, "the BMC does not show the URL");
+    assert_eq!((refused.state, refused.work()), (BootState::Failed, Work::Eject));
+    refused.begin(Step::Ejected);
+    refused.ejected("nothing was set");
+    assert_eq!((refused.state, refused.work()), (BootState::Failed, Work::Ended));
+
+    for step in [Step::BootOverride, Step::Power, Step::Reading] {
+        boot.begin(step);
+        boot.done(step, "");
+    }
+    boot.begin(Step::Booted);
+    boot.booted("it called home");
+    assert_eq!((boot.work(), boot.is_inserted()), (Work::Rest, true), "the BMC has the URL");
+    boot.options.eject = EjectWhen::Booted;
+    assert_eq!(boot.work(), Work::Eject);
+}
+
+#[test]
 fn an_unknown_boot_keeps_its_medium_until_it_is_deleted() {
     for eject in [EjectWhen::Booted, EjectWhen::Deleted] {
         let mut boot = done_up_to(Step::Power);
@@ -160,6 +193,7 @@ fn a_record_of_an_older_version_is_read_without_the_new_fields() {
     let text = String::from_utf8(boot.to_json().unwrap()).unwrap();
     // What is new is left out where it is not known, so this is the older form.
     assert!(!text.contains("started\":{") && text.contains("\"copied\":false"), "{text}");
+    assert!(!text.contains("method"), "{text}");
     let read = BootRecord::from_json(text.as_bytes(), &boot.id.to_string()).unwrap();
     assert_eq!((read.work(), read.next_step()), (Work::Boot, Some(Step::Reading)));
     assert_eq!(read.at_bmc.unwrap().started, None);

@@ -25,6 +25,10 @@ struct Probe {
     plan: Option<Planned>,
     /// Why dayone can do nothing.
     problem: Option<String>,
+    /// The requests by which the host's firmware would fetch the image itself; null if the BMC does not offer that.
+    http_boot: Option<Vec<PlannedRequest>>,
+    /// Why the BMC does not.
+    http_boot_problem: Option<String>,
     /// The requests that dayone sent for this.
     asked: Vec<Request>,
 }
@@ -71,16 +75,23 @@ impl Probe {
             Ok(plan) => (Some(Planned::new(plan)), None),
             Err(error) => (None, Some(error.to_string())),
         };
+        let (http_boot, http_boot_problem) = match Bmc::plan_http(&survey, medium, chosen.mode) {
+            Ok(plan) => (Some(plan.requests(IMAGE)), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
         for slot in &mut survey.slots {
             slot.state.image = slot.state.image.as_deref().map(without_tokens);
         }
+        let uri = &mut survey.system.boot.http_uri;
+        *uri = uri.take().map(|uri| uri.without_tokens());
         let asked = requests.into_iter().map(|request| Request {
             method: request.method,
             path: request.path,
             status: request.status,
             milliseconds: request.took.as_millis(),
         });
-        Self { address: chosen.target.address.to_string(), survey, plan, problem, asked: asked.collect() }
+        let (address, asked) = (chosen.target.address.to_string(), asked.collect());
+        Self { address, survey, plan, problem, http_boot, http_boot_problem, asked }
     }
 }
 
@@ -139,6 +150,9 @@ fn as_text(probe: &Probe) -> String {
         let requests = plan.requests.iter();
         table.rows("would ask", requests.map(|each| format!("{} {} {}", each.method, each.path, each.body)));
     }
+    let by_http = probe.http_boot.iter().flatten();
+    table.rows("would ask for HTTP boot", by_http.map(|each| format!("{} {} {}", each.method, each.path, each.body)));
+    table.rows("no HTTP boot", &probe.http_boot_problem);
     if let Some(slowest) = probe.asked.iter().max_by_key(|asked| asked.milliseconds) {
         let Request { method, path, milliseconds, .. } = slowest;
         table.row("asked", format!("{} requests; slowest: {method} {path}, {milliseconds} ms", probe.asked.len()));

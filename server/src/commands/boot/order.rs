@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::arguments::{BootArguments, InputFile};
-use crate::boots::{EjectWhen, Evidence};
+use crate::boots::{BootMethod, EjectWhen, Evidence};
 use crate::commands::customisation::Customisation;
 use crate::commands::failure::Failure;
 use crate::commands::files::{self, ReadFile};
@@ -23,6 +23,7 @@ pub(super) struct Order {
     host: Option<String>,
     base: String,
     format: Option<Format>,
+    method: Option<BootMethod>,
     hostname: Option<String>,
     ignition: Option<Value>,
     ssh_authorized_keys: Vec<SshPublicKey>,
@@ -76,6 +77,7 @@ impl Order {
             host: arguments.host.clone(),
             base,
             format: arguments.image_format,
+            method: arguments.method,
             hostname: customisation.set_hostname.as_ref().map(|name| text(name)),
             // This is valid JSON, because it has been parsed before.
             ignition: ignition.and_then(|(_, config)| serde_json::from_slice(&config).ok()),

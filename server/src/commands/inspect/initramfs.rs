@@ -40,6 +40,15 @@ pub(super) fn inspect(
     let network_manager_version = base.network_manager_version;
     Ok(Inspection {
         kind,
-        common: Common { size, formats, network_manager_version, secure_boot: None, customised, carried, findings },
+        common: Common {
+            size,
+            formats,
+            network_manager_version,
+            secure_boot: None,
+            http_boot: None,
+            customised,
+            carried,
+            findings,
+        },
     })
 }

@@ -22,6 +22,7 @@ pub(super) fn inspect(
         formats,
         network_manager_version,
         secure_boot: None,
+        http_boot: None,
         customised: false,
         carried: None,
         findings,

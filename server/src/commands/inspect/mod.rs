@@ -11,6 +11,7 @@ use hosts::network::NetworkManagerVersion;
 use imagelib::base::live::LiveDescription;
 use imagelib::base::{Base, DeliveryProfile, Format};
 use imagelib::iso::coreos::Features;
+use imagelib::ram_disk::RamDisk;
 use imagelib::secure_boot::{SecureBoot, Survey};
 use serde::Serialize;
 use vocabulary::report::Report;
@@ -79,6 +80,9 @@ struct Common {
     /// Whether machines with Secure Boot start it; absent for an initramfs, which firmware does not start.
     #[serde(skip_serializing_if = "Option::is_none")]
     secure_boot: Option<SecureBoot>,
+    /// Whether an image of the format `iso` boots by UEFI HTTP boot; absent for an initramfs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    http_boot: Option<RamDisk>,
     /// Whether somebody has embedded a configuration in it.
     customised: bool,
     /// The embedded files; null if dayone does not know where this kind of image has them.
@@ -147,9 +151,10 @@ struct Member {
 
 pub(super) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
     let OpenedBase { mut base, files } = OpenedBase::open_single(&arguments.image)?;
-    base.find_network_manager(&files);
+    base.survey_initramfs(&files);
     let version = base.network_manager_version();
     let secure_boot = matches!(base, Base::Iso(_)).then(|| Survey::of_base(&base, &files).report().clone());
+    let http_boot = base.formats().contains(&Format::Iso).then(|| RamDisk::of(&base, Format::Iso)).flatten();
     // There is exactly one file.
     let Some(file) = files.values().next() else { return Ok(()) };
     let formats = base.formats();
@@ -162,6 +167,7 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
     let mut inspection =
         inspected.map_err(|error| Failure::input(&format!("cannot read the files in {path}"), &error))?;
     inspection.common.secure_boot = secure_boot;
+    inspection.common.http_boot = http_boot;
     file.check().map_err(|error| Failure::system("the file has changed meanwhile", &error))?;
     match arguments.format {
         OutputFormat::Json => terminal::print_json(&inspection),

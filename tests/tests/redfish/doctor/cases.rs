@@ -37,7 +37,13 @@ pub fn cases() -> Vec<Case> {
                 "HEAD" => Reply { status: 405, ..right(request, &image[..9]) },
                 _ => right(request, image),
             },
-            &["nbdkit: head-refused", "qemu: head-refused", "ironic: head-refused", "many-ranges: head-refused"],
+            &[
+                "nbdkit: head-refused",
+                "qemu: head-refused",
+                "ironic: head-refused",
+                "uefi-http: head-refused",
+                "many-ranges: head-refused",
+            ],
         ),
         case(
             "HEAD without a length",
@@ -45,7 +51,12 @@ pub fn cases() -> Vec<Case> {
                 "HEAD" => right(request, image).without("content-length"),
                 _ => right(request, image),
             },
-            &["nbdkit: head-without-length", "qemu: head-without-length", "ironic: head-without-length"],
+            &[
+                "nbdkit: head-without-length",
+                "qemu: head-without-length",
+                "ironic: head-without-length",
+                "uefi-http: head-without-length",
+            ],
         ),
         case(
             "Accept-Ranges in small letters",
@@ -126,7 +137,17 @@ pub fn cases() -> Vec<Case> {
                 true => right(request, image),
                 false => Reply { status: 421, ..right(request, &image[..9]) },
             },
-            &["protocol: host-without-port"],
+            &["uefi-http: head-refused", "protocol: host-without-port"],
+        ),
+        case(
+            "the whole file refused",
+            |request, image| match request.header("user-agent") {
+                Some("UefiHttpBoot/1.0") if request.method == "GET" => {
+                    Reply { status: 403, ..right(request, &image[..9]) }
+                }
+                _ => right(request, image),
+            },
+            &["uefi-http: get-refused"],
         ),
         case(
             "416 without a size",

@@ -1,0 +1,53 @@
+//! UEFI HTTP boot: the firmware fetches the image by itself (`Boot.HttpBootUri` of `ComputerSystem` 1.9 and later).
+
+use super::boot_override::{OverrideForm, wanted_enables};
+use super::error::BmcError;
+use super::http_uri::{TARGET, URI};
+use super::state::{Boot, BootMode};
+use super::survey::Survey;
+use super::vendor::Vendor;
+
+/// The forms of the override in the order in which they are tried, and what is different for this BMC. An error if the BMC does
+/// not offer HTTP boot.
+pub(super) fn forms(survey: &Survey, mode: Option<BootMode>) -> Result<(Vec<OverrideForm>, Vec<String>), BmcError> {
+    let boot = &survey.system.boot;
+    if let Some(targets) = &boot.targets
+        && !targets.iter().any(|target| target.eq_ignore_ascii_case(TARGET))
+    {
+        return Err(BmcError::NoHttpBoot { offered: targets.clone() });
+    }
+    let mut modes = modes(boot, mode)?;
+    if matches!(survey.vendor, Vendor::Dell | Vendor::Hpe) && !boot.has_http_uri {
+        return Err(BmcError::NoHttpBootUri(survey.vendor));
+    }
+    let mut quirks = Vec::new();
+    if survey.vendor == Vendor::Supermicro {
+        quirks.push("the mode UEFI is sent, because Supermicro changes the mode otherwise".to_owned());
+        modes.sort_by_key(Option::is_none);
+    }
+    let mut forms = Vec::new();
+    for enabled in wanted_enables(boot) {
+        forms.extend(modes.iter().map(|mode| OverrideForm::Http { enabled: enabled.clone(), mode: *mode }));
+    }
+    if !boot.has_http_uri {
+        quirks.push(format!("the BMC shows no {URI}; dayone sets it, and goes on only if the BMC shows it then"));
+    }
+    Ok((forms, quirks))
+}
+
+/// The values for `BootSourceOverrideMode`, in the order in which they are tried. Only UEFI boots by HTTP, and dayone changes the mode only if
+/// the caller asks for that.
+fn modes(boot: &Boot, mode: Option<BootMode>) -> Result<Vec<Option<BootMode>>, BmcError> {
+    let current = BootMode::read(boot.source.mode.as_deref());
+    match (mode, current) {
+        (Some(BootMode::Legacy), _) | (None, Some(BootMode::Legacy)) => Err(BmcError::HttpBootNeedsUefi),
+        (Some(BootMode::Uefi), Some(BootMode::Legacy)) => {
+            let offers = |modes: &Vec<String>| modes.iter().any(|word| word.eq_ignore_ascii_case("UEFI"));
+            if boot.modes.as_ref().is_some_and(|modes| !modes.is_empty() && !offers(modes)) {
+                return Err(BmcError::Mode { mode: BootMode::Uefi, offered: boot.modes.clone() });
+            }
+            Ok(vec![Some(BootMode::Uefi)])
+        }
+        (_, Some(BootMode::Uefi) | None) => Ok(vec![None, Some(BootMode::Uefi)]),
+    }
+}

@@ -1,0 +1,144 @@
+//! Restores the boot override from before.
+
+use serde_json::{Map, Value, json};
+
+use super::Bmc;
+use super::attempt::Meaning;
+use super::boot_once::{BootOverride, Current};
+use super::boot_override::{self, ENABLED, MODE, OverrideForm, TARGET};
+use super::error::BmcError;
+use super::http_uri::{self, HttpUri};
+use super::next_reset;
+use super::properties::Properties;
+use super::state::BootSource;
+use super::survey::settings_path;
+
+/// Whether an override has ended by itself.
+fn is_over(now: &BootSource) -> bool {
+    now.enabled.as_deref() == Some("Disabled")
+}
+
+/// The changes of `Boot` that bring an earlier override back, in the order in which they are tried.
+fn earlier(now: &BootSource, before: &BootSource) -> Vec<Map<String, Value>> {
+    let enabled = before.enabled.as_deref().unwrap_or("Disabled");
+    let target = before.target.as_deref().unwrap_or("None");
+    let full = Map::from_iter([(ENABLED.to_owned(), json!(enabled)), (TARGET.to_owned(), json!(target))]);
+    // Some BMCs demand a mode. They get the current one.
+    let mut with_mode = full.clone();
+    with_mode.extend(now.mode.as_ref().map(|mode| (MODE.to_owned(), json!(mode))));
+    let only = |property: &str, value: &str| Map::from_iter([(property.to_owned(), json!(value))]);
+    vec![full, with_mode, only(ENABLED, enabled), only(TARGET, target)]
+}
+
+impl Bmc {
+    /// Restores the override that was set before [`boot_once`](Self::boot_once), and returns whether that was
+    /// necessary.
+    ///
+    /// Does nothing if the override has ended by itself, or if somebody has set another since. A boot mode that the
+    /// caller asked for stays, because a system that was installed in this mode would not start in another.
+    pub async fn restore(&self, set: &BootOverride) -> Result<bool, BmcError> {
+        match &set.form {
+            OverrideForm::DellAttributes { path, device } => return self.restore_attributes(path, device).await,
+            OverrideForm::NextReset { slot } => return self.restore_next_reset(slot).await,
+            OverrideForm::System { .. } | OverrideForm::Http { .. } => {}
+        }
+        let current = self.read_boot(&set.system, self.settings_of(&set.system).await?.as_deref()).await?;
+        let now = &current.boot.source;
+        if is_over(now) || now.target.as_deref() != set.form.target() || *now == set.before {
+            return Ok(false);
+        }
+        self.send_first(&current, earlier(now, &set.before)).await
+    }
+
+    /// Restores the override and the URL that were set before [`boot_http_once`](Self::boot_http_once) set this URL, and returns
+    /// whether that was necessary. Leaves what somebody has set since.
+    pub async fn restore_http(&self, set: &BootOverride, image_url: &str) -> Result<bool, BmcError> {
+        let current = self.read_boot(&set.system, self.settings_of(&set.system).await?.as_deref()).await?;
+        let now = &current.boot.source;
+        let has_uri = current.boot.http_uri.as_ref().is_some_and(|uri| uri.as_str() == image_url);
+        // sushy-tools shows another target than the one that was set.
+        let is_ours = has_uri || [set.form.target(), set.shown.target.as_deref()].contains(&now.target.as_deref());
+        let is_set = is_ours && !is_over(now) && *now != set.before;
+        let before = set.http_uri.as_ref().map(HttpUri::as_str);
+        let mut forms = Vec::new();
+        if is_set {
+            let earlier = earlier(now, &set.before);
+            let with_uri = earlier.iter().filter(|_| has_uri).map(|boot| http_uri::with_uri(boot.clone(), before));
+            forms.extend(with_uri.collect::<Vec<_>>());
+            forms.extend(earlier);
+        }
+        let mut changed = false;
+        if !forms.is_empty() {
+            changed = self.send_first(&current, forms).await?;
+        }
+        if has_uri && !self.forget_uri(set, image_url, before).await? {
+            tracing::debug!("the BMC keeps the URL of HTTP boot, which is not used without the boot override");
+        }
+        Ok(changed || has_uri)
+    }
+
+    /// Replaces the URL that is left by the one from before, and returns whether the BMC shows another one then. Some BMCs refuse null.
+    async fn forget_uri(&self, set: &BootOverride, image_url: &str, before: Option<&str>) -> Result<bool, BmcError> {
+        for uri in [before, Some(before.unwrap_or_default())] {
+            let current = self.read_boot(&set.system, self.settings_of(&set.system).await?.as_deref()).await?;
+            if current.boot.http_uri.as_ref().is_none_or(|uri| uri.as_str() != image_url) {
+                return Ok(true);
+            }
+            match self.send(&current, &http_uri::with_uri(Map::new(), uri), &mut Vec::new()).await {
+                Err(error) if Meaning::of(&error) == Meaning::Final => return Err(error.into()),
+                _ => {}
+            }
+        }
+        Ok(false)
+    }
+
+    /// Sends the first of these changes that the BMC accepts.
+    async fn send_first(&self, current: &Current, forms: Vec<Map<String, Value>>) -> Result<bool, BmcError> {
+        let mut attempts = Vec::new();
+        let mut last = None;
+        for boot in forms {
+            match self.send(current, &boot, &mut attempts).await {
+                Ok(()) => return Ok(true),
+                Err(error) if Meaning::of(&error) == Meaning::Final => return Err(error.into()),
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(last.map_or(BmcError::BootRefused { attempts }, Into::into))
+    }
+
+    /// Whether the host has started since the override was set, and has used it up. `shown` is the override that the BMC shows now.
+    pub async fn is_used_up(&self, set: &BootOverride, shown: &BootSource) -> Result<bool, BmcError> {
+        match &set.form {
+            OverrideForm::NextReset { slot } => {
+                Ok(next_reset::read(&self.client().get(slot).await?.body) == Some(false))
+            }
+            _ => Ok(set.once && is_over(shown)),
+        }
+    }
+
+    /// Takes the property of a slot back, unless a reset has used it up.
+    async fn restore_next_reset(&self, slot: &str) -> Result<bool, BmcError> {
+        if next_reset::read(&self.client().get(slot).await?.body) != Some(true) {
+            return Ok(false);
+        }
+        self.client().update(slot, &next_reset::body(false), None, self.limits().change).await?;
+        Ok(true)
+    }
+
+    /// Sets an iDRAC's attributes for the next boot to their defaults, unless somebody has changed them since. Their
+    /// previous values are not restored, because they were for a single boot, too.
+    async fn restore_attributes(&self, path: &str, device: &str) -> Result<bool, BmcError> {
+        let attributes = self.client().get(path).await?.body;
+        let now = attributes.get("Attributes").and_then(|attributes| attributes.get(boot_override::DEVICE));
+        if now.and_then(Value::as_str) != Some(device) {
+            return Ok(false);
+        }
+        let body = boot_override::dell_attributes("Disabled", "Normal");
+        self.client().update(path, &body, None, self.limits().change).await?;
+        Ok(true)
+    }
+
+    async fn settings_of(&self, system: &str) -> Result<Option<String>, BmcError> {
+        Ok(settings_path(Properties::new(&self.client().get(system).await?.body)))
+    }
+}

@@ -65,6 +65,7 @@
 #[macro_use]
 mod macros;
 
+pub mod authenticode;
 pub mod base;
 mod base64_text;
 pub mod boot_config;
@@ -84,5 +85,6 @@ pub mod layout;
 pub mod overlay;
 pub mod recipe;
 pub mod secure_boot;
+pub mod uki;
 
 pub use vocabulary::{digest, source};

@@ -37,4 +37,5 @@ pub mod small_system;
 pub mod state;
 pub mod sushy;
 pub mod terminal;
+pub mod uki;
 pub mod usage;

@@ -39,3 +39,4 @@ pub mod sushy;
 pub mod terminal;
 pub mod uki;
 pub mod usage;
+pub mod user_mode_linux;

@@ -10,9 +10,9 @@ use hosts::network::Keyfile;
 use serde_json::{Map, Value, json};
 
 use crate::bases::networkmanager_ramdisk;
-use crate::peers::{cache, run};
-use crate::qemu::Machine;
+use crate::peers::run;
 use crate::report::Report;
+use crate::user_mode_linux::UserModeLinux;
 
 /// What is wanted of NetworkManager.
 #[derive(Debug, Clone)]
@@ -89,10 +89,8 @@ pub fn bring_up(hosts: &[Host]) -> BTreeMap<String, Report> {
     run(Command::new("tar").arg("-C").arg(&cases).arg("-cf").arg(&input).arg("."));
     File::create(&output).and_then(|file| file.set_len(128 << 20)).expect("a disk");
 
-    let kernel = cache().join("kernel/vmlinuz");
-    assert!(kernel.exists(), "{} is missing; run scripts/setup-peers.sh", kernel.display());
-    let machine = Machine::with_kernel(&kernel, &networkmanager_ramdisk(), "console=ttyS0 panic=-1 loglevel=4");
-    let console = machine.processors(2).disk(&input).writable_disk(&output).console();
+    let linux = UserModeLinux::new(&networkmanager_ramdisk(), 2048);
+    let console = linux.disk(&input).writable_disk(&output).console();
     assert!(console.contains("RESULTS WRITTEN") && !console.contains("do not fit"), "{console}");
     let results = directory.path().join("results");
     fs::create_dir(&results).expect("a directory");

@@ -126,21 +126,6 @@ impl Machine {
         self
     }
 
-    /// Adds a disk that it may write to.
-    #[must_use]
-    pub fn writable_disk(mut self, image: &Path) -> Self {
-        let drive = format!("format=raw,file={},if=virtio", image.display());
-        self.arguments.extend(["-drive".to_owned(), drive]);
-        self
-    }
-
-    /// Gives it more than one processor.
-    #[must_use]
-    pub fn processors(mut self, number: usize) -> Self {
-        self.arguments.extend(["-smp".to_owned(), number.to_string()]);
-        self
-    }
-
     /// Boots it, and returns what came over the serial console until this text, at which it is switched off: it would wait
     /// there for somebody.
     pub fn console_until(&self, text: &'static str) -> String {
@@ -234,8 +219,8 @@ pub fn boot_image(image: &Path, boot: Boot) -> String {
     Machine::with_image(image, boot).console()
 }
 
-/// Runs a machine whose serial console is its standard output: what it wrote, and whether it ended by itself or wrote `until`.
-fn run(mut command: Command, until: Option<&'static str>) -> (String, bool) {
+/// Runs a machine whose console is its standard output: what it wrote, and whether it ended by itself or wrote `until`.
+pub(crate) fn run(mut command: Command, until: Option<&'static str>) -> (String, bool) {
     let mut machine = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
     let mut output = machine.stdout.take().unwrap();
     let said = Arc::new(AtomicBool::new(false));

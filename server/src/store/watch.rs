@@ -1,7 +1,8 @@
 //! Notices bases that change, disappear and come back while the server runs.
 
 use std::sync::Arc;
-use std::thread::{self, Thread};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
 use std::time::Duration;
 
 use media::base_file::BaseError;
@@ -92,29 +93,21 @@ impl Store {
     /// Calls [`recheck`](Self::recheck) at this interval, on another thread, until the store or the returned value is
     /// dropped.
     pub fn watch(self: &Arc<Self>, interval: Duration) -> std::io::Result<Watch> {
-        let running = Arc::new(());
-        let (store, alive) = (Arc::downgrade(self), Arc::downgrade(&running));
-        let thread = thread::Builder::new().name("base-watch".to_owned()).spawn(move || {
-            while alive.strong_count() > 0 {
-                thread::park_timeout(interval);
-                let Some(store) = store.upgrade().filter(|_| alive.strong_count() > 0) else { return };
+        let (running, dropped) = mpsc::channel();
+        let store = Arc::downgrade(self);
+        thread::Builder::new().name("base-watch".to_owned()).spawn(move || {
+            // Parking would not do: threads that end in a check wake this one, and it would find no rest.
+            while dropped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+                let Some(store) = store.upgrade() else { return };
                 store.recheck();
             }
         })?;
-        Ok(Watch { running: Some(running), thread: thread.thread().clone() })
+        Ok(Watch { _running: running })
     }
 }
 
 /// Ends the watch when dropped. A running check still finishes: it may be reading a base.
 #[derive(Debug)]
 pub struct Watch {
-    running: Option<Arc<()>>,
-    thread: Thread,
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.running = None;
-        self.thread.unpark();
-    }
+    _running: Sender<()>,
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use dayone::store::{OpenError, Store, StoreError};
 use imagelib::digest::Digest;
 use imagelib::image::FileName;
+use rustix::time::{ClockId, clock_gettime};
 
 use super::support::*;
 
@@ -171,6 +172,24 @@ fn a_base_that_was_just_written_is_read_again_when_it_has_settled() {
         store = Arc::try_unwrap(shared).err();
     }
     assert!(bytes_read(|| drop(place.open())) < 1 << 20);
+}
+
+#[test]
+fn a_watch_of_many_images_rests_between_its_checks() {
+    let place = Place::new();
+    let store = Arc::new(place.open());
+    let images = store.publish_group((0..400).map(|number| new_image(&store, number)).collect());
+    assert!(images.iter().all(Result::is_ok));
+    let _watch = store.watch(Duration::from_millis(500)).unwrap();
+    let processor_time = || {
+        let time = clock_gettime(ClockId::ProcessCPUTime);
+        Duration::new(time.tv_sec.try_into().unwrap(), time.tv_nsec.try_into().unwrap())
+    };
+    let before = processor_time();
+    thread::sleep(Duration::from_secs(3));
+    // Five checks take a few milliseconds each.
+    let used = processor_time() - before;
+    assert!(used < Duration::from_millis(900), "{used:?}");
 }
 
 #[test]

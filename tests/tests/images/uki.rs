@@ -33,9 +33,9 @@ for section in program.sections:
     if name in (".text", ".sdmagic", ".reloc"):
         continue
     content = section.get_data()[:section.Misc_VirtualSize]
-    # ukify ends the lines of SBAT data with an empty one.
+    # ukify ends SBAT data with an empty line and a zero.
     if name == ".sbat":
-        content = content.rstrip(b"\n")
+        content = content.rstrip(b"\n\0")
     sections[name] = [content.hex(), section.Characteristics & 0xe0000000, section.VirtualAddress % 4096]
 print(json.dumps({
     "machine": header.Machine, "characteristics": header.Characteristics, "magic": optional.Magic,

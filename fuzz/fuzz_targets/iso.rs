@@ -1,4 +1,4 @@
-//! Any bytes as an ISO image: no panic, and files, boot images and areas for embedding only where the image has
+//! Any bytes as an ISO image or as the image of a disk: no panic, and files, boot images and areas for embedding only where the image has
 //! bytes, each of which belongs to one file.
 #![no_main]
 
@@ -35,7 +35,11 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(layout.count(std::slice::from_ref(&whole)), sizes);
         assert_eq!(sizes.iter().sum::<u64>(), whole.end);
     }
-    let Ok(Base::Iso(base)) = Base::probe(&(Role::Iso, &bytes)) else { return };
+    let base = match Base::probe(&(Role::Iso, &bytes)) {
+        Ok(Base::Iso(base)) => base,
+        Ok(disk @ Base::Disk(_)) => return plan(bytes, disk),
+        _ => return,
+    };
     if let IsoSystem::Live(_) = base.system {
         return plan(bytes, Base::Iso(base));
     }

@@ -66,6 +66,7 @@
 #[macro_use]
 mod macros;
 
+pub mod authenticode;
 pub mod base;
 mod base64_text;
 pub mod boot_config;
@@ -86,5 +87,6 @@ pub mod overlay;
 pub mod ram_disk;
 pub mod recipe;
 pub mod secure_boot;
+pub mod uki;
 
 pub use vocabulary::{digest, source};

@@ -24,6 +24,7 @@ mod page;
 mod process_metrics;
 pub mod services;
 pub mod settings;
+pub mod site_key;
 pub mod store;
 mod units;
 mod version;

@@ -37,5 +37,6 @@ pub mod small_system;
 pub mod state;
 pub mod sushy;
 pub mod terminal;
+pub mod uki;
 pub mod usage;
 pub mod user_mode_linux;

@@ -92,11 +92,16 @@ impl Machine {
     /// One that boots an image from a CD or a USB stick, and verifies what it boots, as machines come from their vendors:
     /// with Microsoft's keys. Its variables are kept in the directory.
     pub fn with_secure_boot(image: &Path, boot: Boot, directory: &Path) -> Self {
+        let variables = directory.join("variables.fd");
+        fs::copy("/usr/share/OVMF/OVMF_VARS_4M.ms.fd", &variables).expect("variables");
+        Self::with_variables(image, boot, &variables)
+    }
+
+    /// The same with these variables, which it may change.
+    pub fn with_variables(image: &Path, boot: Boot, variables: &Path) -> Self {
         let mut machine = Self::with_image(image, boot);
         let firmware = machine.arguments.iter().position(|argument| argument == "-bios").expect("UEFI");
         machine.arguments.drain(firmware..firmware + 2);
-        let variables = directory.join("variables.fd");
-        fs::copy("/usr/share/OVMF/OVMF_VARS_4M.ms.fd", &variables).expect("variables");
         // Only code in system management mode can write the variables, as on real machines: without it, this firmware hangs.
         let flash = "if=pflash,format=raw,unit";
         machine.arguments.extend([

@@ -1,5 +1,6 @@
 //! Base images: what they are, and which images dayone can make from them.
 
+mod disk;
 mod format;
 mod iso;
 mod kernel_initrd;
@@ -13,6 +14,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+pub use disk::DiskBase;
 pub use format::{Format, UnknownFormat};
 pub(crate) use iso::NOT_HYBRID;
 pub use iso::{CUT_OFF_BY_CD_EMULATION, CoreosBase, DiskTable, IsoBase, IsoSystem, LiveFiles};
@@ -105,6 +107,8 @@ impl fmt::Display for BaseIdentity {
 pub enum Base {
     /// A bootable ISO.
     Iso(IsoBase),
+    /// The image of a disk with an EFI system partition.
+    Disk(DiskBase),
     /// A kernel and an initramfs.
     KernelInitrd(KernelInitrdBase),
     /// No files: a data image has only its recipe.
@@ -112,10 +116,15 @@ pub enum Base {
 }
 
 impl Base {
-    /// Examines the files of a base. With a [`Role::Iso`] the base is that ISO; otherwise it needs a [`Role::Initrd`].
+    /// Examines the files of a base. With a [`Role::Iso`] the base is that ISO or disk; otherwise it needs a [`Role::Initrd`].
     pub fn probe(files: &dyn Sources) -> Result<Self, BaseError> {
         match (files.source(Role::Iso), files.source(Role::Initrd)) {
-            (Some(iso), _) => IsoBase::probe(iso).map(Self::Iso),
+            (Some(iso), _) => match IsoBase::probe(iso) {
+                Err(BaseError::Iso(error @ IsoError::NotIso { .. })) => {
+                    DiskBase::probe(iso)?.map(Self::Disk).ok_or(BaseError::Iso(error))
+                }
+                probed => probed.map(Self::Iso),
+            },
             (None, Some(initrd)) => KernelInitrdBase::probe(files, initrd).map(Self::KernelInitrd),
             (None, None) => Err(BaseError::NoFiles),
         }
@@ -129,6 +138,7 @@ impl Base {
                 IsoSystem::Live(live) => live.profile(),
                 IsoSystem::Other(_) => DeliveryProfile::Unknown,
             },
+            Self::Disk(base) => base.system.as_ref().map_or(DeliveryProfile::Unknown, |live| live.profile()),
             Self::KernelInitrd(base) => base.profile,
             Self::Nothing => DeliveryProfile::Unknown,
         }
@@ -177,6 +187,7 @@ impl Base {
                 IsoSystem::Live(live) => live.network_manager_version(),
                 IsoSystem::Other(_) => None,
             },
+            Self::Disk(base) => base.system.as_ref().ok().and_then(|live| live.network_manager_version()),
             Self::KernelInitrd(base) => base.network_manager_version,
             Self::Nothing => None,
         }
@@ -189,7 +200,7 @@ impl Base {
             Self::KernelInitrd(base) => {
                 matches!(format, Format::Iso | Format::Usb) && base.profile == DeliveryProfile::Coreos
             }
-            Self::Nothing => false,
+            Self::Disk(_) | Self::Nothing => false,
         }
     }
 
@@ -197,7 +208,7 @@ impl Base {
     pub fn has_rootfs_to_fetch(&self, format: Format) -> bool {
         let has_rootfs = match self {
             Self::Iso(_) => true,
-            Self::Nothing => false,
+            Self::Disk(_) | Self::Nothing => false,
             Self::KernelInitrd(base) => base.rootfs_size.is_some(),
         };
         has_rootfs && self.fetches_rootfs(format)
@@ -208,6 +219,7 @@ impl Base {
     pub(crate) fn check_format(&self, format: Format) -> Result<(), &'static str> {
         match (self, format) {
             (Self::KernelInitrd(base), format) => base.check_format(format),
+            (Self::Disk(_), format) => DiskBase::check_format(format),
             (Self::Iso(_), Format::Data) => Err(DATA_HAS_NO_BASE),
             (Self::Iso(IsoBase { system: IsoSystem::Live(_), .. }), Format::MinimalIso) => Err(ONLY_COREOS_IS_MINIMAL),
             (Self::Iso(IsoBase { system: IsoSystem::Other(_), .. }), _) => Ok(()),
@@ -220,6 +232,7 @@ impl Base {
     pub fn formats(&self) -> Vec<Format> {
         match self {
             Self::Iso(base) => base.formats(),
+            Self::Disk(base) => base.formats(),
             Self::KernelInitrd(base) => base.formats(),
             Self::Nothing => vec![Format::Data],
         }

@@ -11,7 +11,7 @@ use super::{BootConfig, BootPath, Loader};
 use crate::kernel_arguments::{KernelArgumentEdits, KernelArgumentError, KernelArguments};
 
 /// `COMMAND_LINE_SIZE` of x86 and arm64, and the length of SYSLINUX's command line, without the byte that ends it.
-const MAX_COMMAND_LINE: usize = 2047;
+pub(crate) const MAX_COMMAND_LINE: usize = 2047;
 
 /// The entries to change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -19,6 +19,7 @@ mod tests;
 mod text;
 
 pub use discover::{Found, MAX_CONFIG_SIZE, MAX_CONFIGS, discover};
+pub(crate) use edit::MAX_COMMAND_LINE;
 pub use edit::{Edited, Edits, Selection, Skipped};
 pub use entry::{BootEntry, Boots, LinuxBoot};
 pub use error::{BootConfigError, NotEditable};

@@ -51,6 +51,17 @@ impl Change {
         Self::new(subject, "archive added behind it", (old, new), ADDITIONS)
     }
 
+    /// Bytes of a structure, whose size does not change.
+    pub(super) fn patched(subject: &str, why: &str) -> Self {
+        Self {
+            subject: subject.to_owned(),
+            action: "bytes changed in place".to_owned(),
+            old_size: None,
+            new_size: None,
+            why: why.to_owned(),
+        }
+    }
+
     /// A new medium. It contains the base's files unchanged, if there are any.
     pub(super) fn authored(subject: &str, action: &str, size: u64) -> Self {
         Self {

@@ -7,34 +7,33 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::changes::{self, Change};
+use super::medium_edits::{MediumEdits, PARTITION};
+use super::uki::{self, Addons};
 use super::{FileName, Image, ImageError};
+use crate::base::Format;
 use crate::base::live::{
     EntryView, EspPlace, LiveInitrd, LiveIso, NotCustomisable, Surveyed, stays_in_initramfs, unreached, unreached_paths,
 };
-use crate::base::{Format, IsoBase};
 use crate::boot_config::{Edits, Selection, Skipped};
 use crate::delivery::{self, DeliveryProfile, EmbeddedFile, Members};
-use crate::disk::fat::{FatEdit, FatPath};
+use crate::disk::fat::FatEdit;
 use crate::initramfs;
-use crate::iso::edit::{Edit, EditPlan};
+use crate::iso::edit::Edit;
 use crate::kernel_arguments::KernelArgumentEdits;
-use crate::overlay::{Overlay, Patch, Segment, Sizes};
+use crate::overlay::{Overlay, Segment, Sizes};
 use crate::recipe::Recipe;
 use crate::source::Role;
 use vocabulary::report::{DocumentPath, Report};
 
-/// The name of an EFI system partition outside the files of the ISO, in the list of changes.
-const PARTITION: &str = "EFI system partition";
-
-pub(super) fn plan(recipe: &Recipe, base: &IsoBase, live: &LiveIso) -> Result<Image, ImageError> {
+/// Plans an image over a medium of this size. The report has what is known about the medium.
+pub(super) fn plan(recipe: &Recipe, size: u64, mut report: Report, live: &LiveIso) -> Result<Image, ImageError> {
     if live.is_customised() {
         return Err(NotCustomisable::Customised.into());
     }
     if recipe.format == Format::Initrd {
-        return network_boot(recipe, base, live);
+        return network_boot(recipe, size, report, live);
     }
-    let mut report = base.report();
-    if !changes_nothing(recipe) {
+    if !recipe.changes_nothing() {
         check_paths(recipe, live)?;
         report.append(unreached_paths(live));
     }
@@ -42,14 +41,34 @@ pub(super) fn plan(recipe: &Recipe, base: &IsoBase, live: &LiveIso) -> Result<Im
     // The menus come first, because this step knows which entries exist.
     let arguments = arguments(recipe, live, &selection, &mut report);
     let mut edits = MediumEdits::default();
-    changed_menus(recipe, live, &selection, &arguments, &mut edits, &mut report)?;
-    let embedded = grown_initrds(recipe, live, &selection, &mut edits, &mut report)?;
-    let mut edits = edits.of_iso(live)?;
-    edits.push(Edit::Mark);
-    let plan = live.editor().plan(edits)?;
-    let changes = changes(live, &plan);
-    let overlay = Overlay::concatenated(&Sizes::from([(Role::Iso, base.size)]), plan.segments()?)?;
-    let files = BTreeMap::from([(FileName::BootIso, overlay)]);
+    let mut addons = uki::plan(recipe, live)?;
+    let has_addons = !addons.planned.is_empty();
+    if !has_addons || live.entries().next().is_some() {
+        changed_menus(recipe, live, &selection, &arguments, &mut edits, &mut report)?;
+    }
+    let mut embedded = grown_initrds(recipe, live, &selection, has_addons, &mut edits, &mut report)?;
+    add(&mut addons, recipe, &mut edits)?;
+    report.append(std::mem::take(&mut addons.report));
+    for file in std::mem::take(&mut addons.embedded) {
+        // Menus and unified kernel images bring the same files.
+        if !embedded.contains(&file) {
+            embedded.push(file);
+        }
+    }
+    let reasons = Reasons::of(recipe, live, &addons);
+    let (name, overlay, changes) = if let Some(editor) = live.editor() {
+        let mut edits = edits.of_iso(live)?;
+        edits.push(Edit::Mark);
+        let plan = editor.plan(edits)?;
+        let changes = plan.changes.iter().map(|change| Change::from_editor(change, reasons.why(&change.subject)));
+        let overlay = Overlay::concatenated(&Sizes::from([(Role::Iso, size)]), plan.segments()?)?;
+        (FileName::BootIso, overlay, changes.collect())
+    } else {
+        let changes = edits.esps.values().map(|_| Change::patched(PARTITION, reasons.why(PARTITION))).collect();
+        let overlay = Overlay::patched(Role::Iso, size, edits.of_disk(live)?)?;
+        (FileName::BootDisk, overlay, changes)
+    };
+    let files = BTreeMap::from([(name, overlay)]);
     let first = chosen(live, &selection).next();
     let kernel_arguments = first.and_then(|entry| {
         // Another entry may have what this one lacks: the menus were checked as a whole.
@@ -57,11 +76,8 @@ pub(super) fn plan(recipe: &Recipe, base: &IsoBase, live: &LiveIso) -> Result<Im
         own.delete.retain(|deleted| entry.linux.arguments.iter().any(|argument| argument == deleted.trim()));
         own.apply_to(&entry.linux.arguments).ok().map(|arguments| arguments.to_string())
     });
+    let kernel_arguments = kernel_arguments.or_else(|| uki::kernel_arguments(recipe, live));
     Ok(Image { files, embedded, kernel_arguments, rootfs_argument: None, changes, report })
-}
-
-fn changes_nothing(recipe: &Recipe) -> bool {
-    recipe.kernel_arguments.is_empty() && recipe.additions.is_empty() && recipe.ignition.is_none()
 }
 
 /// Refuses an ISO if one kind of firmware boots by default in a way that dayone cannot change, unless the user has named the
@@ -87,6 +103,7 @@ fn grown_initrds(
     recipe: &Recipe,
     live: &LiveIso,
     selection: &Selection,
+    has_addons: bool,
     edits: &mut MediumEdits,
     report: &mut Report,
 ) -> Result<Vec<EmbeddedFile>, ImageError> {
@@ -136,14 +153,25 @@ fn grown_initrds(
     }
     match first_refusal {
         // The installer or the rescue system of a menu may be of another kind than its first system.
-        Some(refusal) if !grown_any => Err(refusal),
-        None if !grown_any => {
+        Some(refusal) if !grown_any && !has_addons => Err(refusal),
+        None if !grown_any && !has_addons => {
             let initrds: BTreeSet<String> =
                 chosen(live, selection).map(|entry| entry.linux.initrds.join(" ")).collect();
             Err(NotCustomisable::NoInitrd(initrds.into_iter().collect::<Vec<_>>().join(", ")).into())
         }
         _ => Ok(embedded),
     }
+}
+
+/// Puts the addons beside the unified kernel images.
+fn add(addons: &mut Addons, recipe: &Recipe, edits: &mut MediumEdits) -> Result<(), ImageError> {
+    let contents = addons.contents(recipe)?;
+    for (addon, content) in addons.planned.iter().zip(contents) {
+        let edits = edits.esps.entry(addon.esp).or_default();
+        edits.push((addon.directory.clone(), FatEdit::Directory));
+        edits.push((addon.path.clone(), FatEdit::Write(content.into())));
+    }
+    Ok(())
 }
 
 /// Refuses an image in which the default system of one kind of firmware gets no configuration, while other systems get theirs.
@@ -193,38 +221,6 @@ fn grown(initrd: &LiveInitrd, appendix: Vec<u8>) -> Vec<Segment> {
     base.chain([Segment::bytes(appendix)]).collect()
 }
 
-/// Edits of a medium.
-#[derive(Default)]
-struct MediumEdits {
-    /// Of the ISO file system.
-    iso: Vec<Edit>,
-    /// Of the EFI system partitions, by index.
-    esps: BTreeMap<usize, Vec<(FatPath, FatEdit)>>,
-}
-
-impl MediumEdits {
-    fn in_esp(&mut self, esp: usize, path: &str, edit: FatEdit) -> Result<(), ImageError> {
-        self.esps.entry(esp).or_default().push((path.trim_start_matches('/').parse()?, edit));
-        Ok(())
-    }
-
-    /// All of them as edits of the ISO.
-    fn of_iso(self, live: &LiveIso) -> Result<Vec<Edit>, ImageError> {
-        let mut edits = self.iso;
-        for (esp, files) in self.esps {
-            let Some(esp) = live.esps().get(esp) else { continue };
-            let patches = esp.fat.edit(&files)?;
-            edits.push(match &esp.place {
-                EspPlace::Partition => Edit::PatchImage { name: PARTITION.to_owned(), patches },
-                EspPlace::File { path, offset } => {
-                    Edit::Patch { path: path.clone(), patches: relative(patches, *offset) }
-                }
-            });
-        }
-        Ok(edits)
-    }
-}
-
 /// Changes the kernel arguments in the boot loaders' configurations.
 fn changed_menus(
     recipe: &Recipe,
@@ -242,12 +238,13 @@ fn changed_menus(
         let message = format!("does not change: {reason}");
         report.warning("boot-entry-unchanged", &DocumentPath::document(&format!("boot entry {title}")), message);
     }
+    let is_same = |one: &str, other: &str| live.editor().is_some_and(|editor| editor.is_same_file(one, other));
     let mut menus: Vec<(&str, Vec<u8>)> = Vec::new();
     for (configuration, text) in configurations.iter().zip(edited.texts) {
         let Some(text) = text else { continue };
         let path = &configuration.found.path;
         match configuration.esp {
-            None => match menus.iter().find(|(other, _)| live.editor().is_same_file(other, path)) {
+            None => match menus.iter().find(|(other, _)| is_same(other, path)) {
                 None => menus.push((path, text)),
                 Some((_, known)) if *known == text => {}
                 Some((other, _)) => {
@@ -265,15 +262,10 @@ fn changed_menus(
     Ok(())
 }
 
-fn relative(patches: Vec<Patch>, start: u64) -> Vec<Patch> {
-    let patches = patches.into_iter();
-    patches.map(|Patch { offset, content }| Patch { offset: offset.saturating_sub(start), content }).collect()
-}
-
 /// The user's changes. Also deletes the arguments that make the system verify the medium's checksum, which dayone removes.
 fn arguments(recipe: &Recipe, live: &LiveIso, selection: &Selection, report: &mut Report) -> KernelArgumentEdits {
     let mut edits = recipe.kernel_arguments.clone();
-    if changes_nothing(recipe) {
+    if recipe.changes_nothing() {
         return edits;
     }
     let mut checks = BTreeSet::new();
@@ -295,34 +287,53 @@ fn arguments(recipe: &Recipe, live: &LiveIso, selection: &Selection, report: &mu
     edits
 }
 
-/// The editor's changes with their reasons.
-fn changes(live: &LiveIso, plan: &EditPlan) -> Vec<Change> {
-    let place = |esp: Option<usize>| match &live.esps().get(esp?)?.place {
-        EspPlace::File { path, .. } => Some(path.as_str()),
-        EspPlace::Partition => Some(PARTITION),
-    };
-    let initrds = live.initrds().iter().map(|initrd| place(initrd.esp).unwrap_or(&initrd.path));
-    let initrds: BTreeSet<&str> = initrds.collect();
-    let menus = live.configurations().iter().map(|menu| place(menu.esp).unwrap_or(&menu.found.path));
-    let menus: BTreeSet<&str> = menus.collect();
-    let why = |subject: &str| match (initrds.contains(subject), menus.contains(subject)) {
-        (true, true) => changes::BOTH,
-        (true, false) => changes::ADDITIONS,
-        (false, true) => changes::KERNEL_ARGUMENTS,
-        (false, false) => changes::FOLLOWS,
-    };
-    plan.changes.iter().map(|change| Change::from_editor(change, why(&change.subject))).collect()
+/// Why the parts of a medium change.
+struct Reasons<'a> {
+    /// What gets the host's files.
+    additions: BTreeSet<&'a str>,
+    /// What gets kernel arguments.
+    arguments: BTreeSet<&'a str>,
+}
+
+impl<'a> Reasons<'a> {
+    fn of(recipe: &Recipe, live: &'a LiveIso, addons: &Addons) -> Self {
+        let place = |esp: Option<usize>| match &live.esps().get(esp?)?.place {
+            EspPlace::File { path, .. } => Some(path.as_str()),
+            EspPlace::Partition => Some(PARTITION),
+        };
+        let initrds = live.initrds().iter().map(|initrd| place(initrd.esp).unwrap_or(&initrd.path));
+        let menus = live.configurations().iter().map(|menu| place(menu.esp).unwrap_or(&menu.found.path));
+        let mut reasons = Self { additions: initrds.collect(), arguments: menus.collect() };
+        for place in addons.esps().into_iter().filter_map(|esp| place(Some(esp))) {
+            if !recipe.additions.is_empty() || recipe.ignition.is_some() {
+                reasons.additions.insert(place);
+            }
+            if !recipe.kernel_arguments.is_empty() {
+                reasons.arguments.insert(place);
+            }
+        }
+        reasons
+    }
+
+    fn why(&self, subject: &str) -> &'static str {
+        match (self.additions.contains(subject), self.arguments.contains(subject)) {
+            (true, true) => changes::BOTH,
+            (true, false) => changes::ADDITIONS,
+            (false, true) => changes::KERNEL_ARGUMENTS,
+            (false, false) => changes::FOLLOWS,
+        }
+    }
 }
 
 /// The files for network boot of a system that needs nothing else from its medium.
-fn network_boot(recipe: &Recipe, base: &IsoBase, live: &LiveIso) -> Result<Image, ImageError> {
+fn network_boot(recipe: &Recipe, size: u64, mut report: Report, live: &LiveIso) -> Result<Image, ImageError> {
     let refuse = |reason| Err(ImageError::Format { format: Format::Initrd, reason });
     let selection = selection(recipe);
     let usable = |entry: &EntryView<'_>| entry.initrd.is_some_and(|initrd| initrd.state.is_ok());
     let Some(entry) = chosen(live, &selection).find(usable) else {
         return refuse("none of its boot entries loads an initrd that can be extended");
     };
-    let kernel = entry.kernel().and_then(|path| live.editor().file(path));
+    let kernel = entry.kernel().and_then(|path| live.editor()?.file(path));
     let on_iso = entry.initrd.filter(|initrd| initrd.esp.is_none());
     let (Some(initrd), Some(kernel), true) = (on_iso, kernel, entry.linux.initrds.len() == 1) else {
         return refuse("its boot entry does not load one kernel and one initrd from the ISO file system");
@@ -332,9 +343,8 @@ fn network_boot(recipe: &Recipe, base: &IsoBase, live: &LiveIso) -> Result<Image
         return refuse("its root file system is on the medium, which a network boot does not have");
     }
     let Members { archive, embedded, report: known } = members(recipe, initrd)?;
-    let mut report = base.report();
     report.append(known);
-    let sizes = Sizes::from([(Role::Iso, base.size)]);
+    let sizes = Sizes::from([(Role::Iso, size)]);
     let appendix = initramfs::appendix(initrd.size(), &archive);
     let extended = Overlay::concatenated(&sizes, grown(initrd, appendix))?;
     let kernel = Segment::base(Role::Iso, kernel.extent.range());

@@ -6,12 +6,16 @@ mod data;
 mod disk;
 mod kernel_initrd;
 mod live;
+mod medium_edits;
 mod options;
+mod uki;
 
 use std::collections::BTreeMap;
 
 pub use changes::Change;
+pub use uki::sign;
 
+use crate::authenticode::SignError;
 use crate::base::live::{Firmware, NotCustomisable, UnreachedPath, UnusableInitrd};
 use crate::base::{Base, BaseIdentity, Format, IsoBase, IsoSystem};
 use crate::boot_config::BootConfigError;
@@ -79,8 +83,8 @@ pub enum ImageError {
         /// Why it has no effect.
         reason: &'static str,
     },
-    /// dayone cannot customise this ISO.
-    #[error("this ISO cannot be customised: {0}")]
+    /// dayone cannot customise this ISO or disk.
+    #[error("this base cannot be customised: {0}")]
     NotCustomisable(#[from] NotCustomisable),
     /// Firmware starts by default something that dayone cannot change.
     #[error(
@@ -118,6 +122,17 @@ pub enum ImageError {
         /// Why.
         reason: UnusableInitrd,
     },
+    /// dayone cannot write an addon for a unified kernel image.
+    #[error("the unified kernel image {path} cannot get these additions: {reason}")]
+    UnifiedKernelImage {
+        /// Its path in the EFI system partition.
+        path: String,
+        /// Why.
+        reason: String,
+    },
+    /// The addons of the image cannot be signed, or have other bytes than when they were signed.
+    #[error("the addon for a unified kernel image: {0}")]
+    AddonSignature(#[from] SignError),
     /// dayone cannot change the boot menus in this way.
     #[error(transparent)]
     BootConfig(#[from] BootConfigError),
@@ -231,6 +246,10 @@ impl Image {
         let mut image = match base {
             Base::Iso(iso) if recipe.format == Format::Usb => disk::plan(recipe, iso, rootfs_url),
             Base::Iso(iso) => Self::plan_iso(recipe, iso, rootfs_url),
+            Base::Disk(disk) => match &disk.system {
+                Ok(live) => live::plan(recipe, disk.size, Report::new(), live),
+                Err(reason) => Err(reason.clone().into()),
+            },
             Base::KernelInitrd(base) => kernel_initrd::plan(recipe, base, rootfs_url),
             Base::Nothing => data::plan(recipe),
         }?;
@@ -244,7 +263,7 @@ impl Image {
     fn plan_iso(recipe: &Recipe, base: &IsoBase, rootfs_url: Option<&RootfsUrl>) -> Result<Self, ImageError> {
         match &base.system {
             IsoSystem::Coreos(system) => coreos::plan(recipe, base, system, rootfs_url),
-            IsoSystem::Live(live) => live::plan(recipe, base, live),
+            IsoSystem::Live(live) => live::plan(recipe, base.size, base.report(), live),
             IsoSystem::Other(reason) => Err(reason.clone().into()),
         }
     }

@@ -8,9 +8,10 @@ use crate::recipe::Recipe;
 pub(super) fn check(recipe: &Recipe, base: &Base) -> Result<(), ImageError> {
     let system = match base {
         Base::Iso(iso) => Some(&iso.system),
-        Base::KernelInitrd(_) | Base::Nothing => None,
+        Base::Disk(_) | Base::KernelInitrd(_) | Base::Nothing => None,
     };
-    if !recipe.boot_entries.is_empty() && !matches!(system, Some(IsoSystem::Live(_))) {
+    let has_menus = matches!(base, Base::Disk(_)) || matches!(system, Some(IsoSystem::Live(_)));
+    if !recipe.boot_entries.is_empty() && !has_menus {
         return Err(ImageError::NoEffect {
             what: "a boot entry",
             reason: "only the boot menus of live ISOs other than CoreOS's have entries to choose from",

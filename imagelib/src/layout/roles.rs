@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::base::{Base, IsoSystem};
+use crate::base::live::LiveIso;
+use crate::base::{Base, DiskBase, IsoSystem};
+use crate::uki;
 
 /// The role of a file in a boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -30,28 +32,44 @@ pub struct Roles {
     /// Paths in lower case.
     kernels: BTreeSet<String>,
     initrds: BTreeSet<String>,
+    /// Unified kernel images.
+    unified: BTreeSet<String>,
 }
 
 impl Roles {
     /// The roles of the files on images of a base.
     pub fn of(base: &Base) -> Self {
         let mut roles = Self::default();
-        let Base::Iso(iso) = base else { return roles };
+        let iso = match base {
+            Base::Iso(iso) => iso,
+            Base::Disk(DiskBase { system: Ok(live), .. }) => {
+                roles.add(live);
+                return roles;
+            }
+            _ => return roles,
+        };
         match &iso.system {
             IsoSystem::Coreos(_) => {
                 roles.kernels.insert("/images/pxeboot/vmlinuz".to_owned());
                 let initrds = ["/images/pxeboot/initrd.img", "/images/ignition.img"];
                 roles.initrds.extend(initrds.map(str::to_owned));
             }
-            IsoSystem::Live(live) => {
-                for entry in live.entries() {
-                    roles.kernels.extend(entry.kernel().map(str::to_ascii_lowercase));
-                    roles.initrds.extend(entry.initrd.map(|initrd| initrd.path.to_ascii_lowercase()));
-                }
-            }
+            IsoSystem::Live(live) => roles.add(live),
             IsoSystem::Other(_) => {}
         }
         roles
+    }
+
+    fn add(&mut self, live: &LiveIso) {
+        for entry in live.entries() {
+            self.kernels.extend(entry.kernel().map(str::to_ascii_lowercase));
+            self.initrds.extend(entry.initrd.map(|initrd| initrd.path.to_ascii_lowercase()));
+        }
+        for (uki, ..) in live.usable_ukis() {
+            let path = format!("/{}", uki.path).to_ascii_lowercase();
+            self.initrds.insert(uki::addon_path(&path));
+            self.unified.insert(path);
+        }
     }
 
     /// The role of the file at a path.
@@ -71,10 +89,16 @@ impl Roles {
     }
 
     /// The role of a file in an EFI system partition. Of the kernels there, menus that firmware programs have built in
-    /// say nothing.
+    /// say nothing; a unified kernel image is one.
     pub(super) fn role_in_esp(&self, path: &str) -> Option<BootRole> {
         let path = path.to_ascii_lowercase();
-        if self.initrds.contains(&path) { Some(BootRole::Initrd) } else { by_name(path.rsplit('/').next()?) }
+        if self.initrds.contains(&path) {
+            return Some(BootRole::Initrd);
+        }
+        if self.unified.contains(&path) {
+            return Some(BootRole::Kernel);
+        }
+        by_name(path.rsplit('/').next()?)
     }
 }
 

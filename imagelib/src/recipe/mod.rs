@@ -4,6 +4,7 @@ mod data;
 mod order;
 mod rootfs;
 mod sealed;
+mod signatures;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -21,6 +22,7 @@ pub use data::{DataDrive, DriveFile};
 pub use order::PartOrder;
 pub use rootfs::{RootfsLocation, RootfsUrl, RootfsUrlError};
 pub use sealed::{RecipeError, SealedRecipe};
+pub use signatures::{AddonSignatures, SignatureBytes};
 
 /// Everything that determines an image's bytes. Equal recipes give equal images on every machine and at any time. The
 /// canonical form ([`SealedRecipe`]) is what dayone stores and what the id is computed from.
@@ -51,6 +53,9 @@ pub struct Recipe {
     /// The content of a data image, whose base is [`Base::Nothing`](crate::base::Base::Nothing).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<DataDrive>,
+    /// The signatures of the addons for unified kernel images. `None` if the site has no key, and for images without addons.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub addon_signatures: Option<AddonSignatures>,
     /// Whether dayone may replace a configuration that the base already carries.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replace_embedded: bool,
@@ -77,9 +82,15 @@ impl Recipe {
             delivery: None,
             rootfs: None,
             data: None,
+            addon_signatures: None,
             replace_embedded: false,
             order: PartOrder::default(),
         }
+    }
+
+    /// Whether the system in the image gets neither files nor kernel arguments.
+    pub(crate) fn changes_nothing(&self) -> bool {
+        self.kernel_arguments.is_empty() && self.additions.is_empty() && self.ignition.is_none()
     }
 
     /// The same recipe with its parts in canonical order.

@@ -10,6 +10,9 @@ use crate::digest::Digest;
 /// other bytes, so that a published image keeps its bytes and its URL.
 const VERSION: u32 = 1;
 
+/// The version of recipes with signatures of addons. A dayone that knows no addons must not take such a recipe for a damaged one.
+const WITH_SIGNATURES: u32 = 2;
+
 /// Why stored bytes are not a recipe.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -23,8 +26,11 @@ pub enum RecipeError {
         column: usize,
     },
     /// The recipe has another version.
-    #[error("the recipe has version {0}; this dayone makes images from version {VERSION}")]
+    #[error("the recipe has version {0}; this dayone makes images from the versions {VERSION} and {WITH_SIGNATURES}")]
     Version(u32),
+    /// The recipe has signatures although its version has none, or the reverse.
+    #[error("the version of the recipe does not fit its signatures")]
+    Signatures,
 }
 
 impl From<serde_json::Error> for RecipeError {
@@ -70,10 +76,13 @@ impl SealedRecipe {
     /// The id is computed from `json`, so compare it with the one that you expect.
     pub fn from_canonical_json(json: &[u8]) -> Result<Self, RecipeError> {
         let VersionedJson { version, recipe } = serde_json::from_slice(json)?;
-        if version != VERSION {
+        if ![VERSION, WITH_SIGNATURES].contains(&version) {
             return Err(RecipeError::Version(version));
         }
         let as_given = Recipe { order: PartOrder::AsGiven, ..serde_json::from_str(recipe.get())? };
+        if as_given.version() != version {
+            return Err(RecipeError::Signatures);
+        }
         let bytes = as_given.to_canonical_json();
         let ordered = as_given.in_canonical_order();
         let recipe = if ordered.to_canonical_json() == bytes { ordered } else { as_given };
@@ -116,8 +125,12 @@ impl Recipe {
         RecipeId(Digest::of(&self.to_canonical_json()))
     }
 
+    fn version(&self) -> u32 {
+        if self.addon_signatures.is_some() { WITH_SIGNATURES } else { VERSION }
+    }
+
     fn to_canonical_json(&self) -> Vec<u8> {
         // Serialising to memory fails only for maps whose keys are not texts, which a recipe has none of.
-        serde_json::to_vec(&Versioned { version: VERSION, recipe: &self.arranged() }).unwrap_or_default()
+        serde_json::to_vec(&Versioned { version: self.version(), recipe: &self.arranged() }).unwrap_or_default()
     }
 }

@@ -8,6 +8,7 @@ use super::medium::{Located, Place};
 use super::report::{ProgramRole, Verdict};
 use super::trust::{Verifier, judge};
 use crate::boot_medium::Program as Kind;
+use crate::uki::addon_path;
 
 /// A program of a medium, examined.
 #[derive(Debug, Clone)]
@@ -119,6 +120,7 @@ fn chain(found: &[Found], esp: usize, architecture: Architecture) -> Option<Chai
         chain.push(found, second, role_of(last), verifier);
     }
     if last.examined.problem.is_some() || matches!(last.examined.kind, Kind::UnifiedKernelImage { .. } | Kind::Linux) {
+        chain.push_addon(found, &last.file.place, verifier);
         return Some(chain);
     }
     let starts = |program: &Found| program.examined.architecture.is_none_or(|own| own == architecture);
@@ -141,6 +143,9 @@ fn chain(found: &[Found], esp: usize, architecture: Architecture) -> Option<Chai
             _ => ProgramRole::Kernel,
         });
         chain.push(found, kernel, role, verifier);
+        if let Some(program) = found.get(kernel) {
+            chain.push_addon(found, &program.file.place, verifier);
+        }
     }
     Some(chain)
 }
@@ -150,6 +155,28 @@ impl Chain {
         let Some(program) = found.get(index) else { return };
         let (verdict, reason) = judge(&program.examined, verifier);
         self.links.push((index, Judged { role, verdict, reason, counts: true }));
+    }
+
+    /// Adds dayone's addon to the unified kernel image at a place, if there is one.
+    fn push_addon(&mut self, found: &[Found], place: &Place, verifier: Verifier<'_>) {
+        let Some(esp) = place.esp else { return };
+        let Some(index) = at(found, esp, &addon_path(&place.path)) else { return };
+        let Some(program) = found.get(index) else { return };
+        let (verdict, reason) = judge_addon(&program.examined, verifier);
+        self.links.push((index, Judged { role: ProgramRole::Addon, verdict, reason, counts: true }));
+    }
+}
+
+/// Whether the stub of a unified kernel image takes dayone's addon. If it does not, the host boots without its configuration, which
+/// is no boot that anybody wants.
+fn judge_addon(program: &Examined, verifier: Verifier<'_>) -> (Verdict, String) {
+    match judge(program, verifier) {
+        (Verdict::NeedsSiteKey, _) if program.signatures.is_empty() => {
+            let reason = "is not signed: a machine with Secure Boot refuses it, and boots without the host's network \
+                          configuration; give dayone a site key (--site-key)";
+            (Verdict::Impossible, reason.to_owned())
+        }
+        judged => judged,
     }
 }
 

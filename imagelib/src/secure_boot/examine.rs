@@ -3,11 +3,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::certificate::{Certificate, Verified};
-use super::hash::Algorithm;
-use super::pe::{PeError, PeImage};
-use super::signature::Authenticode;
 use super::vendor::VendorKeys;
+use crate::authenticode::{Algorithm, Authenticode, Certificate, PeError, PeImage, Verified};
 use crate::boot_medium::Program as Kind;
 use crate::source::Source;
 

@@ -2,14 +2,13 @@
 
 use std::ops::Range;
 
-use crate::base::live::{EspPlace, esps_and_unreadable};
-use crate::disk::SECTOR;
+use crate::base::live::{EspPlace, esps_and_unreadable, esps_of_disk};
 use crate::disk::fat::FatImage;
-use crate::disk::gpt::Gpt;
-use crate::disk::guid::Guid;
 use crate::iso::{Extent, IsoError, Volume};
 use crate::source::Source;
 
+/// What follows the path of a file in a partition.
+const IN_PARTITION: &str = " in the EFI system partition";
 /// The most programs that are looked at. Real media have ten.
 pub(super) const MOST_PROGRAMS: usize = 64;
 
@@ -54,7 +53,7 @@ impl<'a> Medium<'a> {
         let esp = |volume: crate::base::live::EspVolume| {
             let name = match volume.place {
                 EspPlace::File { path, .. } => format!(" in {path}"),
-                EspPlace::Partition => " in the EFI system partition".to_owned(),
+                EspPlace::Partition => IN_PARTITION.to_owned(),
             };
             Esp { name, fat: volume.fat }
         };
@@ -62,17 +61,12 @@ impl<'a> Medium<'a> {
         Ok(Self { source, volume: Some(volume), esps, unreadable })
     }
 
-    /// A disk with a GPT.
+    /// A disk with a partition table.
     pub(super) fn disk(source: &'a dyn Source) -> Self {
-        let mut medium = Self { source, volume: None, esps: Vec::new(), unreadable: false };
-        let Ok(Some(gpt)) = Gpt::read(source) else {
-            return Self { unreadable: true, ..medium };
-        };
-        for (_, partition) in gpt.partitions().filter(|(_, partition)| partition.kind == Guid::EFI_SYSTEM) {
-            let end = partition.last.saturating_add(1).saturating_mul(SECTOR);
-            medium.add(partition.first.saturating_mul(SECTOR)..end);
-        }
-        medium
+        let (volumes, others) = esps_of_disk(source);
+        let unreadable = others || volumes.is_empty();
+        let esps = volumes.into_iter().map(|volume| Esp { name: IN_PARTITION.to_owned(), fat: volume.fat }).collect();
+        Self { source, volume: None, esps, unreadable }
     }
 
     /// An EFI system partition alone.
@@ -84,7 +78,7 @@ impl<'a> Medium<'a> {
 
     fn add(&mut self, range: Range<u64>) {
         match FatImage::open(self.source, range) {
-            Ok(fat) => self.esps.push(Esp { name: " in the EFI system partition".to_owned(), fat }),
+            Ok(fat) => self.esps.push(Esp { name: IN_PARTITION.to_owned(), fat }),
             Err(_) => self.unreadable = true,
         }
     }

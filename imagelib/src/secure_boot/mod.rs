@@ -8,22 +8,16 @@
 //!
 //! | module | what it does |
 //! | --- | --- |
-//! | `pe` | reads EFI programs, and tells which of their bytes a signature covers |
-//! | `signature`, `certificate`, `hash` | read and verify Authenticode signatures |
 //! | `vendor` | reads the keys in a shim |
-//! | `examine` | all of that for one program |
+//! | `examine` | reads one program and its signatures ([`crate::authenticode`]) |
 //! | `medium` | finds the programs on a medium |
 //! | `trust`, `chain` | decide whether firmware and shim start them |
 //! | `survey` | all of that for a base, and for an image of it |
 
-mod certificate;
 mod chain;
 mod examine;
-mod hash;
 mod medium;
-mod pe;
 mod report;
-mod signature;
 mod survey;
 #[cfg(test)]
 mod tests;

@@ -65,7 +65,7 @@ impl Survey {
     pub fn of_base(base: &Base, files: &(dyn Sources + Send + Sync)) -> Self {
         let mut surveyor = Surveyor::new(files, BTreeMap::new(), false);
         let report = match base {
-            Base::Iso(_) => surveyor.iso(base).unwrap_or_else(|error| unknown(error.to_string())),
+            Base::Iso(_) | Base::Disk(_) => surveyor.iso(base).unwrap_or_else(|error| unknown(error.to_string())),
             Base::KernelInitrd(kernel_initrd) => {
                 let kernel = kernel_initrd.kernel_size.map(|size| vec![Segment::base(Role::Kernel, 0..size)]);
                 let has_bios = kernel_initrd.loaders.bios.is_some();
@@ -115,7 +115,7 @@ impl<'a> Surveyor<'a> {
     fn iso(&mut self, base: &Base) -> Result<SecureBoot, IsoError> {
         let files = self.files;
         let Some(source) = files.0.source(Role::Iso) else { return Ok(unknown("it has no ISO".to_owned())) };
-        let medium = Medium::iso(source)?;
+        let medium = if let Base::Disk(_) = base { Medium::disk(source) } else { Medium::iso(source)? };
         self.medium(base, &medium, &|range| vec![Segment::base(Role::Iso, range.clone())])
     }
 
@@ -237,6 +237,10 @@ impl Kernels {
                 IsoSystem::Coreos(_) => single(None, COREOS_KERNEL),
                 IsoSystem::Live(live) => Self::of_live(live),
                 IsoSystem::Other(_) => Self { places: Vec::new(), missing: None },
+            },
+            Base::Disk(disk) => match &disk.system {
+                Ok(live) => Self::of_live(live),
+                Err(_) => Self { places: Vec::new(), missing: None },
             },
             Base::KernelInitrd(_) => single((!medium.is_iso()).then_some(0), OWN_KERNEL),
             Base::Nothing => Self { places: Vec::new(), missing: None },

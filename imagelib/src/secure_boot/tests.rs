@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::pe::{PeError, PeImage};
 use super::vendor::VendorKeys;
 use super::{Architecture, SignatureState, examine};
+use crate::authenticode::{PeError, PeImage};
 
 /// Where things are in [`program`].
 const HEADER: usize = 0x40;

@@ -1,9 +1,9 @@
 //! Whether firmware, or a shim, starts a program.
 
-use super::certificate::{Certificate, Verified};
 use super::examine::{Examined, Problem, Signature, SignatureState, Signer};
 use super::report::Verdict;
 use super::vendor::VendorKeys;
+use crate::authenticode::{Certificate, Verified};
 
 /// The authorities with which Microsoft signs the shims of other vendors, by the SHA-256 of their certificates: "Microsoft
 /// Corporation UEFI CA 2011" and "Microsoft UEFI CA 2023". Machines come with one of them or both.

@@ -14,6 +14,7 @@ pub(super) fn files(base: &Base, medium: Option<&Medium<'_>>) -> Vec<UnsignedFil
             IsoSystem::Live(live) => of_live(live, medium),
             IsoSystem::Other(_) => Vec::new(),
         },
+        Base::Disk(disk) => disk.system.as_ref().map(|live| of_live(live, medium)).unwrap_or_default(),
         Base::KernelInitrd(_) => vec![file("initrd", UnsignedKind::Initrd)],
         Base::Nothing => Vec::new(),
     };

@@ -3,8 +3,7 @@
 
 use std::io;
 
-use super::certificate::Certificate;
-use super::pe::PeImage;
+use crate::authenticode::{Certificate, PeImage};
 use crate::disk::guid::Guid;
 use crate::fields::{array, u32_le};
 use crate::source::Source;

@@ -62,7 +62,7 @@ fn refusal(iso: &[u8]) -> NotCustomisable {
             IsoSystem::Other(reason) => reason,
             other => panic!("{other:?}"),
         },
-        Base::KernelInitrd(_) | Base::Nothing => panic!("an ISO"),
+        Base::Disk(_) | Base::KernelInitrd(_) | Base::Nothing => panic!("an ISO"),
     }
 }
 
@@ -234,7 +234,7 @@ fn only_chosen_entries_change_and_what_they_share_is_said() {
     let error = planned(&base, &Recipe { boot_entries: ["gone".to_owned()].into(), ..recipe(&base) }).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "this ISO cannot be customised: dayone did not find the initrds that its boot menus load: /live/gone.img"
+        "this base cannot be customised: dayone did not find the initrds that its boot menus load: /live/gone.img"
     );
 }
 

@@ -20,3 +20,4 @@ mod live_media;
 mod live_names;
 mod media;
 mod order;
+mod uki;

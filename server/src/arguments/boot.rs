@@ -150,6 +150,14 @@ pub struct ServingArguments {
     #[arg(long, value_name = "FILE", conflicts_with = "url")]
     pub media_tls_key: Option<PathBuf>,
 
+    /// Private key (PEM, RSA) of the site, which signs the addons for unified kernel images [default: addons are not signed]
+    #[arg(long, value_name = "FILE", conflicts_with = "url")]
+    pub site_key: Option<PathBuf>,
+
+    /// Certificate (PEM) of that key, which the `db` of the machines with Secure Boot must have
+    #[arg(long, value_name = "FILE", conflicts_with = "url")]
+    pub site_certificate: Option<PathBuf>,
+
     /// Directory for the records of boots; dayone continues the boots that are running there [default: a directory that
     /// dayone removes at the end]
     #[arg(long, value_name = "DIR", conflicts_with = "url")]

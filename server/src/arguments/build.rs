@@ -80,6 +80,14 @@ pub struct BuildArguments {
     #[arg(short, long)]
     pub quiet: bool,
 
+    /// Private key (PEM, RSA) of the site, which signs the addons for unified kernel images [default: addons are not signed]
+    #[arg(long, value_name = "FILE")]
+    pub site_key: Option<PathBuf>,
+
+    /// Certificate (PEM) of that key, which the `db` of the machines with Secure Boot must have
+    #[arg(long, value_name = "FILE")]
+    pub site_certificate: Option<PathBuf>,
+
     /// What to add to the image besides the network.
     #[command(flatten)]
     pub customisation: CustomisationArguments,

@@ -142,6 +142,14 @@ pub struct ImagesArguments {
     #[arg(long, env = "DAYONE_CACHE_DIR", value_name = "DIR", value_parser = path())]
     pub cache_dir: Option<PathBuf>,
 
+    /// Private key (PEM, RSA) of the site, which signs the addons for unified kernel images [default: addons are not signed]
+    #[arg(long, env = "DAYONE_SITE_KEY", value_name = "FILE", value_parser = path())]
+    pub site_key: Option<PathBuf>,
+
+    /// Certificate (PEM) of that key, which the `db` of the machines with Secure Boot must have
+    #[arg(long, env = "DAYONE_SITE_CERTIFICATE", value_name = "FILE", value_parser = path())]
+    pub site_certificate: Option<PathBuf>,
+
     /// File of the audit log: which object got which image, and who read which bytes of it; `-` for the standard output [default: no
     /// audit log]
     #[arg(long, env = "DAYONE_AUDIT_LOG", value_name = "FILE", value_parser = path())]

@@ -49,6 +49,14 @@ pub struct Settings {
     #[arg(long, env = "DAYONE_BASE_MAX_GIB", value_name = "GIB")]
     pub base_max_gib: Option<NonZeroU64>,
 
+    /// Private key (PEM, RSA) of the site, which signs the addons for unified kernel images [default: addons are not signed]
+    #[arg(long, env = "DAYONE_SITE_KEY", value_name = "FILE")]
+    pub site_key: Option<PathBuf>,
+
+    /// Certificate (PEM) of that key, which the `db` of the machines with Secure Boot must have
+    #[arg(long, env = "DAYONE_SITE_CERTIFICATE", value_name = "FILE")]
+    pub site_certificate: Option<PathBuf>,
+
     /// Address of the API; an address other than loopback requires a token [default: 127.0.0.1:8080]
     #[arg(long, env = "DAYONE_API_LISTEN", value_name = "ADDRESS")]
     pub api_listen: Option<SocketAddr>,
@@ -170,6 +178,8 @@ impl Settings {
             base_keys: running.base_keys.clone(),
             base_ca: running.base_ca.clone(),
             base_max_gib: running.base_max_gib,
+            site_key: running.site_key.clone(),
+            site_certificate: running.site_certificate.clone(),
             api_listen: running.api_listen,
             media_listen: running.media_listen,
             media_url: running.media_url.clone(),
@@ -237,6 +247,8 @@ mod tests {
             base_keys,
             base_ca,
             base_max_gib,
+            site_key,
+            site_certificate,
             api_listen,
             api_token_file,
             api_clients,

@@ -16,6 +16,9 @@ use crate::store::is_url;
 /// The offset of the identifier in the first volume descriptor of an ISO 9660 image (ECMA-119 §8.1.2).
 const ISO_IDENTIFIER: u64 = 16 * 2048 + 1;
 
+/// The offset of the signature of a GPT, in the second sector of a disk (UEFI 2.10 §5.3.2).
+const GPT_IDENTIFIER: u64 = 512;
+
 /// An open base, and what it is.
 pub(super) struct OpenedBase {
     pub(super) base: Base,
@@ -36,10 +39,11 @@ impl OpenedBase {
         Self { base: Base::Nothing, files: BTreeMap::new() }
     }
 
-    /// Opens a base of one file: an ISO if it has the identifier of one, otherwise an initramfs.
+    /// Opens a base of one file: an ISO or a disk if it has the identifier of one, otherwise an initramfs.
     pub(super) fn open_single(path: &Path) -> Result<Self, Failure> {
         let file = open(path)?;
-        let role = if is_iso(&file).map_err(|error| unreadable(path, &error))? { Role::Iso } else { Role::Initrd };
+        let is_medium = is_medium(&file).map_err(|error| unreadable(path, &error))?;
+        let role = if is_medium { Role::Iso } else { Role::Initrd };
         Self::probe(BTreeMap::from([(role, file)]))
     }
 
@@ -62,10 +66,13 @@ fn open(path: &Path) -> Result<BaseFile, Failure> {
     if file.size() == 0 { Err(Failure::Input(format!("{} is empty", path.display()))) } else { Ok(file) }
 }
 
-fn is_iso(file: &BaseFile) -> io::Result<bool> {
-    let mut identifier = [0; 5];
-    let count = file.read_at(ISO_IDENTIFIER, &mut identifier)?;
-    Ok(count == identifier.len() && identifier == *b"CD001")
+fn is_medium(file: &BaseFile) -> io::Result<bool> {
+    let has = |offset, expected: &[u8]| {
+        let mut found = vec![0; expected.len()];
+        let count = file.read_at(offset, &mut found)?;
+        Ok::<_, io::Error>(count == expected.len() && found == expected)
+    };
+    Ok(has(ISO_IDENTIFIER, b"CD001")? || has(GPT_IDENTIFIER, b"EFI PART")?)
 }
 
 fn unreadable(path: &Path, error: &dyn std::error::Error) -> Failure {

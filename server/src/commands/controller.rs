@@ -4,6 +4,7 @@ use std::error::Error;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use media::UrlForm;
@@ -17,6 +18,7 @@ use crate::host_images::Environment;
 use crate::logging::{self, LogFilter, LogHandle};
 use crate::services::{ControllerConfig, ControllerServer, ImagesConfig};
 use crate::settings::{self, Running};
+use crate::site_key::{SiteKeyError, SiteKeyPair};
 
 /// The file with the namespace of the Pod.
 const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
@@ -33,6 +35,9 @@ pub(super) enum ImagesError {
     /// Only one of them is given.
     #[error("--images-tls-cert-file and --images-tls-key-file go together: give both, or neither")]
     HalfTls,
+    /// The key of the site cannot be used.
+    #[error(transparent)]
+    SiteKey(#[from] SiteKeyError),
 }
 
 /// Serves until a signal stops the controller.
@@ -135,6 +140,8 @@ pub(super) fn images(arguments: ImagesArguments) -> Result<ImagesConfig, ImagesE
         (None, None) => None,
         (Some(_), None) | (None, Some(_)) => return Err(ImagesError::HalfTls),
     };
+    let [key, certificate] = [arguments.site_key, arguments.site_certificate].map(non_empty_path);
+    let site_key = SiteKeyPair::from_options(key.as_deref(), certificate.as_deref())?;
     let (url, path) = arguments.images_publish_addr.without_path();
     if let Some(path) = path {
         warn!(
@@ -148,6 +155,7 @@ pub(super) fn images(arguments: ImagesArguments) -> Result<ImagesConfig, ImagesE
         tls,
         per_address: arguments.images_connections_per_address.map(NonZeroU32::get),
         cache_dir: non_empty_path(arguments.cache_dir),
+        site_key: site_key.map(Arc::new),
         audit: audit(arguments.audit_log, arguments.audit_log_max_mib),
         drain: Duration::from_secs(arguments.drain_seconds),
     })

@@ -130,7 +130,8 @@ impl HostImages {
             self.warn_once(&name, &format!("{} {text}", unused.join(", ")));
         }
         let label = Some(request.host.to_owned());
-        let published = self.store.publish_for(request.owner, name.as_str(), recipe.seal(), label);
+        let recipe = self.store.seal(recipe, &open).map_err(|error| BuildError::invalid(error.to_string()))?;
+        let published = self.store.publish_for(request.owner, name.as_str(), recipe, label);
         let (image, _) = published.map_err(|error| build_error(&error))?;
         let planned = image.available().ok_or_else(|| BuildError::NotReady("Base Image not available".to_owned()))?;
         planned.image.report.findings().iter().for_each(|finding| self.warn_once(&name, &finding.to_string()));

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::api::clients::{ApiClients, ClientFileError, TokenError, TokenFileError};
@@ -10,6 +11,7 @@ use crate::arguments::Settings;
 use crate::audit::AuditSettings;
 use crate::bases::{AllowedSources, FetchSettings, Keyring, KeyringError};
 use crate::boots::BootSettings;
+use crate::site_key::{SiteKeyError, SiteKeyPair};
 use crate::store::{BaseDefinition, DataKeys, DataKeysError};
 use media::MediaUrl;
 use media::listen::{Tls, TlsError};
@@ -68,6 +70,9 @@ pub enum ConfigError {
     /// The file with the keys of the data directory is not valid.
     #[error("--data-key-file {0}")]
     DataKeys(#[from] DataKeysError),
+    /// The key of the site, or its certificate, cannot be used.
+    #[error(transparent)]
+    SiteKey(#[from] SiteKeyError),
     /// Only one of the certificate and its key is given.
     #[error("--{plane}-tls-cert and --{plane}-tls-key go together: give both, or neither")]
     HalfTls {
@@ -103,6 +108,7 @@ impl ConfigError {
             Self::Tls(_) | Self::HalfTls { plane: "media" } => "media-tls-cert",
             Self::HalfTls { .. } => "api-tls-cert",
             Self::DataKeys(_) => "data-key-file",
+            Self::SiteKey(_) => "site-key",
             Self::BmcCa { .. } => "bmc-ca",
             Self::BaseCa { .. } => "base-ca",
             Self::BaseKeys { .. } => "base-keys",
@@ -121,6 +127,7 @@ impl ConfigError {
             Self::Tls(_) => "tls-unusable",
             Self::HalfTls { .. } => "half-tls",
             Self::DataKeys(_) => "data-key-file",
+            Self::SiteKey(_) => "site-key",
             Self::BmcCa { .. } => "bmc-ca",
             Self::BaseCa { .. } => "base-ca",
             Self::BaseKeys { .. } => "base-keys",
@@ -141,6 +148,8 @@ pub struct Config {
     pub data_keys: DataKeys,
     /// The bases.
     pub bases: Vec<BaseDefinition>,
+    /// The key that signs the addons of images.
+    pub site_key: Option<Arc<SiteKeyPair>>,
     /// The settings for bases that clients of the API add.
     pub fetches: FetchSettings,
     /// The address of the API.
@@ -192,9 +201,11 @@ impl Config {
         let most = settings.audit_log_max_mib.map(|mebibytes| mebibytes.get().saturating_mul(1 << 20));
         let audit = settings.audit_log.clone().map(|path| AuditSettings { target: path.into(), most });
         let data_keys = settings.data_key_file.as_deref().map(DataKeys::from_file).transpose()?.unwrap_or_default();
+        let site_key = SiteKeyPair::from_options(settings.site_key.as_deref(), settings.site_certificate.as_deref())?;
         let config = Self {
             boots,
             data_keys,
+            site_key: site_key.map(Arc::new),
             data_dir: settings.data_dir.unwrap_or_else(|| DATA_DIR.into()),
             bases: settings.base,
             fetches,

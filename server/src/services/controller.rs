@@ -22,6 +22,7 @@ use crate::kubernetes::{self, Controller, KeySchedule, KeySecretApi, KubernetesM
 use crate::metrics::Metrics;
 use crate::monitoring::{self, Monitored};
 use crate::open_files::MediaConnections;
+use crate::site_key::SiteKeyPair;
 use crate::store::{InMemory, Keys, OpenError, Store};
 
 /// How often dayone looks for changed bases, and for changed files with settings.
@@ -75,6 +76,8 @@ pub struct ImagesConfig {
     pub per_address: Option<u32>,
     /// The directory for the digests of bases.
     pub cache_dir: Option<PathBuf>,
+    /// The key that signs the addons of images.
+    pub site_key: Option<Arc<SiteKeyPair>>,
     /// The audit log. `None`: there is none.
     pub audit: Option<AuditSettings>,
     /// How long running transfers may take to finish when the program stops.
@@ -179,11 +182,12 @@ impl ControllerServer {
         let key_secret = KeySecretApi::new(client.clone(), key_namespace, key_name);
 
         status.enter(Stage::Starting("reading the bases"));
-        let (digests, url) = (config.images.cache_dir, config.images.url.clone());
+        let (digests, url, site_key) = (config.images.cache_dir, config.images.url.clone(), config.images.site_key);
         let (environment, urls) = (config.environment, config.urls);
         let opening = move || {
             let key = secret.key().clone();
-            let store = Arc::new(Store::in_memory(InMemory { digests, ..InMemory::new(key, url, urls) })?);
+            let store = Store::in_memory(InMemory { digests, ..InMemory::new(key, url, urls) })?;
+            let store = Arc::new(store.with_site_key(site_key));
             let (schedule, keys) = KeySchedule::new(secret, store.now());
             store.use_keys(&keys);
             let images = Arc::new(HostImages::open(Arc::clone(&store), environment, image_metrics));

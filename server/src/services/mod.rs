@@ -32,7 +32,7 @@ use crate::boots::{BootMetrics, Boots};
 use crate::metrics::Metrics;
 use crate::open_files::MediaConnections;
 use crate::page;
-use crate::store::{Store, Watch};
+use crate::store::{OpenError, Store, Watch};
 
 pub(crate) use config::DATA_DIR;
 pub use config::{Config, ConfigError};
@@ -95,8 +95,11 @@ impl Server {
             warn!("{warning}");
         }
         let (data_dir, keys, bases) = (config.data_dir.clone(), config.data_keys.clone(), config.bases.clone());
-        let url = media_url.clone();
-        let open = move || Store::open_with(&data_dir, keys, bases, url, Clock::default());
+        let (url, site_key) = (media_url.clone(), config.site_key.clone());
+        let open = move || {
+            let store = Store::open_with(&data_dir, keys, bases, url, Clock::default())?;
+            Ok::<_, OpenError>(store.with_site_key(site_key))
+        };
         let store = tokio::task::spawn_blocking(open).await??;
         let store = Arc::new(store);
         let watch = store.watch(config.recheck).map_err(StartError::Watch)?;

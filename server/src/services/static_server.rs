@@ -50,13 +50,13 @@ impl StaticServer {
         let listener = bind_images(&config.images, ListenMetrics::default()).await?;
         let audit = start_audit(config.images.audit.clone(), AuditMetrics::default()).await?;
         let options = listener.options();
-        let StaticConfig { environment, images: ImagesConfig { cache_dir, url, .. }, nmstate_dir } = config;
+        let StaticConfig { environment, images: ImagesConfig { cache_dir, url, site_key, .. }, nmstate_dir } = config;
         let log = audit.clone();
         let publishing = move || {
             let key = InstallationKey::generate()?;
             let settings =
                 InMemory { digests: cache_dir, replicated: false, ..InMemory::new(key, url, UrlForm::Named) };
-            let store = Arc::new(Store::in_memory(settings)?);
+            let store = Arc::new(Store::in_memory(settings)?.with_site_key(site_key));
             let images = HostImages::open(Arc::clone(&store), environment, HostImageMetrics::unexported());
             publish(&images, &nmstate_dir, &log)?;
             Ok::<_, StartError>(store)

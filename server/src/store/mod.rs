@@ -73,7 +73,8 @@ mod watch;
 use std::fmt;
 use std::sync::Arc;
 
-use imagelib::recipe::RecipeId;
+use imagelib::image::{self, ImageError};
+use imagelib::recipe::{Recipe, RecipeId, SealedRecipe};
 use media::access::Clock;
 use media::{MediaToken, MediaUrl, UrlForm};
 use parking_lot::{Mutex, RwLock};
@@ -111,6 +112,8 @@ use key_file::KeyFile;
 use owners::Owners;
 use persistence::Persistence;
 
+use crate::site_key::SiteKeyPair;
+
 /// The bases and the published images.
 ///
 /// All methods but `find`, `base`, `bases`, `image` and `images` may wait for the disk: do not call them in asynchronous code.
@@ -136,6 +139,8 @@ pub struct Store {
     rechecking: Mutex<()>,
     /// The clock by which images end.
     clock: Clock,
+    /// The key that signs the addons of images.
+    site_key: Option<Arc<SiteKeyPair>>,
 }
 
 impl Store {
@@ -165,7 +170,23 @@ impl Store {
             locks: ImageLocks::default(),
             rechecking: Mutex::default(),
             clock: Clock::default(),
+            site_key: None,
         }
+    }
+
+    /// The same store with a key that signs the addons of images.
+    #[must_use]
+    pub fn with_site_key(self, site_key: Option<Arc<SiteKeyPair>>) -> Self {
+        Self { site_key, ..self }
+    }
+
+    /// Signs the addons of the image that a recipe gives over a base, if it has any, and completes the recipe.
+    pub fn seal(&self, recipe: Recipe, base: &OpenBase) -> Result<SealedRecipe, ImageError> {
+        let signed = match self.site_key.as_deref() {
+            Some(key) => image::sign(recipe, &base.base, key)?,
+            None => recipe,
+        };
+        Ok(signed.seal())
     }
 
     /// The present bases, by name.

@@ -83,6 +83,7 @@ impl Place {
         Config {
             data_dir: self.path("data"),
             data_keys: DataKeys::default(),
+            site_key: None,
             bases: bases.iter().map(|base| base.parse().unwrap()).collect(),
             fetches: FetchSettings::default(),
             api_listen: "127.0.0.1:0".parse().unwrap(),

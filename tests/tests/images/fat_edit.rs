@@ -61,6 +61,11 @@ fn files_of_a_foreign_file_system_are_found_and_edited() {
             (path("loader/a long name with many letters.conf"), FatEdit::Write(Bytes::from_static(b"short"))),
             (path("loader/new entry.conf"), FatEdit::Write(Bytes::from_static(b"title new"))),
             (path("EFI/BOOT/BOOTX64.EFI"), FatEdit::Append(Bytes::from_static(b"behind"))),
+            (path("EFI/BOOT"), FatEdit::Directory),
+            (path("EFI/BOOT/BOOTX64.EFI.extra.d"), FatEdit::Directory),
+            (path("EFI/BOOT/BOOTX64.EFI.extra.d/host.addon.efi"), FatEdit::Write(vec![b'a'; 5000].into())),
+            (path("new top"), FatEdit::Directory),
+            (path("new top/x"), FatEdit::Write(Bytes::from_static(b"x"))),
         ];
         let patches = file_system.edit(&edits).unwrap();
         assert_eq!(patches, file_system.edit(&edits).unwrap());
@@ -73,6 +78,8 @@ fn files_of_a_foreign_file_system_are_found_and_edited() {
         assert!(content_of(&image, "EFI/BOOT/grub.cfg") == longer, "{options:?}");
         assert_eq!(content_of(&image, "loader/a long name with many letters.conf"), b"short");
         assert_eq!(content_of(&image, "loader/new entry.conf"), b"title new");
+        assert!(content_of(&image, "EFI/BOOT/BOOTX64.EFI.extra.d/host.addon.efi") == vec![b'a'; 5000]);
+        assert_eq!(content_of(&image, "new top/x"), b"x");
         assert!(content_of(&image, "EFI/BOOT/BOOTX64.EFI") == [loader.as_slice(), b"behind"].concat());
         // Sizes have changed, and dates have not.
         let date = |listing: &[u8]| {
@@ -105,6 +112,8 @@ fn a_file_system_that_is_full_says_by_how_much() {
     let nothing = FatEdit::Write(Bytes::new());
     assert!(matches!(edit("EFI", nothing.clone()), Err(FatError::Twice(_))));
     assert!(matches!(edit("none/x", nothing), Err(FatError::NotFound { kind: "directory", .. })));
+    assert!(matches!(edit("a.cfg", FatEdit::Directory), Err(FatError::Twice(_))));
+    assert!(matches!(edit("none/x", FatEdit::Directory), Err(FatError::NotFound { kind: "directory", .. })));
     let append = FatEdit::Append(Bytes::from_static(b"x"));
     assert!(matches!(edit("none", append), Err(FatError::NotFound { kind: "file", .. })));
     let many: Vec<_> = (0..600).map(|n| (path(&format!("{n}")), FatEdit::Write(Bytes::new()))).collect();

@@ -21,3 +21,4 @@ mod layout;
 mod live_iso;
 mod secure_boot;
 mod third_party_isos;
+mod uki;

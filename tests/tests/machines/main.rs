@@ -11,3 +11,4 @@ mod network_manager;
 mod network_manager_gateways;
 mod rack;
 mod secure_boot;
+mod uki;

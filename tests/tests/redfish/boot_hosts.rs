@@ -30,6 +30,7 @@ impl Dayone {
         let config = Config {
             data_dir: directory.path().join("data"),
             data_keys: DataKeys::default(),
+            site_key: None,
             bases: vec![base.parse().unwrap()],
             api_listen: "127.0.0.1:0".parse().unwrap(),
             api_clients: ApiClients::default(),

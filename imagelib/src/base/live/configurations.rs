@@ -30,8 +30,14 @@ pub(super) struct LiveEntry {
     pub(super) initrd: Option<usize>,
 }
 
-pub(super) fn find(source: &dyn Source, volume: &Volume, esps: &[EspVolume]) -> Result<Vec<Configuration>, IsoError> {
-    let files = volume.walk(source, TreeKind::Primary).collect::<Result<Vec<_>, IsoError>>()?;
+/// The configurations on an ISO, if the medium is one, and on the EFI system partitions.
+pub(super) fn find(
+    source: &dyn Source,
+    volume: Option<&Volume>,
+    esps: &[EspVolume],
+) -> Result<Vec<Configuration>, IsoError> {
+    let files = volume.into_iter().flat_map(|volume| volume.walk(source, TreeKind::Primary));
+    let files = files.collect::<Result<Vec<_>, IsoError>>()?;
     let paths = files.iter().filter(|(_, entry)| entry.kind != EntryKind::Directory).map(|(path, _)| path.as_str());
     let read = |path: &str| {
         let (_, entry) = files.iter().find(|(known, _)| known == path)?;

@@ -8,6 +8,8 @@ use crate::boot_config::{BootConfig, BootEntry, Loader};
 pub(super) enum Starts {
     /// A Linux kernel with an initrd on the medium, which has this index.
     Linux(usize),
+    /// A unified kernel image that takes addons, which has this index.
+    Uki(usize),
     /// A system to which dayone cannot add anything, with the reason.
     Unchangeable(String),
     /// Nothing on the medium: the local disk, the firmware's setup, a memory test.
@@ -36,10 +38,11 @@ pub(super) enum MenuDefault {
 /// The default of a menu. If it is not certain which entry is the default, one customisable entry is enough.
 pub(super) fn of(menu: &[MenuEntry<'_>]) -> MenuDefault {
     let certain = chosen(menu).filter(|known| *known.starts != Starts::Nothing);
-    let any = || menu.iter().find(|known| matches!(known.starts, Starts::Linux(_)));
+    let any = || menu.iter().find(|known| matches!(known.starts, Starts::Linux(_) | Starts::Uki(_)));
     let first_away = || menu.iter().find(|known| matches!(known.starts, Starts::Unchangeable(_)));
     match certain.or_else(any).or_else(first_away) {
         Some(MenuEntry { starts: Starts::Linux(initrd), .. }) => MenuDefault::Reached(certain.map(|_| *initrd)),
+        Some(MenuEntry { starts: Starts::Uki(_), .. }) => MenuDefault::Reached(None),
         Some(MenuEntry { configuration, entry, starts: Starts::Unchangeable(reason) }) => {
             MenuDefault::Unreached(place(configuration, entry), reason.clone())
         }

@@ -3,8 +3,9 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{LiveInitrd, LiveIso};
+use super::{LiveInitrd, LiveIso, LiveUki};
 use crate::delivery::{self, DeliveryProfile};
+use crate::uki::{Carrier, UnifiedKernel};
 use vocabulary::network_files::NetworkManagerVersion;
 
 /// What dayone can customise on an ISO.
@@ -14,6 +15,9 @@ pub struct LiveDescription {
     pub boot_entries: Vec<BootEntryDescription>,
     /// The initramfs images that these entries load.
     pub initrds: Vec<InitrdDescription>,
+    /// The unified kernel images that firmware or systemd-boot starts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unified_kernel_images: Vec<UnifiedKernelDescription>,
 }
 
 /// An entry of a boot menu.
@@ -59,6 +63,40 @@ pub struct InitrdDescription {
     pub problem: Option<String>,
 }
 
+/// A unified kernel image in an EFI system partition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = UnifiedKernelImage)]
+pub struct UnifiedKernelDescription {
+    /// Its path there.
+    #[schema(example = "/EFI/BOOT/BOOTX64.EFI")]
+    pub path: String,
+    /// The name of its system, or its path.
+    #[schema(example = "Debian GNU/Linux 13 (trixie)")]
+    pub title: String,
+    /// Its length in bytes.
+    pub size: u64,
+    /// The release of its systemd-stub; absent if its stub is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "257.13-1~deb13u1")]
+    pub stub: Option<String>,
+    /// What the stub takes beside the program.
+    pub carrier: Carrier,
+    /// The release of its kernel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "6.12.48+deb13-amd64")]
+    pub kernel: Option<String>,
+    /// Its kernel arguments.
+    pub kernel_arguments: String,
+    /// The kind of the system in its initrd.
+    #[schema(value_type = String, example = "root-in-initramfs")]
+    pub profile: DeliveryProfile,
+    /// How that shows.
+    pub evidence: Vec<String>,
+    /// Why dayone cannot add anything to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
 impl LiveIso {
     /// Describes the boot entries and the initramfs images.
     pub fn describe(&self) -> LiveDescription {
@@ -71,12 +109,15 @@ impl LiveIso {
         LiveDescription {
             boot_entries: self.entries().map(entry).collect(),
             initrds: self.initrds.iter().map(LiveInitrd::describe).collect(),
+            unified_kernel_images: self.ukis.iter().map(LiveUki::describe).collect(),
         }
     }
 
     /// The release of NetworkManager, if all initramfs images with NetworkManager have the same.
     pub(in crate::base) fn network_manager_version(&self) -> Option<NetworkManagerVersion> {
-        let mut versions = self.initrds.iter().filter_map(LiveInitrd::network_manager_version);
+        let in_ukis = self.usable_ukis();
+        let in_ukis = in_ukis.filter_map(|(_, usable, _)| delivery::network_manager_version(&usable.surveyed.tree));
+        let mut versions = self.initrds.iter().filter_map(LiveInitrd::network_manager_version).chain(in_ukis);
         let first = versions.next()?;
         versions.all(|version| version == first).then_some(first)
     }
@@ -95,5 +136,27 @@ impl LiveInitrd {
         let (path, in_esp) = (self.path.clone(), self.esp.is_some());
         let network_manager_version = self.network_manager_version();
         InitrdDescription { path, in_esp, size: self.size(), profile, evidence, network_manager_version, problem }
+    }
+}
+
+impl LiveUki {
+    fn describe(&self) -> UnifiedKernelDescription {
+        let (profile, evidence, problem) = match &self.state {
+            Ok(usable) => (usable.surveyed.detected.profile, usable.surveyed.detected.evidence.clone(), None),
+            Err(reason) => (DeliveryProfile::Unknown, Vec::new(), Some(reason.to_string())),
+        };
+        let unified = self.unified.as_ref();
+        UnifiedKernelDescription {
+            path: format!("/{}", self.path),
+            title: self.title(),
+            size: self.size,
+            stub: unified.and_then(|unified| unified.stub.as_ref()).map(ToString::to_string),
+            carrier: unified.map_or(Carrier::None, UnifiedKernel::carrier),
+            kernel: unified.and_then(|unified| unified.kernel.clone()),
+            kernel_arguments: unified.map(|unified| unified.arguments.clone()).unwrap_or_default(),
+            profile,
+            evidence,
+            problem,
+        }
     }
 }

@@ -20,6 +20,11 @@ impl LiveIso {
                 Err(reason) => report.warning("initrd-unusable", &path, format!("cannot be extended: {reason}")),
             }
         }
+        for (uki, usable, _) in self.usable_ukis() {
+            let (detected, path) = (&usable.surveyed.detected, format!("/{}", uki.path));
+            let known = delivery::report(detected.profile, &usable.surveyed.tree, &DocumentPath::document(&path));
+            report.append(known);
+        }
         report.append(unreached(self.entries()));
         report.append(unreached_paths(self));
         report

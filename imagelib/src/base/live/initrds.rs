@@ -73,13 +73,13 @@ pub enum UnusableInitrd {
 /// The initramfs images found so far. Each is read once.
 pub(super) struct Collection<'a> {
     source: &'a dyn Source,
-    editor: &'a Editor,
+    editor: Option<&'a Editor>,
     esps: &'a [EspVolume],
     found: Vec<LiveInitrd>,
 }
 
 impl<'a> Collection<'a> {
-    pub(super) fn new(source: &'a dyn Source, editor: &'a Editor, esps: &'a [EspVolume]) -> Self {
+    pub(super) fn new(source: &'a dyn Source, editor: Option<&'a Editor>, esps: &'a [EspVolume]) -> Self {
         Self { source, editor, esps, found: Vec::new() }
     }
 
@@ -99,7 +99,7 @@ impl<'a> Collection<'a> {
         }
         let state = match &last.editable {
             Err(reason) => Err(reason.clone().into()),
-            Ok(()) => self.survey(before.iter().chain([last]).map(|file| file.extents.as_slice()))?,
+            Ok(()) => survey_ranges(self.source, before.iter().chain([last]).map(|file| file.extents.as_slice()))?,
         };
         let FoundFile { path, esp, extents, .. } = last;
         self.found.push(LiveInitrd { path: path.clone(), esp: *esp, extents: extents.clone(), state });
@@ -109,7 +109,7 @@ impl<'a> Collection<'a> {
     fn find(&self, file: NamedFile) -> Option<FoundFile> {
         match file {
             NamedFile::Iso(path) => {
-                let file = self.editor.file(&path)?;
+                let file = self.editor?.file(&path)?;
                 let extents = vec![file.extent.range()];
                 Some(FoundFile { path: file.path, esp: None, extents, editable: file.editable })
             }
@@ -120,34 +120,34 @@ impl<'a> Collection<'a> {
             }
         }
     }
+}
 
-    /// Reads what the kernel unpacks from these files. The boot loader puts each at a multiple of 4 behind the one before.
-    fn survey<'f>(
-        &self,
-        files: impl Iterator<Item = &'f [Range<u64>]>,
-    ) -> Result<Result<Surveyed, UnusableInitrd>, IsoError> {
-        let mut segments = Vec::new();
-        for extents in files {
-            let ranges: Vec<Segment> = extents.iter().map(|range| Segment::base(Role::Iso, range.clone())).collect();
-            let size = ranges.iter().fold(0_u64, |sum, range| sum.saturating_add(range.length()));
-            segments.extend(ranges);
-            segments.push(Segment::zeros(size.wrapping_neg() % 4));
-        }
-        let sizes = Sizes::from([(Role::Iso, self.source.size())]);
-        // The readers of ISO and FAT have checked that all extents lie within the image.
-        let Ok(joined) = Overlay::concatenated(&sizes, segments) else {
-            return Ok(Err(UnusableInitrd::Initramfs("it lies outside of the image".to_owned())));
-        };
-        let joined = OverlaySource::new(&joined, (Role::Iso, self.source));
-        let surveyed = initramfs::survey(&joined, &delivery::release_files(), delivery::RELEASE_FILE_LIMIT);
-        let surveyed = surveyed.and_then(|survey| {
-            let detected = delivery::detect(&survey);
-            let drivers = Drivers::of(&survey);
-            survey.outcome.complete().map(|()| Surveyed { detected, tree: survey.tree, drivers })
-        });
-        match surveyed {
-            Err(InitramfsError::Read(source)) => Err(IsoError::Read { offset: 0, source }),
-            other => Ok(other.map_err(|error| UnusableInitrd::Initramfs(error.to_string()))),
-        }
+/// Reads what the kernel unpacks from these files. The boot loader puts each at a multiple of 4 behind the one before.
+pub(super) fn survey_ranges<'f>(
+    source: &dyn Source,
+    files: impl Iterator<Item = &'f [Range<u64>]>,
+) -> Result<Result<Surveyed, UnusableInitrd>, IsoError> {
+    let mut segments = Vec::new();
+    for extents in files {
+        let ranges: Vec<Segment> = extents.iter().map(|range| Segment::base(Role::Iso, range.clone())).collect();
+        let size = ranges.iter().fold(0_u64, |sum, range| sum.saturating_add(range.length()));
+        segments.extend(ranges);
+        segments.push(Segment::zeros(size.wrapping_neg() % 4));
+    }
+    let sizes = Sizes::from([(Role::Iso, source.size())]);
+    // The readers of ISO and FAT have checked that all extents lie within the image.
+    let Ok(joined) = Overlay::concatenated(&sizes, segments) else {
+        return Ok(Err(UnusableInitrd::Initramfs("it lies outside of the image".to_owned())));
+    };
+    let joined = OverlaySource::new(&joined, (Role::Iso, source));
+    let surveyed = initramfs::survey(&joined, &delivery::release_files(), delivery::RELEASE_FILE_LIMIT);
+    let surveyed = surveyed.and_then(|survey| {
+        let detected = delivery::detect(&survey);
+        let drivers = Drivers::of(&survey);
+        survey.outcome.complete().map(|()| Surveyed { detected, tree: survey.tree, drivers })
+    });
+    match surveyed {
+        Err(InitramfsError::Read(source)) => Err(IsoError::Read { offset: 0, source }),
+        other => Ok(other.map_err(|error| UnusableInitrd::Initramfs(error.to_string()))),
     }
 }

@@ -1,4 +1,4 @@
-//! Live ISOs without embed areas: their boot menus, the initramfs images that the menus load, and what dayone needs to
+//! Live media without embed areas, ISOs and disks: their boot menus, the initramfs images that the menus load, and what dayone needs to
 //! change both.
 
 mod configurations;
@@ -9,6 +9,7 @@ mod initrds;
 mod partitions;
 mod paths;
 mod systemd_boot;
+mod ukis;
 
 use std::collections::BTreeSet;
 
@@ -17,16 +18,20 @@ use crate::delivery::{self, DeliveryProfile};
 use crate::iso::edit::{Editor, NotEditable, OpenError};
 use crate::iso::{IsoError, Volume, el_torito, mark};
 use crate::source::Source;
+use crate::uki::addon_path;
 
 pub(crate) use configurations::Configuration;
 use configurations::LiveEntry;
-pub use description::{BootEntryDescription, InitrdDescription, LiveDescription};
+pub use description::{BootEntryDescription, InitrdDescription, LiveDescription, UnifiedKernelDescription};
 pub(crate) use findings::{unreached, unreached_paths};
 use initrds::NamedFile;
 pub use initrds::{LiveInitrd, Surveyed, UnusableInitrd};
-pub(crate) use partitions::{EspPlace, EspVolume, find as esps, find_all as esps_and_unreadable};
+pub(crate) use partitions::{
+    EspPlace, EspVolume, find as esps, find_all as esps_and_unreadable, find_on_disk as esps_of_disk,
+};
 use paths::{BootPaths, Finder};
 pub use paths::{Firmware, UnreachedPath};
+pub(crate) use ukis::{LiveUki, UsableUki};
 
 /// Why an ISO cannot be customised.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -55,6 +60,9 @@ pub enum NotCustomisable {
         /// Why dayone cannot extend it.
         reason: UnusableInitrd,
     },
+    /// It is a disk whose EFI system partition is damaged, or has a file system that dayone does not read.
+    #[error("dayone cannot read the EFI system partition on it")]
+    UnreadablePartition,
     /// dayone has made this image.
     #[error(
         "dayone has already changed this image, and cannot undo the changes to its initrds and boot menus; use the ISO \
@@ -63,14 +71,16 @@ pub enum NotCustomisable {
     Customised,
 }
 
-/// An ISO whose boot menus start Linux.
+/// An ISO, or the image of a disk, whose boot menus start Linux or that starts a unified kernel image.
 #[derive(Debug, Clone)]
 pub struct LiveIso {
-    editor: Editor,
+    /// The editor of the ISO; a disk has none.
+    editor: Option<Editor>,
     configurations: Vec<Configuration>,
     esps: Vec<EspVolume>,
     entries: Vec<LiveEntry>,
     initrds: Vec<LiveInitrd>,
+    ukis: Vec<LiveUki>,
     paths: BootPaths,
     customised: bool,
 }
@@ -84,8 +94,25 @@ impl LiveIso {
             Err(OpenError::Iso(error)) => return Err(error),
         };
         let esps = partitions::find(source, volume)?;
+        Self::read(source, Some((volume, editor)), esps)
+    }
+
+    /// Reads the same of a disk with these EFI system partitions.
+    pub(super) fn probe_disk(
+        source: &dyn Source,
+        esps: Vec<EspVolume>,
+    ) -> Result<Result<Self, NotCustomisable>, IsoError> {
+        Self::read(source, None, esps)
+    }
+
+    fn read(
+        source: &dyn Source,
+        iso: Option<(&Volume, Editor)>,
+        esps: Vec<EspVolume>,
+    ) -> Result<Result<Self, NotCustomisable>, IsoError> {
+        let (volume, editor) = iso.unzip();
         let configurations = configurations::find(source, volume, &esps)?;
-        let mut initrds = initrds::Collection::new(source, &editor, &esps);
+        let mut initrds = initrds::Collection::new(source, editor.as_ref(), &esps);
         let mut entries = Vec::new();
         let mut missing = Vec::new();
         for (configuration, Configuration { found, esp }) in configurations.iter().enumerate() {
@@ -106,31 +133,35 @@ impl LiveIso {
                     missing.push(format!("{} (entry {:?} of {})", linux.initrds.join(" "), boot.title, found.path));
                 }
                 let kernel = resolve(&linux.kernel).filter(|kernel| match kernel {
-                    NamedFile::Iso(path) => editor.file(path).is_some(),
+                    NamedFile::Iso(path) => editor.as_ref().is_some_and(|editor| editor.file(path).is_some()),
                     NamedFile::Esp(esp, path) => esps.get(*esp).is_some_and(|esp| esp.has(path)),
                 });
                 entries.push(LiveEntry { configuration, entry, kernel, initrd });
             }
         }
         let initrds = initrds.done();
-        let catalog = el_torito::read(source, volume)?;
+        let ukis = ukis::find(source, &esps, &configurations)?;
+        let catalog = volume.map(|volume| el_torito::read(source, volume)).transpose()?.flatten();
         let paths = Finder {
             source,
-            editor: &editor,
+            editor: editor.as_ref(),
             catalog: catalog.as_ref(),
             esps: &esps,
             configurations: &configurations,
             entries: &entries,
+            ukis: &ukis,
         }
         .find();
-        if entries.is_empty() {
+        let has_uki = ukis.iter().any(|uki| uki.state.is_ok());
+        if entries.is_empty() && !has_uki {
             return Ok(Err(no_linux(&paths)));
         }
-        if initrds.is_empty() {
+        if initrds.is_empty() && !has_uki {
             return Ok(Err(NotCustomisable::NoInitrd(missing.join(", "))));
         }
         if let Some(Err(reason)) = initrds.first().map(|first| &first.state)
             && initrds.iter().all(|initrd| initrd.state.is_err())
+            && !has_uki
         {
             let path = initrds.first().map(|first| first.path.clone()).unwrap_or_default();
             return Ok(Err(NotCustomisable::Initrd { path, reason: reason.clone() }));
@@ -138,11 +169,14 @@ impl LiveIso {
         // Lists of checksums on the ISO may name them, and must be updated when they grow.
         let on_iso = initrds.iter().filter(|initrd| initrd.esp.is_none());
         let on_iso: Vec<&str> = on_iso.map(|initrd| initrd.path.as_str()).collect();
-        let editor = editor.hash_beginnings(source, &on_iso).map_err(|source| IsoError::Read { offset: 0, source })?;
+        let editor = editor.map(|editor| editor.hash_beginnings(source, &on_iso)).transpose();
+        let editor = editor.map_err(|source| IsoError::Read { offset: 0, source })?;
         let handed_over =
             |initrd: &LiveInitrd| initrd.state.as_ref().is_ok_and(|found| delivery::is_handed_over(&found.tree));
-        let customised = mark::is_marked(source, volume)? || initrds.iter().any(handed_over);
-        Ok(Ok(Self { editor, configurations, esps, entries, initrds, paths, customised }))
+        let marked = volume.map(|volume| mark::is_marked(source, volume)).transpose()?.unwrap_or(false);
+        let has_addon = |uki: &LiveUki| esps.get(uki.esp).is_some_and(|esp| esp.has(&addon_path(&uki.path)));
+        let customised = marked || initrds.iter().any(handed_over) || ukis.iter().any(has_addon);
+        Ok(Ok(Self { editor, configurations, esps, entries, initrds, ukis, paths, customised }))
     }
 
     /// Whether dayone has made this image from another one. It cannot be a base, because dayone cannot undo its changes.
@@ -153,6 +187,14 @@ impl LiveIso {
     /// The initramfs images, in the order in which the menus name them.
     pub(crate) fn initrds(&self) -> &[LiveInitrd] {
         &self.initrds
+    }
+
+    /// The unified kernel images that take addons with an initrd. With each, whether firmware starts it by default.
+    pub(crate) fn usable_ukis(&self) -> impl Iterator<Item = (&LiveUki, &UsableUki, bool)> {
+        self.ukis
+            .iter()
+            .enumerate()
+            .filter_map(|(index, uki)| Some((uki, uki.state.as_ref().ok()?, self.paths.default_ukis.contains(&index))))
     }
 
     /// The boot entries that start Linux, each with its configuration and its initramfs.
@@ -177,9 +219,10 @@ impl LiveIso {
         self.paths.defaults.iter().map(move |(firmware, indexes)| (*firmware, initrds(indexes)))
     }
 
-    /// The delivery profile of the first initrd with a known one.
+    /// The delivery profile of the first initrd with a known one, on the medium or in a unified kernel image.
     pub fn profile(&self) -> DeliveryProfile {
         let known = self.initrds.iter().filter_map(|initrd| initrd.state.as_ref().ok());
+        let known = known.chain(self.usable_ukis().map(|(_, usable, _)| &usable.surveyed));
         let mut profiles = known.map(|surveyed| surveyed.detected.profile);
         profiles.find(|profile| *profile != DeliveryProfile::Unknown).unwrap_or(DeliveryProfile::Unknown)
     }
@@ -194,9 +237,9 @@ impl LiveIso {
         self.entries().any(stays)
     }
 
-    /// The editor of the ISO.
-    pub(crate) fn editor(&self) -> &Editor {
-        &self.editor
+    /// The editor of the ISO; a disk has none.
+    pub(crate) fn editor(&self) -> Option<&Editor> {
+        self.editor.as_ref()
     }
 
     /// The boot loaders' configurations.

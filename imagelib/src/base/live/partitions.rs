@@ -11,6 +11,16 @@ use crate::iso::el_torito::{self, Platform};
 use crate::iso::{IsoError, Volume};
 use crate::source::Source;
 
+/// What UEFI starts from removable media (UEFI 2.10 §3.5.1.1), and the boot loader that shim starts from there.
+pub(super) const REMOVABLE: [(&str, &str); 6] = [
+    ("EFI/BOOT/BOOTX64.EFI", "EFI/BOOT/grubx64.efi"),
+    ("EFI/BOOT/BOOTAA64.EFI", "EFI/BOOT/grubaa64.efi"),
+    ("EFI/BOOT/BOOTIA32.EFI", "EFI/BOOT/grubia32.efi"),
+    ("EFI/BOOT/BOOTARM.EFI", "EFI/BOOT/grubarm.efi"),
+    ("EFI/BOOT/BOOTRISCV64.EFI", "EFI/BOOT/grubriscv64.efi"),
+    ("EFI/BOOT/BOOTLOONGARCH64.EFI", "EFI/BOOT/grubloongarch64.efi"),
+];
+
 /// An EFI system partition.
 #[derive(Debug, Clone)]
 pub(crate) struct EspVolume {
@@ -61,6 +71,16 @@ pub(crate) fn find_all(source: &dyn Source, volume: &Volume) -> Result<(Vec<EspV
     let found: Vec<EspVolume> = places.into_iter().filter_map(open).collect();
     let others = found.len() < all;
     Ok((found, others))
+}
+
+/// The EFI system partitions of a disk with a file system that dayone can edit, and whether there are others.
+pub(crate) fn find_on_disk(source: &dyn Source) -> (Vec<EspVolume>, bool) {
+    let ranges = partitions(source);
+    let all = ranges.len();
+    let open = |range| Some(EspVolume { place: EspPlace::Partition, fat: FatImage::open(source, range).ok()? });
+    let found: Vec<EspVolume> = ranges.into_iter().filter_map(open).collect();
+    let others = found.len() < all;
+    (found, others)
 }
 
 /// The byte ranges of the EFI system partitions that the partition tables name.

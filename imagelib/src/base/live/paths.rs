@@ -8,28 +8,22 @@ use std::fmt;
 
 use super::configurations::{Configuration, LiveEntry};
 use super::defaults::{self, MenuDefault, MenuEntry, Starts};
-use super::partitions::{EspPlace, EspVolume};
+use super::partitions::{EspPlace, EspVolume, REMOVABLE};
 use super::systemd_boot::{self, UnchangeableDefault};
+use super::ukis::LiveUki;
 use crate::boot_config::{BootEntry, Boots, LinuxBoot, Loader, NotEditable};
 use crate::boot_medium::Program;
 use crate::iso::edit::Editor;
 use crate::iso::el_torito::{BootEntry as CatalogEntry, Catalog, Platform};
 use crate::source::Source;
 
-/// What UEFI starts from removable media (UEFI 2.10 §3.5.1.1), and the boot loader that shim starts from there.
-const REMOVABLE: [(&str, &str); 6] = [
-    ("EFI/BOOT/BOOTX64.EFI", "EFI/BOOT/grubx64.efi"),
-    ("EFI/BOOT/BOOTAA64.EFI", "EFI/BOOT/grubaa64.efi"),
-    ("EFI/BOOT/BOOTIA32.EFI", "EFI/BOOT/grubia32.efi"),
-    ("EFI/BOOT/BOOTARM.EFI", "EFI/BOOT/grubarm.efi"),
-    ("EFI/BOOT/BOOTRISCV64.EFI", "EFI/BOOT/grubriscv64.efi"),
-    ("EFI/BOOT/BOOTLOONGARCH64.EFI", "EFI/BOOT/grubloongarch64.efi"),
-];
-
 /// ISOLINUX contains this text, and reads only its own menus.
 const ISOLINUX: &[u8] = b"ISOLINUX";
 /// How many bytes of a BIOS boot loader to search.
 const LOADER_BEGINNING: u64 = 32 << 10;
+
+/// Why dayone adds nothing to a unified kernel image that shim starts.
+const BY_SHIM: &str = "shim starts it, and dayone does not know whether its stub finds addons then";
 
 /// A kind of firmware.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,6 +65,8 @@ pub(super) struct BootPaths {
     unreached: BTreeMap<String, UnreachedPath>,
     /// The initrds that firmware loads by default, as far as that is certain.
     pub(super) defaults: BTreeMap<Firmware, BTreeSet<usize>>,
+    /// The unified kernel images that firmware starts by default and that take addons, by their indexes.
+    pub(super) default_ukis: BTreeSet<usize>,
 }
 
 /// Programs by the partition of the configuration that names them, and by their path. Each is read once.
@@ -79,11 +75,12 @@ type Programs = BTreeMap<(Option<usize>, String), Option<Program>>;
 /// What the search for the ways to boot needs.
 pub(super) struct Finder<'a> {
     pub(super) source: &'a dyn Source,
-    pub(super) editor: &'a Editor,
+    pub(super) editor: Option<&'a Editor>,
     pub(super) catalog: Option<&'a Catalog>,
     pub(super) esps: &'a [EspVolume],
     pub(super) configurations: &'a [Configuration],
     pub(super) entries: &'a [LiveEntry],
+    pub(super) ukis: &'a [LiveUki],
 }
 
 impl Finder<'_> {
@@ -139,10 +136,27 @@ impl Finder<'_> {
         let Some(path) = program.and_then(|written| found.config.resolve(written, &found.directory)) else {
             return Starts::Nothing;
         };
+        let uki = configuration.esp.and_then(|esp| self.uki(esp, &path));
+        if let Some((uki, _)) = uki.filter(|(_, uki)| uki.state.is_ok() && found.config.loader() == Loader::SystemdBoot)
+        {
+            return Starts::Uki(uki);
+        }
         let known = programs.entry((configuration.esp, path.clone()));
         let program = known.or_insert_with(|| self.program(configuration.esp, &path));
         let what = program.as_ref().and_then(Program::unreachable);
-        what.map_or(Starts::Nothing, |what| Starts::Unchangeable(format!("starts {path}, {what}")))
+        let unusable = configuration.esp.map(|esp| self.unusable(esp, &path)).unwrap_or_default();
+        what.map_or(Starts::Nothing, |what| Starts::Unchangeable(format!("starts {path}, {what}{unusable}")))
+    }
+
+    /// The unified kernel image at a path of a partition, with its index.
+    fn uki(&self, esp: usize, path: &str) -> Option<(usize, &LiveUki)> {
+        self.ukis.iter().enumerate().find(|(_, uki)| uki.is_at(esp, path))
+    }
+
+    /// Why dayone cannot add anything to the unified kernel image at a path.
+    fn unusable(&self, esp: usize, path: &str) -> String {
+        let reason = self.uki(esp, path).and_then(|(_, uki)| uki.state.as_ref().err());
+        reason.map(|reason| format!(", and {reason}")).unwrap_or_default()
     }
 
     /// The program at a path: on the partition `esp`, or else anywhere on the medium.
@@ -151,7 +165,7 @@ impl Finder<'_> {
             let file = esp.fat.file(path.trim_start_matches('/'))?;
             Some(Program::at(self.source, &file.extents))
         };
-        let on_iso = || Some(Program::at(self.source, &[self.editor.file(path)?.extent.range()]));
+        let on_iso = || Some(Program::at(self.source, &[self.editor?.file(path)?.extent.range()]));
         let own = esp.and_then(|esp| self.esps.get(esp)).and_then(in_esp);
         own.or_else(on_iso).or_else(|| self.esps.iter().find_map(in_esp))
     }
@@ -197,14 +211,24 @@ impl Finder<'_> {
             esp.fat.files().iter().filter_map(|file| systemd_boot::image(self.source, file)).collect();
         let mut default_image = None;
         for (loader, behind_shim) in REMOVABLE {
-            let Some((path, program)) = program(loader).map(|(path, found)| match (&found, program(behind_shim)) {
-                (Program::Shim, Some(second)) => second,
-                _ => (path, found),
-            }) else {
+            let Some(((path, program), by_shim)) =
+                program(loader).map(|first| match (&first.1, program(behind_shim)) {
+                    (Program::Shim, Some(second)) => (second, true),
+                    _ => (first, false),
+                })
+            else {
                 continue;
             };
+            if let Some((uki, _)) = self.uki(index, &path).filter(|(_, uki)| uki.state.is_ok()) {
+                paths.default_ukis.insert(uki);
+                continue;
+            }
             if let Some(what) = program.unreachable() {
-                paths.add(at(&path), format!("is {what}"), Some(Firmware::Uefi));
+                let unified = matches!(program, Program::UnifiedKernelImage { .. });
+                let unusable =
+                    if by_shim && unified { format!(", and {BY_SHIM}") } else { self.unusable(index, &path) };
+                let reason = format!("is {what}{unusable}");
+                paths.add(at(&path), reason, Some(Firmware::Uefi));
                 continue;
             }
             let is_systemd_boot = program == Program::SystemdBoot;
@@ -221,16 +245,27 @@ impl Finder<'_> {
             });
             let default = is_systemd_boot.then(|| systemd_boot::default(&esp.fat, &images, read.clone().flatten()));
             match default.flatten() {
-                Some(UnchangeableDefault::Image(path)) => default_image = Some(path),
+                Some(UnchangeableDefault::Image(path)) => {
+                    match self.uki(index, &path).filter(|(_, uki)| uki.state.is_ok()) {
+                        Some((uki, _)) => drop(paths.default_ukis.insert(uki)),
+                        None => default_image = Some(path),
+                    }
+                }
                 Some(UnchangeableDefault::Entry(place, reason)) => paths.add(place, reason, Some(Firmware::Uefi)),
                 None => Self::menus_of(Firmware::Uefi, || at(&path), read, paths),
             }
         }
         for (path, _) in &images {
+            if self.uki(index, path).is_some_and(|(_, uki)| uki.state.is_ok()) {
+                continue;
+            }
             let default_of = default_image.as_ref().filter(|default| *default == path).map(|_| Firmware::Uefi);
-            let reason = "is a unified kernel image, which contains its own initrd and kernel arguments, and has its own \
-                          entry in the menu of systemd-boot";
-            paths.add(at(path), reason.to_owned(), default_of);
+            let reason = format!(
+                "is a unified kernel image, which contains its own initrd and kernel arguments, and has its own entry in the \
+                 menu of systemd-boot{}",
+                self.unusable(index, path)
+            );
+            paths.add(at(path), reason, default_of);
         }
     }
 

@@ -18,11 +18,16 @@ pub(super) enum UnchangeableDefault {
     Entry(String, String),
 }
 
+/// Whether systemd-boot looks at the file as a unified kernel image.
+pub(super) fn is_listed(file: &FatFile) -> bool {
+    let name = file.path.to_ascii_lowercase();
+    let name = name.strip_prefix(UNIFIED_KERNEL_IMAGES).and_then(|name| name.strip_suffix(".efi"));
+    name.is_some_and(|name| !name.contains('/'))
+}
+
 /// The path and the sort key of the file, if it is a unified kernel image that systemd-boot lists.
 pub(super) fn image(source: &dyn Source, file: &FatFile) -> Option<(String, String)> {
-    let name = file.path.to_ascii_lowercase();
-    let (name, suffix) = name.strip_prefix(UNIFIED_KERNEL_IMAGES)?.rsplit_once('.')?;
-    if name.contains('/') || suffix != "efi" {
+    if !is_listed(file) {
         return None;
     }
     match Program::at(source, &file.extents) {
@@ -54,14 +59,14 @@ pub(super) fn default<'a>(
             matches(&pattern, &name) || matches(&pattern, name.trim_end_matches(".conf"))
         };
         let meant: Vec<&&MenuEntry<'_>> = entries.iter().filter(meant).collect();
-        if image.is_some() || meant.iter().any(|known| matches!(known.starts, Starts::Linux(_))) {
+        if image.is_some() || meant.iter().any(|known| matches!(known.starts, Starts::Linux(_) | Starts::Uki(_))) {
             return image.map(|(path, _)| UnchangeableDefault::Image(path.clone()));
         }
         let away = meant.into_iter().find_map(|known| match known.starts {
             Starts::Unchangeable(reason) => {
                 Some(UnchangeableDefault::Entry(place(known.configuration, known.entry), reason.clone()))
             }
-            Starts::Linux(_) | Starts::Nothing => None,
+            Starts::Linux(_) | Starts::Uki(_) | Starts::Nothing => None,
         });
         if away.is_some() {
             return away;

@@ -6,6 +6,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use bytes::Bytes;
 
+use super::directory::{ATTRIBUTE_LONG, RECORD};
+use crate::fields::put;
 use crate::overlay::Patch;
 
 /// The granularity in which written bytes are kept.
@@ -32,6 +34,34 @@ impl<'a> Device<'a> {
     pub(super) fn restore(&mut self, offset: u64, length: usize) {
         if let Some(bytes) = self.before(offset, length) {
             self.put(offset, &bytes);
+        }
+    }
+
+    /// Takes the long names away from the records of a new directory for itself and the one above. fatfs writes them, and the file
+    /// system has none there (FAT32 File System Specification 1.03, page 25): fsck.fat would rename the records. If the one above is
+    /// the root, it counts as cluster 0.
+    pub(super) fn shorten_dots(&mut self, below_root: bool) {
+        for bytes in self.written.values_mut() {
+            let start: Option<Vec<u8>> = bytes.iter().take(4 * RECORD).copied().collect();
+            let Some(start) = start else { continue };
+            let (records, _) = start.as_chunks::<RECORD>();
+            let [long, own, long_above, above] = records else { continue };
+            let is_long = |record: &[u8; RECORD]| record.get(11) == Some(&ATTRIBUTE_LONG);
+            if is_long(long)
+                && own.starts_with(b".          ")
+                && is_long(long_above)
+                && above.starts_with(b"..         ")
+            {
+                let mut above = *above;
+                if below_root {
+                    put(&mut above, 20, &[0; 2]);
+                    put(&mut above, 26, &[0; 2]);
+                }
+                let shortened = [*own, above, [0; RECORD], [0; RECORD]].concat();
+                for (target, byte) in bytes.iter_mut().zip(shortened) {
+                    *target = Some(byte);
+                }
+            }
         }
     }
 

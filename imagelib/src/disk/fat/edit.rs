@@ -22,6 +22,8 @@ pub enum FatEdit {
     Write(Bytes),
     /// Appends these bytes to an existing file.
     Append(Bytes),
+    /// Adds a directory to an existing one, if it is not there.
+    Directory,
 }
 
 /// There is no clock: new files have the first date of FAT. Changed files keep their times.
@@ -44,9 +46,12 @@ impl FatImage {
     /// The patches of the base for these edits, in the given order. Reads nothing.
     pub fn edit(&self, edits: &[(FatPath, FatEdit)]) -> Result<Vec<Patch>, FatError> {
         let mut device = Device::new(&self.pieces, self.geometry.size);
-        for (path, edit) in edits {
-            self.check(path, edit)?;
+        for (index, (path, edit)) in edits.iter().enumerate() {
+            self.check(path, edit, edits.get(..index).unwrap_or_default())?;
             write(&mut device, path, edit).map_err(|error| self.explain(edits, path, error))?;
+            if *edit == FatEdit::Directory {
+                device.shorten_dots(!path.as_str().contains('/'));
+            }
         }
         for (path, _) in edits {
             if let Some(file) = self.file(path.as_str()) {
@@ -58,19 +63,26 @@ impl FatImage {
         Ok(device.changes(self.start))
     }
 
-    fn check(&self, path: &FatPath, edit: &FatEdit) -> Result<(), FatError> {
+    /// Checks an edit that follows those before it.
+    fn check(&self, path: &FatPath, edit: &FatEdit, before: &[(FatPath, FatEdit)]) -> Result<(), FatError> {
         let not_found = |kind, path: &str| Err(FatError::NotFound { kind, path: path.to_owned() });
         let existing = self.file(path.as_str());
-        let (before, content) = match (edit, existing) {
+        let (size, content) = match (edit, existing) {
             (FatEdit::Append(_), None) => return not_found("file", path.as_str()),
-            (FatEdit::Append(content), Some(file)) => (file.size, content),
-            (FatEdit::Write(content), _) => (0, content),
+            (FatEdit::Append(content), Some(file)) => (file.size, content.len()),
+            (FatEdit::Write(content), _) => (0, content.len()),
+            (FatEdit::Directory, Some(_)) => return Err(FatError::Twice(path.to_string())),
+            (FatEdit::Directory, None) => (0, 0),
         };
-        if u64::from(before) + content.len() as u64 > u64::from(u32::MAX) {
+        if u64::from(size) + content as u64 > u64::from(u32::MAX) {
             return Err(FatError::FileTooLarge(path.to_string()));
         }
-        let is_directory = |path: &str| self.directories.iter().any(|directory| directory.eq_ignore_ascii_case(path));
-        if is_directory(path.as_str()) {
+        let is_made = |path: &str| {
+            before.iter().any(|(made, edit)| *edit == FatEdit::Directory && made.as_str().eq_ignore_ascii_case(path))
+        };
+        let is_directory =
+            |path: &str| is_made(path) || self.directories.iter().any(|directory| directory.eq_ignore_ascii_case(path));
+        if *edit != FatEdit::Directory && is_directory(path.as_str()) {
             return Err(FatError::Twice(path.to_string()));
         }
         match path.as_str().rsplit_once('/') {
@@ -86,6 +98,7 @@ impl FatImage {
             let after = match edit {
                 FatEdit::Write(content) => content.len() as u64,
                 FatEdit::Append(content) => before + content.len() as u64,
+                FatEdit::Directory => 1,
             };
             self.geometry.clusters_of(after).saturating_sub(self.geometry.clusters_of(before))
         };
@@ -106,19 +119,23 @@ fn write(device: &mut Device<'_>, path: &FatPath, edit: &FatEdit) -> io::Result<
     let options = FsOptions::new().time_provider(&NO_CLOCK);
     let file_system = FileSystem::new(device, options)?;
     {
-        let mut file = file_system.root_dir().create_file(path.as_str())?;
+        let root = file_system.root_dir();
         match edit {
             // Over the clusters that it has, as far as they go.
             FatEdit::Write(content) => {
+                let mut file = root.create_file(path.as_str())?;
                 file.write_all(content)?;
                 file.truncate()?;
+                file.flush()?;
             }
             FatEdit::Append(content) => {
+                let mut file = root.create_file(path.as_str())?;
                 file.seek(SeekFrom::End(0))?;
                 file.write_all(content)?;
+                file.flush()?;
             }
+            FatEdit::Directory => drop(root.create_dir(path.as_str())?),
         }
-        file.flush()?;
     }
     file_system.unmount()
 }

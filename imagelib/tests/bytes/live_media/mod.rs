@@ -43,6 +43,12 @@ pub(crate) fn program(sections: &[(&str, &[u8])]) -> Vec<u8> {
     bytes[0x80..0x84].copy_from_slice(b"PE\0\0");
     bytes[0x86..0x88].copy_from_slice(&u16::try_from(sections.len()).unwrap().to_le_bytes());
     bytes[0x94..0x96].copy_from_slice(&240_u16.to_le_bytes());
+    // x86-64, PE32+, the length of the headers, an EFI application, and 16 directories.
+    bytes[0x84..0x86].copy_from_slice(&0x8664_u16.to_le_bytes());
+    bytes[0x98..0x9a].copy_from_slice(&0x20b_u16.to_le_bytes());
+    bytes[0xd4..0xd8].copy_from_slice(&0x400_u32.to_le_bytes());
+    bytes[0xdc..0xde].copy_from_slice(&10_u16.to_le_bytes());
+    bytes[0x104..0x108].copy_from_slice(&16_u32.to_le_bytes());
     for (index, (name, content)) in sections.iter().enumerate() {
         let at = 0x80 + 24 + 240 + 40 * index;
         let (offset, size) = (u32::try_from(bytes.len()).unwrap(), u32::try_from(content.len()).unwrap());
@@ -63,6 +69,26 @@ pub(crate) fn unified(id: &str) -> Vec<u8> {
         (".osrel", os_release.as_bytes()),
         (".linux", &kernel()),
         (".initrd", &live_boot("u")),
+    ])
+}
+
+/// A unified kernel image with a release of systemd-stub, whose initrd is the whole system.
+pub(crate) fn unified_by(stub: &str, id: &str) -> Vec<u8> {
+    let os_release = format!("NAME=Live\nID={id}\nPRETTY_NAME=\"Live system 1\"\n");
+    let magic = format!("#### LoaderInfo: systemd-stub {stub} ####\0");
+    let mut initrd = Archive::new();
+    for path in ["init", "usr/bin/true"] {
+        initrd.file(path.parse().unwrap(), 0o755, id.to_owned()).unwrap();
+    }
+    initrd.add_parents(0o755).unwrap();
+    program(&[
+        (".text", b"stub"),
+        (".sdmagic", magic.as_bytes()),
+        (".osrel", os_release.as_bytes()),
+        (".cmdline", b"console=ttyS0 quiet"),
+        (".uname", b"6.12.0-amd64"),
+        (".linux", &kernel()),
+        (".initrd", &initrd.to_bytes()),
     ])
 }
 
@@ -130,7 +156,7 @@ pub(crate) fn live(iso: &[u8]) -> Result<LiveIso, NotCustomisable> {
             IsoSystem::Other(reason) => Err(reason),
             IsoSystem::Coreos(_) => panic!("CoreOS"),
         },
-        Base::KernelInitrd(_) | Base::Nothing => panic!("an ISO"),
+        Base::Disk(_) | Base::KernelInitrd(_) | Base::Nothing => panic!("an ISO"),
     }
 }
 

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Path, State};
 use hosts::network::NetworkManagerVersion;
-use imagelib::base::live::{BootEntryDescription, InitrdDescription, LiveDescription, NotCustomisable};
-use imagelib::base::{Base, DeliveryProfile, Format, IsoBase, IsoSystem, KernelInitrdBase, Role};
+use imagelib::base::live::{
+    BootEntryDescription, InitrdDescription, LiveDescription, LiveIso, NotCustomisable, UnifiedKernelDescription,
+};
+use imagelib::base::{Base, DeliveryProfile, DiskBase, Format, IsoBase, IsoSystem, KernelInitrdBase, Role};
 use imagelib::ram_disk::RamDisk;
 use imagelib::secure_boot::SecureBoot;
 use imagelib::source::Source as _;
@@ -87,7 +89,7 @@ enum Unavailable {
 pub(crate) struct BaseDetails {
     /// The base's identity: a digest over the digests of its files.
     pub(crate) identity: String,
-    /// `coreos-iso`, `live-iso`, `iso` (which dayone cannot customise) or `kernel-initrd`.
+    /// `coreos-iso`, `live-iso`, `iso` (which dayone cannot customise), `disk` or `kernel-initrd`.
     #[schema(example = "coreos-iso")]
     pub(crate) kind: &'static str,
     /// Its files, by role: `iso`, or `kernel`, `initrd`, `rootfs`, `esp` and the parts of a BIOS boot loader.
@@ -127,12 +129,15 @@ pub(crate) struct BaseDetails {
     /// The signs that show the kind of its system, as lines of text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) evidence: Vec<String>,
-    /// The entries of a live ISO's boot menus that start Linux; absent for a base of another kind.
+    /// The entries of a live ISO's or a disk's boot menus that start Linux; absent for a base of another kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) boot_entries: Option<Vec<BootEntryDescription>>,
     /// The initramfs images that these entries load; absent for a base of another kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) initrds: Option<Vec<InitrdDescription>>,
+    /// The unified kernel images on a live ISO or a disk that firmware or systemd-boot starts; absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unified_kernel_images: Vec<UnifiedKernelDescription>,
     /// Why dayone cannot make images from it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) not_customisable: Option<String>,
@@ -241,6 +246,7 @@ fn details(open: &OpenBase) -> BaseDetails {
     };
     match &open.base {
         Base::Iso(iso) => iso_details(iso, details),
+        Base::Disk(disk) => disk_details(disk, details),
         Base::KernelInitrd(base) => kernel_initrd_details(base, details),
         Base::Nothing => details,
     }
@@ -265,18 +271,7 @@ fn iso_details(iso: &IsoBase, common: BaseDetails) -> BaseDetails {
         IsoSystem::Live(live) => {
             let mut report = iso.report();
             report.append(live.report());
-            let LiveDescription { boot_entries, initrds } = live.describe();
-            let not_customisable = live.is_customised().then(|| NotCustomisable::Customised.to_string());
-            return BaseDetails {
-                kind: "live-iso",
-                profile: Some(live.profile()),
-                customised: live.is_customised(),
-                boot_entries: Some(boot_entries),
-                initrds: Some(initrds),
-                not_customisable,
-                findings: findings(&report),
-                ..details
-            };
+            return live_details(live, BaseDetails { kind: "live-iso", findings: findings(&report), ..details });
         }
         IsoSystem::Other(reason) => return BaseDetails { not_customisable: Some(reason.to_string()), ..details },
     };
@@ -294,6 +289,27 @@ fn iso_details(iso: &IsoBase, common: BaseDetails) -> BaseDetails {
             ("installer-console", features.installer_console),
         ]),
         ..details
+    }
+}
+
+fn disk_details(disk: &DiskBase, common: BaseDetails) -> BaseDetails {
+    let details = BaseDetails { kind: "disk", ..common };
+    match &disk.system {
+        Ok(live) => live_details(live, BaseDetails { findings: findings(&live.report()), ..details }),
+        Err(reason) => BaseDetails { not_customisable: Some(reason.to_string()), ..details },
+    }
+}
+
+fn live_details(live: &LiveIso, common: BaseDetails) -> BaseDetails {
+    let LiveDescription { boot_entries, initrds, unified_kernel_images } = live.describe();
+    BaseDetails {
+        profile: Some(live.profile()),
+        customised: live.is_customised(),
+        boot_entries: Some(boot_entries),
+        initrds: Some(initrds),
+        unified_kernel_images,
+        not_customisable: live.is_customised().then(|| NotCustomisable::Customised.to_string()),
+        ..common
     }
 }
 

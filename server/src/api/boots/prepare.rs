@@ -80,7 +80,7 @@ fn with_new_images(api: &Api, settings: &BootSettings, image: &Order) -> Result<
         prepared.report.append(std::mem::take(&mut draft.report));
         let calls = add_call_home(api, settings, &mut draft)?;
         let wait_for = wait_for(settings, calls, !addresses.is_empty());
-        let sealed = draft.seal();
+        let sealed = draft.seal(&api.store)?;
         let (image, label) = (api.store.identity_of(&sealed.recipe), sealed.label.as_deref());
         let boot = new_boot(api, settings, Some((&host, addresses)), label, image, medium, wait_for)?;
         prepared.boots.push(boot);

@@ -112,6 +112,7 @@ impl OrderedBase {
             delivery: network_order.delivery,
             rootfs,
             data: request.data,
+            addon_signatures: None,
             replace_embedded: request.replace_embedded,
             order: PartOrder::Canonical,
         };
@@ -142,9 +143,10 @@ pub(in crate::api) fn open_base(store: &Store, name: &str) -> Result<Arc<OpenBas
 }
 
 impl Draft {
-    /// Completes the recipe.
-    pub(in crate::api) fn seal(self) -> Sealed {
-        Sealed { base: self.base, recipe: self.recipe.seal(), label: self.label, limits: self.limits }
+    /// Completes the recipe. Signs what the site's key must sign.
+    pub(in crate::api) fn seal(self, store: &Store) -> Result<Sealed, ImageError> {
+        let recipe = store.seal(self.recipe, &self.open)?;
+        Ok(Sealed { base: self.base, recipe, label: self.label, limits: self.limits })
     }
 }
 

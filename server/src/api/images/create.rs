@@ -143,7 +143,7 @@ fn limited_stream() -> Problem {
 
 fn publish(api: &Api, actor: &Actor, mut draft: Draft) -> Result<Response, Problem> {
     let report = std::mem::take(&mut draft.report);
-    let (image, publication) = draft.seal().publish(&api.store)?;
+    let (image, publication) = draft.seal(&api.store)?.publish(&api.store)?;
     actor.record(show::ordered(&image, publication));
     let status = match publication {
         Publication::Created => StatusCode::CREATED,
@@ -161,7 +161,8 @@ fn stream(api: &Api, actor: &Actor, draft: Draft) -> Result<Response, Problem> {
                       store the image (leave out Accept: application/octet-stream)";
         return Err(Problem::new(ProblemKind::ImageRefused, detail));
     }
-    let mut image = Image::plan(&recipe, &open.base, open.identity)?;
+    let recipe = api.store.seal(recipe, &open)?;
+    let mut image = Image::plan(recipe.recipe(), &open.base, open.identity)?;
     let main = image.main_file().map(|(name, _)| name);
     let planned = main.and_then(|name| Some((name, image.files.remove(&name)?)));
     let planned = planned.and_then(|(name, part)| Some((name, open.identity_of(&part)?, part)));
@@ -174,7 +175,7 @@ fn stream(api: &Api, actor: &Actor, draft: Draft) -> Result<Response, Problem> {
     })?;
     let etag = ETag::new(&identity);
     let size = part.size();
-    actor.record(Event::ImageStreamed { image: recipe.seal().id().to_string(), host: label });
+    actor.record(Event::ImageStreamed { image: recipe.id().to_string(), host: label });
     let body = api.media.whole(Arc::new(part), Arc::new(files));
     let headers = [
         (CONTENT_TYPE, IMAGE.to_owned()),

@@ -104,7 +104,7 @@ fn publish_group(api: &Api, actor: &Actor, base: &OrderedBase, order: &Order, gr
         let sealed: Result<Sealed, Problem> = match converted {
             Some((host, network)) => base
                 .compose(&api.media_url, order.clone(), Some((&host, network)), Report::new())
-                .map(super::Draft::seal),
+                .and_then(|draft| Ok(draft.seal(&api.store)?)),
             None => Err(documents::host_refused(&findings)),
         };
         outcomes.push((name, findings, sealed.map(|sealed| images.push(sealed.into()))));

@@ -50,6 +50,8 @@ impl Local {
             media_url: serving.media_url.clone(),
             media_tls_cert: serving.media_tls_cert.clone(),
             media_tls_key: serving.media_tls_key.clone(),
+            site_key: serving.site_key.clone(),
+            site_certificate: serving.site_certificate.clone(),
             // There is nothing to drain when the hosts have booted.
             drain_seconds: Some(1),
             bmc_credentials: given.is_some().then_some(kept),

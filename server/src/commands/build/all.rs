@@ -19,6 +19,7 @@ use crate::commands::findings::counted;
 use crate::commands::table::columns;
 use crate::commands::{documents, findings, terminal};
 use crate::compose::compose;
+use crate::site_key::SiteKeyPair;
 
 pub(super) fn run(arguments: &BuildArguments) -> Result<(), Failure> {
     let format = recipe::format(arguments)?;
@@ -39,10 +40,12 @@ pub(super) fn run(arguments: &BuildArguments) -> Result<(), Failure> {
         base.base.verify(&base.files);
     }
     let ordered = recipe::ordered(arguments, format)?;
+    let site_key = recipe::site_key(arguments)?;
     make_directory(&arguments.output)?;
     let writer = Writer::new(&base, arguments.force, arguments.quiet)?;
     let mut images = Images {
         ordered,
+        site_key,
         base: &base,
         is_only: hosts.len() == 1,
         directory: &arguments.output,
@@ -98,6 +101,8 @@ fn reason(failure: &Failure) -> String {
 struct Images<'a> {
     /// The recipe without a host.
     ordered: Recipe,
+    /// The key that signs the addons of images.
+    site_key: Option<SiteKeyPair>,
     base: &'a OpenedBase,
     /// Whether there is only one host, which then needs no name.
     is_only: bool,
@@ -122,7 +127,8 @@ impl Images<'_> {
             name => Some(name?),
         };
         let recipe = compose(self.ordered.clone(), network);
-        let image = Image::plan(&recipe, &self.base.base, recipe.base);
+        let signed = recipe::signed(recipe, &self.base.base, self.site_key.as_ref());
+        let image = signed.and_then(|recipe| Image::plan(&recipe, &self.base.base, recipe.base));
         if let Ok(image) = &image {
             report.append(image.report.clone());
         }
@@ -131,7 +137,7 @@ impl Images<'_> {
         let Some((main, file)) = image.main_file() else {
             return Err(Failure::Input("the base lacks the file for this image".to_owned()));
         };
-        self.kernel_arguments.extend(kernel_arguments(&image, recipe.format));
+        self.kernel_arguments.extend(kernel_arguments(&image, self.ordered.format));
         let file_name = name.map_or_else(|| main.as_str().to_owned(), |name| format!("{name}{}", extension(main)));
         let path = self.directory.join(file_name);
         self.writer.write(&path, file)?;

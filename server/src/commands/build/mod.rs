@@ -34,6 +34,7 @@ pub(super) fn run(arguments: &BuildArguments) -> Result<(), Failure> {
         output::refuse_terminal()?;
     }
     let format = recipe::format(arguments)?;
+    let site_key = recipe::site_key(arguments)?;
     let BuildArguments { output, base, force, quiet, .. } = arguments;
     let opened = base.as_ref().map_or_else(|| Ok(OpenedBase::nothing()), OpenedBase::open);
     // Report mistakes in the documents first, even if the base cannot be opened.
@@ -49,6 +50,7 @@ pub(super) fn run(arguments: &BuildArguments) -> Result<(), Failure> {
         base.base.verify(&base.files);
     }
     let recipe = compose(recipe::ordered(arguments, format)?, network.unwrap_or_default());
+    let recipe = recipe::signed(recipe, &base.base, site_key.as_ref()).map_err(|error| refused(&error))?;
     let image = Image::plan(&recipe, &base.base, recipe.base).map_err(|error| refused(&error))?;
     report.append(image.report.clone());
     terminal::remark(&findings::as_text(&report));

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use imagelib::base::{BaseIdentity, Format};
+use imagelib::base::{Base, BaseIdentity, Format};
 use imagelib::ignition::Additions;
+use imagelib::image::{self, ImageError};
 use imagelib::recipe::{DataDrive, DriveFile, PartOrder, Recipe, RootfsLocation};
 
 use crate::arguments::{BuildArguments, DataArguments};
 use crate::commands::customisation::{Customisation, read};
 use crate::commands::failure::Failure;
 use crate::compose::NetworkOrder;
+use crate::error_chain::chain;
+use crate::site_key::SiteKeyPair;
 
 /// Returns the options about the form of the host's network.
 pub(super) fn network_order(arguments: &BuildArguments) -> NetworkOrder {
@@ -46,10 +49,25 @@ pub(super) fn ordered(arguments: &BuildArguments, format: Format) -> Result<Reci
         delivery: network_order.delivery,
         rootfs: customisation.rootfs_url.clone().map(RootfsLocation::Url),
         data,
+        addon_signatures: None,
         // Without a base there is nothing to replace.
         replace_embedded: arguments.force && format != Format::Data,
         order: PartOrder::Canonical,
     })
+}
+
+/// Signs what the site's key must sign.
+pub(super) fn signed(recipe: Recipe, base: &Base, key: Option<&SiteKeyPair>) -> Result<Recipe, ImageError> {
+    match key {
+        Some(key) => image::sign(recipe, base, key),
+        None => Ok(recipe),
+    }
+}
+
+/// Reads the key of the site, if there is one.
+pub(super) fn site_key(arguments: &BuildArguments) -> Result<Option<SiteKeyPair>, Failure> {
+    let (key, certificate) = (arguments.site_key.as_deref(), arguments.site_certificate.as_deref());
+    SiteKeyPair::from_options(key, certificate).map_err(|error| Failure::System(chain(&error)))
 }
 
 /// Returns the format to make. A data image has no base and may have no host; every other image needs both.

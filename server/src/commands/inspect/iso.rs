@@ -1,11 +1,12 @@
-//! ISOs.
+//! ISOs and disks.
 
 use hosts::network::NetworkManagerVersion;
-use imagelib::base::{Format, IsoBase, IsoSystem, LiveFiles};
+use imagelib::base::{DiskBase, Format, IsoBase, IsoSystem, LiveFiles};
 use imagelib::image::FileName;
 use imagelib::initramfs::InitramfsError;
 use imagelib::iso::coreos::CoreosIso;
 use imagelib::source::Source;
+use vocabulary::report::Report;
 
 use super::carried::{self, Window};
 use super::{Areas, Common, IgnitionArea, Inspection, Iso, KernelArgumentArea, KernelArguments, Kind};
@@ -45,6 +46,26 @@ pub(super) fn inspect(
     common.customised = !areas.is_pristine();
     common.carried = Some(carried);
     Ok(Inspection { kind: Kind::CoreosIso { iso, areas: describe(&areas, live.as_ref()) }, common })
+}
+
+/// Inspects the image of a disk.
+pub(super) fn inspect_disk(
+    base: &DiskBase,
+    formats: Vec<Format>,
+    network_manager_version: Option<NetworkManagerVersion>,
+) -> Inspection {
+    let live = base.system.as_ref();
+    let common = Common {
+        size: base.size,
+        formats,
+        network_manager_version,
+        secure_boot: None,
+        customised: live.is_ok_and(|live| live.is_customised()),
+        carried: None,
+        findings: live.map_or_else(|_| Report::new(), |live| live.report()),
+    };
+    let problem = live.err().map(ToString::to_string);
+    Inspection { kind: Kind::Disk { live: live.ok().map(|live| live.describe()), problem }, common }
 }
 
 fn describe(areas: &CoreosIso, live: Option<&LiveFiles>) -> Areas {

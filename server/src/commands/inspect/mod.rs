@@ -56,6 +56,14 @@ enum Kind {
         /// Why dayone cannot customise it.
         problem: String,
     },
+    /// The image of a disk.
+    Disk {
+        #[serde(flatten)]
+        live: Option<LiveDescription>,
+        /// Why dayone cannot customise it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        problem: Option<String>,
+    },
     /// An initramfs.
     Initramfs {
         /// Its archives, in the order in which the kernel unpacks them.
@@ -153,13 +161,15 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
     let OpenedBase { mut base, files } = OpenedBase::open_single(&arguments.image)?;
     base.survey_initramfs(&files);
     let version = base.network_manager_version();
-    let secure_boot = matches!(base, Base::Iso(_)).then(|| Survey::of_base(&base, &files).report().clone());
+    let secure_boot =
+        matches!(base, Base::Iso(_) | Base::Disk(_)).then(|| Survey::of_base(&base, &files).report().clone());
     let http_boot = base.formats().contains(&Format::Iso).then(|| RamDisk::of(&base, Format::Iso)).flatten();
     // There is exactly one file.
     let Some(file) = files.values().next() else { return Ok(()) };
     let formats = base.formats();
     let inspected = match base {
         Base::Iso(base) => iso::inspect(base, file, formats, version),
+        Base::Disk(base) => Ok(iso::inspect_disk(&base, formats, version)),
         Base::KernelInitrd(base) => initramfs::inspect(&base, file, formats),
         Base::Nothing => return Ok(()),
     };

@@ -3,6 +3,7 @@
 use imagelib::base::DeliveryProfile;
 use imagelib::base::live::LiveDescription;
 use imagelib::secure_boot::SecureBoot;
+use imagelib::uki::Carrier;
 
 use super::carried::Carried;
 use super::{Areas, Common, Inspection, Iso, Kind, Member};
@@ -13,6 +14,7 @@ pub(super) fn describe(path: &str, inspection: &Inspection) -> String {
         Kind::CoreosIso { .. } => "CoreOS live ISO",
         Kind::LiveIso { .. } => "live ISO",
         Kind::Iso { .. } => "ISO 9660 image",
+        Kind::Disk { .. } => "image of a disk",
         Kind::Initramfs { .. } => "initramfs",
     };
     let common = &inspection.common;
@@ -30,6 +32,12 @@ pub(super) fn describe(path: &str, inspection: &Inspection) -> String {
         Kind::Iso { iso, problem } => {
             describe_iso(&mut table, iso);
             table.row("not customisable", problem);
+        }
+        Kind::Disk { live, problem } => {
+            if let Some(live) = live {
+                describe_live(&mut table, live);
+            }
+            table.rows("not customisable", problem);
         }
         Kind::Initramfs { members, profile, evidence, features } => {
             table.rows("archives", members.iter().map(member));
@@ -69,6 +77,25 @@ fn describe_live(table: &mut Table, live: &LiveDescription) {
         table.row("  system", system(initrd.profile));
         table.rows("  shown by", &initrd.evidence);
         table.rows("  problem", &initrd.problem);
+    }
+    for uki in &live.unified_kernel_images {
+        table.row("unified kernel image", format!("{}, {} bytes", uki.path, uki.size));
+        table.row("  title", &uki.title);
+        table.row("  stub", uki.stub.as_deref().map_or("unknown".to_owned(), |stub| format!("systemd-stub {stub}")));
+        table.row("  takes", takes(uki.carrier));
+        table.rows("  kernel", &uki.kernel);
+        table.row("  arguments", &uki.kernel_arguments);
+        table.row("  system", system(uki.profile));
+        table.rows("  shown by", &uki.evidence);
+        table.rows("  problem", &uki.problem);
+    }
+}
+
+fn takes(carrier: Carrier) -> &'static str {
+    match carrier {
+        Carrier::Addon => "addons with kernel arguments and an initrd",
+        Carrier::ArgumentsAddon => "addons with kernel arguments alone",
+        Carrier::None => "no addons",
     }
 }
 

@@ -195,6 +195,7 @@ fn config(directory: &Path, addresses: Option<(SocketAddr, SocketAddr)>) -> Conf
     Config {
         data_dir: directory.join("data"),
         data_keys: DataKeys::default(),
+        site_key: None,
         bases: vec![format!("coreos={}", coreos_iso(&[]).display()).parse().expect("a base")],
         api_listen: api,
         api_clients: ApiClients::default(),

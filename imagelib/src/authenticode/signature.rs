@@ -13,13 +13,13 @@ use x509_cert::spki::AlgorithmIdentifierOwned;
 use super::certificate::{Certificate, Verified};
 use super::hash::Algorithm;
 
-const SIGNED_DATA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.7.2");
-const SPC_INDIRECT_DATA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.311.2.1.4");
-const MESSAGE_DIGEST: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.4");
+pub(super) const SIGNED_DATA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.7.2");
+pub(super) const SPC_INDIRECT_DATA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.311.2.1.4");
+pub(super) const MESSAGE_DIGEST: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.4");
 
 /// Why a signature cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum SignatureError {
+pub(crate) enum SignatureError {
     #[error("it is not valid PKCS #7: {0}")]
     Der(#[from] der::Error),
     #[error("{0}")]
@@ -28,34 +28,34 @@ pub(super) enum SignatureError {
 
 /// What Authenticode signs.
 #[derive(Debug, Sequence)]
-struct IndirectData {
-    data: Any,
-    message_digest: DigestInfo,
+pub(super) struct IndirectData {
+    pub(super) data: Any,
+    pub(super) message_digest: DigestInfo,
 }
 
 #[derive(Debug, Sequence)]
-struct DigestInfo {
-    digest_algorithm: AlgorithmIdentifierOwned,
-    digest: OctetString,
+pub(super) struct DigestInfo {
+    pub(super) digest_algorithm: AlgorithmIdentifierOwned,
+    pub(super) digest: OctetString,
 }
 
 /// A signature.
 #[derive(Debug)]
-pub(super) struct Authenticode {
+pub(crate) struct Authenticode {
     /// How the digest of the program is computed.
-    pub(super) algorithm: Algorithm,
+    pub(crate) algorithm: Algorithm,
     /// The digest of the program that was signed.
-    pub(super) digest: Vec<u8>,
+    pub(crate) digest: Vec<u8>,
     /// Who has signed.
-    pub(super) signer: Certificate,
+    pub(crate) signer: Certificate,
     /// The other certificates beside the signature, which may lead to an authority.
-    pub(super) others: Vec<Certificate>,
+    pub(crate) others: Vec<Certificate>,
     /// Whether the signer has signed that digest.
-    pub(super) verified: Verified,
+    pub(crate) verified: Verified,
 }
 
 impl Authenticode {
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, SignatureError> {
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, SignatureError> {
         // Zeros may follow.
         let content = ContentInfo::decode(&mut SliceReader::new(bytes)?)?;
         if content.content_type != SIGNED_DATA {

@@ -15,7 +15,7 @@ const CHUNK: u64 = 1 << 20;
 
 /// A hash algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Algorithm {
+pub(crate) enum Algorithm {
     Sha1,
     Sha256,
     Sha384,
@@ -26,12 +26,12 @@ impl Algorithm {
     const ALL: [Self; 4] = [Self::Sha1, Self::Sha256, Self::Sha384, Self::Sha512];
 
     /// The algorithm of this identifier.
-    pub(super) fn of(identifier: ObjectIdentifier) -> Option<Self> {
+    pub(crate) fn of(identifier: ObjectIdentifier) -> Option<Self> {
         Self::ALL.into_iter().find(|algorithm| algorithm.identifiers().0 == identifier)
     }
 
     /// The algorithm that an RSA signature of this kind uses (RFC 8017 §A.2.4).
-    pub(super) fn of_rsa(identifier: ObjectIdentifier) -> Option<Self> {
+    pub(crate) fn of_rsa(identifier: ObjectIdentifier) -> Option<Self> {
         Self::ALL.into_iter().find(|algorithm| algorithm.identifiers().1 == identifier)
     }
 
@@ -46,7 +46,7 @@ impl Algorithm {
         (ObjectIdentifier::new_unwrap(own), ObjectIdentifier::new_unwrap(rsa))
     }
 
-    pub(super) fn hash(self, bytes: &[u8]) -> Vec<u8> {
+    pub(crate) fn hash(self, bytes: &[u8]) -> Vec<u8> {
         match self {
             Self::Sha1 => Sha1::digest(bytes).to_vec(),
             Self::Sha256 => Sha256::digest(bytes).to_vec(),
@@ -56,7 +56,7 @@ impl Algorithm {
     }
 
     /// The hash of ranges of a file, one after the other.
-    pub(super) fn hash_ranges(self, source: &dyn Source, ranges: &[Range<u64>]) -> io::Result<Vec<u8>> {
+    pub(crate) fn hash_ranges(self, source: &dyn Source, ranges: &[Range<u64>]) -> io::Result<Vec<u8>> {
         fn run<D: sha2::Digest>(source: &dyn Source, ranges: &[Range<u64>]) -> io::Result<Vec<u8>> {
             let mut hasher = D::new();
             for range in ranges {
@@ -78,7 +78,7 @@ impl Algorithm {
     }
 
     /// How RSA signs such a hash: with the identifier of the algorithm before it (RFC 8017 §9.2, note 1).
-    pub(super) fn scheme(self) -> Pkcs1v15Sign {
+    pub(crate) fn scheme(self) -> Pkcs1v15Sign {
         let (length, prefix): (usize, &[u8]) = match self {
             Self::Sha1 => (20, b"\x30\x21\x30\x09\x06\x05\x2b\x0e\x03\x02\x1a\x05\x00\x04\x14"),
             Self::Sha256 => (32, b"\x30\x31\x30\x0d\x06\x09\x60\x86\x48\x01\x65\x03\x04\x02\x01\x05\x00\x04\x20"),

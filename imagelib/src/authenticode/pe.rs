@@ -21,7 +21,7 @@ const SYMBOL: u64 = 18;
 
 /// Why a file is no EFI program that firmware would look at.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum PeError {
+pub(crate) enum PeError {
     #[error("is not an EFI program: {0}")]
     NotPe(&'static str),
     #[error("is a damaged EFI program: {0}")]
@@ -32,8 +32,8 @@ pub(super) enum PeError {
 
 /// The headers of an EFI program.
 #[derive(Debug)]
-pub(super) struct PeImage {
-    pub(super) machine: u16,
+pub(crate) struct PeImage {
+    pub(crate) machine: u16,
     size: u64,
     /// Where the checksum of four bytes stands.
     checksum: u64,
@@ -57,7 +57,7 @@ struct Section {
 }
 
 impl PeImage {
-    pub(super) fn read(source: &dyn Source) -> Result<Self, PeError> {
+    pub(crate) fn read(source: &dyn Source) -> Result<Self, PeError> {
         let size = source.size();
         let bytes = source.read_vec(0, size.min(LONGEST_HEADERS))?;
         if !bytes.starts_with(b"MZ") {
@@ -118,7 +118,7 @@ impl PeImage {
     }
 
     /// The ranges of the file that a signature covers, in the order in which they are hashed.
-    pub(super) fn signed_ranges(&self) -> Result<Vec<Range<u64>>, PeError> {
+    pub(crate) fn signed_ranges(&self) -> Result<Vec<Range<u64>>, PeError> {
         let mut ranges = Vec::new();
         ranges.push(0..self.checksum);
         match self.certificates_entry {
@@ -141,8 +141,19 @@ impl PeImage {
         Ok(ranges)
     }
 
+    /// Where the entry for the certificate table stands, if the headers have a place for it.
+    pub(crate) fn certificates_entry(&self) -> Option<u64> {
+        self.certificates_entry
+    }
+
+    /// The range of the file with the content of the section with this name.
+    pub(crate) fn section_range(&self, name: &[u8]) -> Option<Range<u64>> {
+        let section = self.sections.iter().find(|section| section.name == name)?;
+        Some(section.range.start..section.range.start + section.used)
+    }
+
     /// The signatures in the certificate table: PKCS #7 structures, each perhaps followed by padding.
-    pub(super) fn signatures(&self, source: &dyn Source) -> Result<Vec<Vec<u8>>, PeError> {
+    pub(crate) fn signatures(&self, source: &dyn Source) -> Result<Vec<Vec<u8>>, PeError> {
         let length = self.certificates.end.saturating_sub(self.certificates.start);
         if length > LARGEST_CERTIFICATES {
             return Err(PeError::Damaged("its certificate table is too long"));
@@ -163,7 +174,7 @@ impl PeImage {
     }
 
     /// The bytes of the section with this name; `None` if there is no such section, or if it is longer than `limit`.
-    pub(super) fn section(&self, source: &dyn Source, name: &[u8], limit: u64) -> io::Result<Option<Vec<u8>>> {
+    pub(crate) fn section(&self, source: &dyn Source, name: &[u8], limit: u64) -> io::Result<Option<Vec<u8>>> {
         // Linkers cut long names off if the file has no table for them.
         let short = name.get(..8).unwrap_or(name);
         let found = self.sections.iter().find(|section| section.name == name);

@@ -4,6 +4,7 @@ use der::asn1::ObjectIdentifier;
 use der::referenced::OwnedToRef as _;
 use der::{Decode as _, Encode as _};
 use rsa::RsaPublicKey;
+use rsa::traits::PublicKeyParts as _;
 use sha2::{Digest as _, Sha256};
 use x509_cert::name::Name;
 
@@ -15,7 +16,7 @@ const LONGEST_NAME: usize = 200;
 
 /// Whether a signature is right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verified {
+pub(crate) enum Verified {
     Yes,
     No,
     /// dayone does not know the algorithm.
@@ -24,42 +25,48 @@ pub(super) enum Verified {
 
 /// A certificate.
 #[derive(Debug, Clone)]
-pub(super) struct Certificate {
+pub(crate) struct Certificate {
     inner: x509_cert::Certificate,
     /// The SHA-256 of its DER form, by which everybody names it.
     fingerprint: [u8; 32],
 }
 
 impl Certificate {
-    pub(super) fn from_der(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn from_der(bytes: &[u8]) -> Option<Self> {
         Self::new(x509_cert::Certificate::from_der(bytes).ok()?)
     }
 
-    pub(super) fn new(inner: x509_cert::Certificate) -> Option<Self> {
+    pub(crate) fn new(inner: x509_cert::Certificate) -> Option<Self> {
         let fingerprint = Sha256::digest(inner.to_der().ok()?).into();
         Some(Self { inner, fingerprint })
     }
 
-    pub(super) fn fingerprint(&self) -> &[u8; 32] {
+    pub(crate) fn fingerprint(&self) -> &[u8; 32] {
         &self.fingerprint
     }
 
-    pub(super) fn subject(&self) -> String {
+    pub(crate) fn subject(&self) -> String {
         common_name(&self.inner.tbs_certificate.subject)
     }
 
-    pub(super) fn issuer(&self) -> String {
+    pub(crate) fn issuer(&self) -> String {
         common_name(&self.inner.tbs_certificate.issuer)
     }
 
+    /// The length of its RSA key in bytes; `None` if it has another key.
+    pub(super) fn rsa_length(&self) -> Option<usize> {
+        let key = &self.inner.tbs_certificate.subject_public_key_info;
+        RsaPublicKey::try_from(key.owned_to_ref()).ok().map(|key| key.size())
+    }
+
     /// Whether it is the certificate that an issuer and a serial number name.
-    pub(super) fn is(&self, name: &cms::cert::IssuerAndSerialNumber) -> bool {
+    pub(crate) fn is(&self, name: &cms::cert::IssuerAndSerialNumber) -> bool {
         let own = &self.inner.tbs_certificate;
         own.issuer == name.issuer && own.serial_number == name.serial_number
     }
 
     /// Whether the owner of this certificate has signed the message.
-    pub(super) fn has_signed(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> Verified {
+    pub(crate) fn has_signed(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> Verified {
         let key = &self.inner.tbs_certificate.subject_public_key_info;
         let Ok(key) = RsaPublicKey::try_from(key.owned_to_ref()) else { return Verified::Unknown };
         match key.verify(algorithm.scheme(), &algorithm.hash(message), signature) {
@@ -69,7 +76,7 @@ impl Certificate {
     }
 
     /// Whether the owner of this certificate has issued the other one.
-    pub(super) fn has_issued(&self, other: &Self) -> Verified {
+    pub(crate) fn has_issued(&self, other: &Self) -> Verified {
         if self.inner.tbs_certificate.subject != other.inner.tbs_certificate.issuer {
             return Verified::No;
         }

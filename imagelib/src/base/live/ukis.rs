@@ -1,0 +1,118 @@
+//! The unified kernel images on the EFI system partitions.
+
+use std::ops::Range;
+
+use super::configurations::Configuration;
+use super::initrds::{Surveyed, survey_ranges};
+use super::partitions::{EspVolume, REMOVABLE};
+use super::systemd_boot;
+use crate::boot_config::Loader;
+use crate::boot_medium::Program;
+use crate::iso::IsoError;
+use crate::overlay::{Overlay, OverlaySource, Segment, Sizes};
+use crate::source::{Role, Source};
+use crate::uki::{Machine, UnifiedKernel, UnusableUki};
+
+/// A unified kernel image that firmware or systemd-boot starts from an EFI system partition.
+#[derive(Debug, Clone)]
+pub(crate) struct LiveUki {
+    /// The index of its EFI system partition.
+    pub(crate) esp: usize,
+    /// Its path there, without a slash in front.
+    pub(crate) path: String,
+    /// Its length in bytes.
+    pub(super) size: u64,
+    /// What is in it. `None` if it cannot be read.
+    pub(super) unified: Option<UnifiedKernel>,
+    /// What dayone needs to write an addon for it, or why dayone cannot.
+    pub(crate) state: Result<UsableUki, UnusableUki>,
+}
+
+/// A unified kernel image that takes addons with an initrd.
+#[derive(Debug, Clone)]
+pub(crate) struct UsableUki {
+    pub(crate) machine: Machine,
+    /// Its kernel arguments.
+    pub(crate) arguments: String,
+    /// The system that its initrd starts.
+    pub(crate) surveyed: Surveyed,
+}
+
+impl LiveUki {
+    /// Whether it is the program at a path of a partition. FAT ignores case.
+    pub(super) fn is_at(&self, esp: usize, path: &str) -> bool {
+        self.esp == esp && self.path.eq_ignore_ascii_case(path.trim_start_matches('/'))
+    }
+
+    /// Its title in messages and menus.
+    pub(super) fn title(&self) -> String {
+        self.unified.as_ref().and_then(|unified| unified.system.clone()).unwrap_or_else(|| format!("/{}", self.path))
+    }
+}
+
+/// Finds the unified kernel images that firmware starts itself, those that systemd-boot lists, and those that its entries name.
+pub(super) fn find(
+    source: &dyn Source,
+    esps: &[EspVolume],
+    configurations: &[Configuration],
+) -> Result<Vec<LiveUki>, IsoError> {
+    let mut found: Vec<LiveUki> = Vec::new();
+    for (index, esp) in esps.iter().enumerate() {
+        let removable = REMOVABLE.iter().map(|(path, _)| (*path).to_owned());
+        let listed = esp.fat.files().iter().filter(|file| systemd_boot::is_listed(file)).map(|file| file.path.clone());
+        let entries = configurations.iter().filter(|configuration| {
+            configuration.esp == Some(index) && configuration.found.config.loader() == Loader::SystemdBoot
+        });
+        let named = entries.flat_map(|configuration| {
+            let entries = configuration.found.config.entries().iter();
+            entries.filter_map(|entry| {
+                configuration.found.config.resolve(entry.program.as_deref()?, &configuration.found.directory)
+            })
+        });
+        for path in removable.chain(listed).chain(named) {
+            let Some(file) = esp.fat.file(path.trim_start_matches('/')) else { continue };
+            let is_known = found.iter().any(|known| known.is_at(index, &file.path));
+            if is_known || !matches!(Program::at(source, &file.extents), Program::UnifiedKernelImage { .. }) {
+                continue;
+            }
+            let (unified, state) = examine(source, &file.path, &file.extents)?;
+            found.push(LiveUki { esp: index, path: file.path.clone(), size: file.size.into(), unified, state });
+        }
+    }
+    Ok(found)
+}
+
+type Examined = (Option<UnifiedKernel>, Result<UsableUki, UnusableUki>);
+
+fn examine(source: &dyn Source, path: &str, extents: &[Range<u64>]) -> Result<Examined, IsoError> {
+    let outside = || UnusableUki::Program("lies outside of the image".to_owned());
+    let segments = extents.iter().map(|range| Segment::base(Role::Iso, range.clone())).collect();
+    let sizes = Sizes::from([(Role::Iso, source.size())]);
+    let Ok(program) = Overlay::concatenated(&sizes, segments) else { return Ok((None, Err(outside()))) };
+    let unified = match UnifiedKernel::read(&OverlaySource::new(&program, (Role::Iso, source))) {
+        Ok(unified) => unified,
+        Err(error) => return Ok((None, Err(error))),
+    };
+    let (machine, initrd) = match unified.usable() {
+        _ if path.rsplit('/').next().unwrap_or(path).contains('+') => {
+            return Ok((Some(unified), Err(UnusableUki::BootCounter)));
+        }
+        Ok(usable) => usable,
+        Err(error) => return Ok((Some(unified), Err(error))),
+    };
+    let ranges: Option<Vec<Range<u64>>> = program
+        .segments(initrd)
+        .map(|segment| match segment {
+            Segment::Base { offset, length, .. } => Some(offset..offset.saturating_add(length)),
+            Segment::Own(_) => None,
+        })
+        .collect();
+    let state = match ranges {
+        None => Err(outside()),
+        Some(ranges) => match survey_ranges(source, std::iter::once(ranges.as_slice()))? {
+            Ok(surveyed) => Ok(UsableUki { machine, arguments: unified.arguments.clone(), surveyed }),
+            Err(error) => Err(UnusableUki::Initrd(error.to_string())),
+        },
+    };
+    Ok((Some(unified), state))
+}

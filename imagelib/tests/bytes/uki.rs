@@ -1,0 +1,417 @@
+//! Unified kernel images: what dayone says of them, and the addons that it puts beside them. What firmware and systemd-stub make of
+//! the addons is in the acceptance tests.
+
+use base64::prelude::*;
+use imagelib::authenticode::{SignError, SiteCertificate, SiteKey};
+use imagelib::base::live::NotCustomisable;
+use imagelib::base::{Base, DeliveryProfile, Format, Role};
+use imagelib::digest::Digest;
+use imagelib::disk::fat::FatImage;
+use imagelib::disk::gpt::Gpt;
+use imagelib::disk::usb::UsbDisk;
+use imagelib::image::{self, FileName, Image, ImageError};
+use imagelib::iso::TreeKind;
+use imagelib::overlay::{Overlay, Segment, Sizes};
+use imagelib::recipe::Recipe;
+use imagelib::secure_boot::{ProgramRole, SignatureState, Survey, Verdict, examine};
+use imagelib::uki::Carrier;
+use proptest::prelude::*;
+use rsa::pkcs8::DecodePrivateKey as _;
+use sha2::{Digest as _, Sha256};
+
+use crate::live_media::{
+    self, Files, additions, file_in, grub, identity, live, live_boot, output, planned, probe, recipe, shim,
+    systemd_boot, unified, unified_by,
+};
+
+const LOADER: &str = "EFI/BOOT/BOOTX64.EFI";
+const ADDON: &str = "EFI/BOOT/BOOTX64.EFI.extra.d/host.addon.efi";
+const NEW: &str = "257.13-1~deb13u1";
+
+fn iso(in_esp: Files<'_>) -> Vec<u8> {
+    live_media::iso(&[("readme", b"hello".to_vec())], in_esp)
+}
+
+/// A file in the EFI system partition of an ISO.
+fn in_esp(iso: &[u8], path: &str) -> Option<Vec<u8>> {
+    let esp = file_in(iso, TreeKind::Primary, "/boot/efi.img");
+    let fat = FatImage::open(&esp, 0..esp.len() as u64).unwrap();
+    let file = fat.file(path)?;
+    let ranges = file.extents.iter().map(|range| {
+        let (start, end) = (usize::try_from(range.start).unwrap(), usize::try_from(range.end).unwrap());
+        esp[start..end].to_vec()
+    });
+    Some(ranges.collect::<Vec<_>>().concat())
+}
+
+/// The content of a section, as its table has it.
+fn section(program: &[u8], name: &str) -> Option<Vec<u8>> {
+    let number = |at: usize| u32::from_le_bytes(program[at..at + 4].try_into().unwrap()) as usize;
+    let header = number(0x3c);
+    let count = usize::from(u16::from_le_bytes(program[header + 6..header + 8].try_into().unwrap()));
+    let mut records = (0..count).map(|index| header + 24 + 240 + 40 * index);
+    let record = records.find(|at| program[*at..*at + 8].starts_with(name.as_bytes()))?;
+    Some(program[number(record + 20)..][..number(record + 8)].to_vec())
+}
+
+fn pem(name: &str) -> Vec<u8> {
+    let path = format!("{}/../fixtures/site-key/{name}.pem", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    BASE64_STANDARD.decode(text.lines().filter(|line| !line.starts_with('-')).collect::<String>()).unwrap()
+}
+
+/// The key of the fixtures.
+struct Key {
+    certificate: SiteCertificate,
+    key: rsa::RsaPrivateKey,
+}
+
+impl Key {
+    fn new() -> Self {
+        let certificate = SiteCertificate::from_der(pem("certificate")).unwrap();
+        Self { certificate, key: rsa::RsaPrivateKey::from_pkcs8_der(&pem("key")).unwrap() }
+    }
+}
+
+impl SiteKey for Key {
+    fn certificate(&self) -> &SiteCertificate {
+        &self.certificate
+    }
+
+    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, SignError> {
+        let prefix = b"\x30\x31\x30\x0d\x06\x09\x60\x86\x48\x01\x65\x03\x04\x02\x01\x05\x00\x04\x20";
+        let scheme = rsa::Pkcs1v15Sign { hash_len: Some(32), prefix: prefix.as_slice().into() };
+        Ok(self.key.sign(scheme, &Sha256::digest(message)).unwrap())
+    }
+}
+
+#[test]
+fn an_image_is_described_with_what_its_stub_takes() {
+    let iso = iso(&[(LOADER, unified_by(NEW, "live"))]);
+    let found = live(&iso).unwrap();
+    let described = found.describe();
+    assert!(described.boot_entries.is_empty() && described.initrds.is_empty());
+    let [uki] = described.unified_kernel_images.as_slice() else { panic!("{described:?}") };
+    assert_eq!((uki.path.as_str(), uki.title.as_str()), ("/EFI/BOOT/BOOTX64.EFI", "Live system 1"));
+    assert_eq!((uki.stub.as_deref(), uki.carrier), (Some(NEW), Carrier::Addon));
+    assert_eq!((uki.kernel.as_deref(), uki.kernel_arguments.as_str()), (Some("6.12.0-amd64"), "console=ttyS0 quiet"));
+    assert_eq!((uki.profile, uki.problem.as_deref()), (DeliveryProfile::RootInInitramfs, None));
+    assert_eq!(found.profile(), DeliveryProfile::RootInInitramfs);
+    assert_eq!(probe(&iso).formats(), [Format::Iso, Format::Usb]);
+    assert!(found.unreached_paths().is_empty());
+}
+
+#[test]
+fn what_takes_no_initrd_is_refused_with_the_reason() {
+    let named = |stub: &str| vec![(LOADER, unified_by(stub, "live"))];
+    let counted = vec![(LOADER, systemd_boot()), ("EFI/Linux/live+3.efi", unified_by(NEW, "live"))];
+    let bare = live_media::program(&[
+        (".sdmagic", format!("#### LoaderInfo: systemd-stub {NEW} ####").as_bytes()),
+        (".linux", &live_media::kernel()),
+    ]);
+    for (in_esp, expected) in [
+        (named("252.39-1~deb12u2"), "its stub is systemd-stub 252.39-1~deb12u2, which reads no addons"),
+        (named("255"), "its stub is systemd-stub 255, which takes kernel arguments from an addon, but no initrd"),
+        (vec![(LOADER, unified("live"))], "its stub is not systemd-stub"),
+        (vec![(LOADER, shim()), ("EFI/BOOT/grubx64.efi", unified_by(NEW, "live"))], "shim starts it"),
+        (counted, "its name has a counter of boots"),
+        (vec![(LOADER, bare)], "it has no initrd"),
+    ] {
+        let iso = iso(&in_esp);
+        let Err(reason @ NotCustomisable::Unreachable(_)) = live(&iso) else { panic!("{expected}") };
+        assert!(reason.to_string().contains(expected), "{reason}, not {expected}");
+        assert!(probe(&iso).formats().is_empty());
+    }
+}
+
+#[test]
+fn an_addon_beside_the_image_has_the_files_and_the_arguments() {
+    let loader = unified_by(NEW, "live");
+    let base = iso(&[(LOADER, loader.clone())]);
+    let recipe = recipe(&base);
+    let image = planned(&base, &recipe).unwrap();
+    assert_eq!(image.kernel_arguments.as_deref(), Some("console=ttyS0 quiet x=y"));
+    assert!(image.embedded.iter().any(|file| file.path.ends_with("eth0.nmconnection")), "{:?}", image.embedded);
+    let made = output(&base, &image);
+    assert_eq!(made.len(), base.len(), "nothing moves");
+    assert_eq!(in_esp(&made, LOADER).unwrap(), loader, "the signed program is as it was");
+    let addon = in_esp(&made, ADDON).unwrap();
+    assert_eq!(section(&addon, ".cmdline").unwrap(), b"x=y");
+    assert!(section(&addon, ".sbat").unwrap().starts_with(b"sbat,1,"));
+    assert!(section(&addon, ".linux").is_none() && section(&addon, ".uname").is_none());
+    let archive = section(&addon, ".initrd").unwrap();
+    let text = String::from_utf8_lossy(&archive);
+    assert!(text.contains("etc/NetworkManager/system-connections/eth0.nmconnection") && text.contains("id=eth0"));
+    let changes: Vec<&str> = image.changes.iter().map(|change| change.subject.as_str()).collect();
+    assert!(changes.contains(&"/boot/efi.img"), "{changes:?}");
+    assert!(image.report.findings().iter().any(|finding| finding.code == "addon-unsigned"));
+    assert_eq!(output(&base, &planned(&base, &recipe).unwrap()), made, "the same inputs, the same bytes");
+    assert!(live(&made).unwrap().is_customised());
+}
+
+#[test]
+fn what_systemd_boot_lists_and_names_gets_its_own_addon() {
+    let entry = b"title Tools\nefi /EFI/tools/tools.efi\n".to_vec();
+    let base = iso(&[
+        (LOADER, systemd_boot()),
+        ("EFI/Linux/live.efi", unified_by(NEW, "live")),
+        ("EFI/tools/tools.efi", unified_by("258", "tools")),
+        ("loader/entries/tools.conf", entry),
+    ]);
+    let image = planned(&base, &recipe(&base)).unwrap();
+    let made = output(&base, &image);
+    for path in ["EFI/Linux/live.efi.extra.d/host.addon.efi", "EFI/tools/tools.efi.extra.d/host.addon.efi"] {
+        assert!(in_esp(&made, path).is_some(), "{path}");
+    }
+    assert!(in_esp(&made, ADDON).is_none());
+    assert!(live_media::warnings(&image).is_empty());
+}
+
+#[test]
+fn menus_and_unified_kernel_images_on_one_medium_are_both_customised() {
+    let menu = "default live\nlabel live\n  linux /live/vmlinuz\n  append initrd=/live/initrd.img quiet\n";
+    let base = live_media::iso(
+        &[
+            live_media::isolinux(),
+            ("isolinux/isolinux.cfg", menu.into()),
+            ("live/vmlinuz", live_media::kernel()),
+            ("live/initrd.img", live_boot("a")),
+        ],
+        &[(LOADER, unified_by(NEW, "live"))],
+    );
+    let made = output(&base, &planned(&base, &recipe(&base)).unwrap());
+    assert!(in_esp(&made, ADDON).is_some());
+    assert!(file_in(&made, TreeKind::Primary, "/live/initrd.img").len() > live_boot("a").len());
+    // Whoever names an entry of the menu leaves the other way alone.
+    let named = Recipe { boot_entries: ["live".to_owned()].into(), ..recipe(&base) };
+    let image = planned(&base, &named).unwrap();
+    assert!(in_esp(&output(&base, &image), ADDON).is_none());
+    assert!(image.report.findings().iter().any(|finding| finding.code == "uki-unchanged"));
+}
+
+#[test]
+fn signed_arguments_can_only_grow() {
+    let base = iso(&[(LOADER, unified_by(NEW, "live"))]);
+    let with = |edits: &str| {
+        let kernel_arguments = serde_json::from_str(edits).unwrap();
+        planned(&base, &Recipe { kernel_arguments, ..recipe(&base) })
+    };
+    for edits in [r#"{"delete": ["quiet"]}"#, r#"{"replace": ["console=ttyS0=ttyS1"]}"#] {
+        let error = with(edits).unwrap_err();
+        assert!(matches!(error, ImageError::UnifiedKernelImage { .. }), "{error}");
+        assert!(error.to_string().contains("an addon can only append"), "{error}");
+    }
+    let room = 2047 - "console=ttyS0 quiet ".len();
+    let argument = |length: usize| format!(r#"{{"append": ["{}"]}}"#, "x".repeat(length));
+    assert!(with(&argument(room)).is_ok());
+    assert!(with(&argument(room + 1)).unwrap_err().to_string().contains("2048 bytes"));
+    // Without anything to add there is no addon.
+    let nothing = Recipe::new(identity(&base), Format::Iso, imagelib::ignition::Additions::default());
+    assert!(in_esp(&output(&base, &planned(&base, &nothing).unwrap()), ADDON).is_none());
+}
+
+#[test]
+fn a_partition_without_room_is_refused_with_the_sizes() {
+    let base = iso(&[(LOADER, unified_by(NEW, "live"))]);
+    let file = imagelib::ignition::ExtraFile {
+        path: "/etc/large".parse().unwrap(),
+        mode: "0644".parse().unwrap(),
+        user: 0,
+        group: 0,
+        contents: vec![7; 64 << 20].into(),
+    };
+    let large =
+        Recipe { additions: imagelib::ignition::Additions { files: vec![file], ..additions() }, ..recipe(&base) };
+    let error = planned(&base, &large).unwrap_err().to_string();
+    assert!(error.contains("the FAT file system is full"), "{error}");
+}
+
+/// A disk with a GPT and one EFI system partition, which has these files.
+fn disk(files: Files<'_>) -> Vec<u8> {
+    let content = |bytes: &Vec<u8>| vec![Segment::bytes(bytes.clone())];
+    let files = files.iter().map(|(path, bytes)| (path.parse().unwrap(), content(bytes))).collect();
+    let disk = UsbDisk { label: "ESP".parse().unwrap(), identity: Digest::of(b"disk"), files: &files };
+    live_media::bytes_of(&Overlay::concatenated(&Sizes::new(), disk.layout().unwrap()).unwrap(), &[])
+}
+
+/// The image of a disk is customised like an ISO, and becomes a disk alone.
+#[test]
+fn a_disk_gets_addons_and_menu_entries_in_place() {
+    let entry = b"title Live\nlinux /vmlinuz\ninitrd /initrd.img\noptions quiet\n".to_vec();
+    let base = disk(&[
+        (LOADER, systemd_boot()),
+        ("EFI/Linux/live.efi", unified_by(NEW, "live")),
+        ("loader/entries/live.conf", entry),
+        ("vmlinuz", live_media::kernel()),
+        ("initrd.img", live_boot("a")),
+    ]);
+    let probed = probe(&base);
+    assert_eq!(probed.formats(), [Format::Usb]);
+    let Base::Disk(found) = &probed else { panic!("a disk") };
+    let described = found.system.as_ref().unwrap().describe();
+    assert_eq!((described.boot_entries.len(), described.unified_kernel_images.len()), (1, 1), "{described:?}");
+    assert!(planned(&base, &recipe(&base)).unwrap_err().to_string().contains("ask for 'usb'"));
+    let recipe = Recipe { format: Format::Usb, ..recipe(&base) };
+    let image = planned(&base, &recipe).unwrap();
+    let made = live_media::bytes_of(&image.files[&FileName::BootDisk], &base);
+    assert_eq!(made.len(), base.len());
+    let ranges = Gpt::read(&made).unwrap().unwrap();
+    let (_, partition) = ranges.partitions().next().unwrap();
+    let fat = FatImage::open(&made, partition.first * 512..(partition.last + 1) * 512).unwrap();
+    let read = |path: &str| {
+        let ranges = fat.file(path).unwrap().extents.clone().into_iter();
+        let bytes = |at: std::ops::Range<u64>| {
+            made[usize::try_from(at.start).unwrap()..usize::try_from(at.end).unwrap()].to_vec()
+        };
+        ranges.map(bytes).collect::<Vec<_>>().concat()
+    };
+    assert!(section(&read("EFI/Linux/live.efi.extra.d/host.addon.efi"), ".initrd").is_some());
+    assert_eq!(read("EFI/Linux/live.efi"), unified_by(NEW, "live"));
+    assert!(read("initrd.img").len() > live_boot("a").len());
+    assert!(String::from_utf8(read("loader/entries/live.conf")).unwrap().contains("options quiet x=y"));
+    let changed: Vec<(&str, &str)> =
+        image.changes.iter().map(|change| (change.subject.as_str(), change.action.as_str())).collect();
+    assert_eq!(changed, [("EFI system partition", "bytes changed in place")]);
+    let signed = image::sign(recipe, &probed, &Key::new()).unwrap();
+    let programs = surveyed(&base, &signed).programs;
+    let addon = programs.iter().find(|program| program.role == ProgramRole::Addon).unwrap();
+    assert_eq!(addon.verdict, Verdict::NeedsSiteKey, "{addon:#?}");
+    assert!(probe(&made).formats().is_empty(), "it is customised");
+}
+
+#[test]
+fn what_is_neither_an_iso_nor_a_disk_with_an_esp_is_named() {
+    let error = Base::probe(&(Role::Iso, vec![0_u8; 1 << 20])).unwrap_err().to_string();
+    assert!(error.contains("ISO 9660"), "{error}");
+    let mut damaged = disk(&[(LOADER, unified_by(NEW, "live"))]);
+    damaged[2048 * 512..][..512].fill(0);
+    let Base::Disk(found) = probe(&damaged) else { panic!("a disk") };
+    assert!(matches!(found.system, Err(NotCustomisable::UnreadablePartition)), "{found:?}");
+    let base = disk(&[(LOADER, unified_by("252", "live"))]);
+    assert!(probe(&base).formats().is_empty());
+    let recipe = Recipe { format: Format::Usb, ..recipe(&base) };
+    let error = planned(&base, &recipe).unwrap_err().to_string();
+    assert!(error.starts_with("this base cannot be customised") && error.contains("systemd-stub 252"), "{error}");
+}
+
+fn surveyed(base: &[u8], recipe: &Recipe) -> imagelib::secure_boot::SecureBoot {
+    let files = std::collections::BTreeMap::from([(Role::Iso, base.to_vec())]);
+    let probed = Base::probe(&files).unwrap();
+    let image = Image::plan(recipe, &probed, identity(base)).unwrap();
+    Survey::of_base(&probed, &files).of_image(&image, &probed, &files).unwrap()
+}
+
+#[test]
+fn a_signature_is_a_part_of_the_recipe() {
+    let key = Key::new();
+    let base = iso(&[(LOADER, unified_by(NEW, "live"))]);
+    let unsigned = recipe(&base);
+    let signed = image::sign(unsigned.clone(), &probe(&base), &key).unwrap();
+    let signatures = signed.addon_signatures.as_ref().unwrap();
+    assert_eq!((&signatures.certificate, signatures.signatures.len()), (key.certificate.der(), 1));
+    let again = image::sign(unsigned.clone(), &probe(&base), &key).unwrap();
+    assert_eq!((signed.id(), signed.id() != unsigned.id()), (again.id(), true));
+    // It survives the canonical form, and makes the image without the key.
+    let sealed = signed.clone().seal();
+    let read = imagelib::recipe::SealedRecipe::from_canonical_json(sealed.canonical_json()).unwrap();
+    let text = String::from_utf8(sealed.canonical_json().to_vec()).unwrap();
+    assert!(text.starts_with(r#"{"version":2,"#), "{text}");
+    for damaged in [text.replacen("\"version\":2", "\"version\":1", 1), {
+        let unsigned = String::from_utf8(unsigned.clone().seal().canonical_json().to_vec()).unwrap();
+        unsigned.replacen("\"version\":1", "\"version\":2", 1)
+    }] {
+        let read = imagelib::recipe::SealedRecipe::from_canonical_json(damaged.as_bytes());
+        assert!(matches!(read, Err(imagelib::recipe::RecipeError::Signatures)), "{damaged}");
+    }
+    let image = planned(&base, read.recipe()).unwrap();
+    assert!(image.report.findings().iter().all(|finding| finding.code != "addon-unsigned"));
+    let made = output(&base, &image);
+    assert_eq!(made, output(&base, &planned(&base, &signed).unwrap()));
+    let addon = in_esp(&made, ADDON).unwrap();
+    let examined = examine(&addon);
+    let [signature] = examined.signatures.as_slice() else { panic!("{examined:?}") };
+    assert_eq!((signature.state, signature.signer.as_deref()), (SignatureState::Good, Some("Site key of the tests")));
+    let plain = in_esp(&output(&base, &planned(&base, &unsigned).unwrap()), ADDON).unwrap();
+    assert_eq!(examine(&plain).digest, examined.digest);
+    let mut changed = addon.clone();
+    let archive = changed.windows(8).position(|window| window == b"id=eth0\n").unwrap();
+    changed[archive] ^= 1;
+    assert_eq!(examine(&changed).signatures[0].state, SignatureState::OtherBytes);
+}
+
+#[test]
+fn a_signature_of_other_bytes_makes_no_image() {
+    let key = Key::new();
+    let base = iso(&[(LOADER, unified_by(NEW, "live"))]);
+    let signed = image::sign(recipe(&base), &probe(&base), &key).unwrap();
+    let kernel_arguments = serde_json::from_str(r#"{"append": ["x=z"]}"#).unwrap();
+    let other = Recipe { kernel_arguments, ..signed.clone() };
+    assert!(matches!(planned(&base, &other), Err(ImageError::AddonSignature(SignError::OtherKey))));
+    let mut forged = signed;
+    for signature in forged.addon_signatures.as_mut().unwrap().signatures.values_mut() {
+        signature.0 = vec![1; 256].into();
+    }
+    assert!(matches!(planned(&base, &forged), Err(ImageError::AddonSignature(SignError::OtherKey))));
+}
+
+#[test]
+fn bases_without_addons_have_the_recipe_that_they_had() {
+    let menu = "menuentry Live {\n linux /live/vmlinuz quiet\n initrd /live/initrd.img\n}\n";
+    let base = live_media::iso(
+        &[
+            ("boot/grub/grub.cfg", menu.into()),
+            ("live/vmlinuz", live_media::kernel()),
+            ("live/initrd.img", live_boot("a")),
+        ],
+        &[(LOADER, grub())],
+    );
+    let recipe = recipe(&base);
+    assert_eq!(image::sign(recipe.clone(), &probe(&base), &Key::new()).unwrap(), recipe);
+}
+
+#[test]
+fn an_unsigned_addon_is_impossible_with_secure_boot_and_a_signed_one_needs_the_key() {
+    let key = Key::new();
+    let base = iso(&[(LOADER, unified_by(NEW, "live"))]);
+    let unsigned = surveyed(&base, &recipe(&base));
+    assert_eq!(unsigned.verdict, Verdict::Impossible, "{unsigned:#?}");
+    assert!(
+        unsigned.reason.contains("host.addon.efi") && unsigned.reason.contains("--site-key"),
+        "{}",
+        unsigned.reason
+    );
+    let signed = surveyed(&base, &image::sign(recipe(&base), &probe(&base), &key).unwrap());
+    assert_eq!(signed.verdict, Verdict::NeedsSiteKey, "{signed:#?}");
+    let addon = signed.programs.iter().find(|program| program.role == ProgramRole::Addon).unwrap();
+    assert!(addon.counts && addon.reason.contains("'Site key of the tests'"), "{addon:#?}");
+    let uki = signed.programs.iter().find(|program| program.role == ProgramRole::UnifiedKernelImage).unwrap();
+    assert_eq!(uki.unchanged, Some(true));
+}
+
+#[test]
+fn certificates_that_firmware_cannot_use_are_refused() {
+    assert!(matches!(SiteCertificate::from_der(b"x".to_vec()), Err(SignError::NotACertificate)));
+    let certificate = Key::new().certificate;
+    assert!(matches!(certificate.verify(b"message", &[0; 256]), Err(SignError::OtherKey)));
+    assert!(!format!("{certificate:?}").contains("der"), "{certificate:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever a unified kernel image says of itself, there is an answer, and an image does not change it.
+    #[test]
+    fn a_changed_program_has_an_answer(
+        changes in prop::collection::vec((0..0x900_usize, any::<u8>()), 1..6),
+    ) {
+        let mut loader = unified_by(NEW, "live");
+        for (at, value) in changes {
+            let at = at % loader.len();
+            loader[at] = value;
+        }
+        let base = iso(&[(LOADER, loader.clone())]);
+        if live(&base).is_ok() && let Ok(image) = planned(&base, &recipe(&base)) {
+            prop_assert_eq!(in_esp(&output(&base, &image), LOADER).unwrap(), loader);
+        }
+    }
+}

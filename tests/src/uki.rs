@@ -1,0 +1,97 @@
+//! Media whose boot is a unified kernel image, as `ukify` makes them, and machines that trust a key of the site.
+
+use std::fs;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use imagelib::cpio::Archive;
+
+use crate::peers::{cache, run};
+use crate::secure_boot::SiteKey;
+
+/// A stub that reads no addons: bookworm's.
+pub const OLD_STUB: &str = "/usr/lib/systemd/boot/efi/linuxx64.efi.stub";
+
+/// A file of trixie's `systemd-boot-efi`.
+pub fn trixie(name: &str) -> PathBuf {
+    let path = cache().join("ukify-trixie/usr/lib/systemd/boot/efi").join(name);
+    assert!(path.exists(), "{} is missing; run scripts/setup-peers.sh", path.display());
+    path
+}
+
+/// A program of the Python environment with what ukify needs.
+pub fn python(program: &str) -> Command {
+    Command::new(cache().join("virt-firmware-26.10-pefile-2024.8.26/bin").join(program))
+}
+
+/// `ukify build` with these arguments.
+pub fn ukify(arguments: &[&str], to: &Path) {
+    let mut ukify = python("python");
+    ukify.arg(cache().join("ukify-trixie/usr/bin/ukify")).arg("build");
+    run(ukify.args(arguments).arg("--output").arg(to));
+}
+
+/// A unified kernel image of a kernel and an initramfs.
+pub fn unified(stub: &Path, kernel: &Path, initramfs: &Archive, arguments: &str, to: &Path) {
+    let initrd = to.with_extension("initrd");
+    fs::write(&initrd, initramfs.to_bytes()).expect("an initramfs");
+    let text = |path: &Path| path.to_str().expect("a plain path").to_owned();
+    let (stub, kernel, initrd) = (text(stub), text(kernel), text(&initrd));
+    let os_release = "ID=live\nPRETTY_NAME=\"Live system\"";
+    let parts = ["--stub", &stub, "--linux", &kernel, "--initrd", &initrd];
+    let texts = ["--cmdline", arguments, "--os-release", os_release, "--uname", "6.1"];
+    ukify(&[parts.as_slice(), &texts].concat(), to);
+}
+
+/// An ISO with these files in its EFI system partition, and with nothing else to boot.
+pub fn iso(directory: &Path, files: &[(&str, &Path)]) -> PathBuf {
+    let tree = directory.join("uki-tree");
+    let _ = fs::remove_dir_all(&tree);
+    fs::create_dir_all(tree.join("boot")).expect("a directory");
+    let esp = tree.join("boot/efi.img");
+    run(Command::new("mformat").args(["-C", "-T", "98304", "-i"]).arg(&esp).arg("::"));
+    run(Command::new("mmd").arg("-i").arg(&esp).args(["::EFI", "::EFI/BOOT", "::EFI/Linux"]));
+    for (path, file) in files {
+        run(Command::new("mcopy").arg("-i").arg(&esp).arg(file).arg(format!("::{path}")));
+    }
+    let iso = directory.join("uki.iso");
+    let _ = fs::remove_file(&iso);
+    run(Command::new("xorriso")
+        .args("-as mkisofs -quiet -r -J -V UKI -e boot/efi.img -no-emul-boot -o".split(' '))
+        .args([&iso, &tree]));
+    iso
+}
+
+/// The image of the EFI system partition of an ISO.
+pub fn esp(iso: &Path, directory: &Path) -> PathBuf {
+    let esp = directory.join("extracted.img");
+    let _ = fs::remove_file(&esp);
+    run(Command::new("xorriso")
+        .args(["-osirrox", "on", "-indev"])
+        .arg(iso)
+        .args(["-extract", "/boot/efi.img"])
+        .arg(&esp));
+    esp
+}
+
+/// Variables of a machine that trusts the key of a site, and no other one.
+pub fn variables(key: &SiteKey, to: &Path) {
+    let owner = "77fa9abd-0359-4d32-bd60-28f4e78f784b";
+    let mut enrol = python("virt-fw-vars");
+    enrol.args(["--input", "/usr/share/OVMF/OVMF_VARS_4M.fd", "--output"]).arg(to).arg("--sb");
+    for list in ["--set-pk", "--add-kek", "--add-db"] {
+        enrol.args([list, owner]).arg(&key.certificate);
+    }
+    run(&mut enrol);
+}
+
+/// A disk with a GPT whose one partition is this EFI system partition.
+pub fn disk_of(esp: &Path, to: &Path) {
+    let bytes = fs::read(esp).expect("a partition");
+    let file = fs::File::create(to).expect("a disk");
+    file.set_len(bytes.len() as u64 + (2 << 20)).expect("a disk");
+    let sectors = bytes.len() / 512;
+    run(Command::new("sgdisk").args(["--new", &format!("1:2048:+{sectors}"), "--typecode", "1:ef00"]).arg(to));
+    file.write_all_at(&bytes, 1 << 20).expect("a partition");
+}

@@ -146,6 +146,22 @@ impl Machine {
         Self::new("http".to_owned(), arguments.into())
     }
 
+    /// Lets the firmware of [`by_http`](Self::by_http) trust a certificate (DER), as an operator enrols one in its setup.
+    #[must_use]
+    pub fn trusting(mut self, certificate: &[u8], directory: &Path) -> Self {
+        // EFI_SIGNATURE_LIST (UEFI 2.10, 32.4.1): the type EFI_CERT_X509_GUID, sizes, and one signature with its owner.
+        const X509: [u8; 16] =
+            [0xa1, 0x59, 0xc0, 0xa5, 0xe4, 0x94, 0xa7, 0x4a, 0x87, 0xb5, 0xab, 0x15, 0x5c, 0x2b, 0xf0, 0x72];
+        let signature = 16 + u32::try_from(certificate.len()).expect("a certificate");
+        let sizes = [28 + signature, 0, signature].map(u32::to_le_bytes).concat();
+        let list = directory.join("authorities.esl");
+        fs::write(&list, [&X509[..], &sizes, &[0; 16], certificate].concat()).expect("a list");
+        let list = format!("name=etc/edk2/https/cacerts,file={}", list.display());
+        // TLS needs random numbers, which the usual processor does not have.
+        self.arguments.extend(["-cpu", "max", "-fw_cfg", &list].map(str::to_owned));
+        self
+    }
+
     fn new(name: String, arguments: Vec<String>) -> Self {
         Self { name, arguments, nics: 0 }
     }

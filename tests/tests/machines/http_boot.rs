@@ -3,9 +3,15 @@
 //! OVMF always asks DHCP for its own address, whatever its boot entry says. The host never asks.
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
-use acceptance::bases::ramdisk_iso;
+use acceptance::bases::{debian_live_iso, ramdisk_iso};
+use acceptance::boots;
+use acceptance::nginx::Nginx;
+use acceptance::peers::run;
 use acceptance::qemu::{Machine, packets};
+use acceptance::report::Report;
 use acceptance::server::{Server, free_address};
 use acceptance::state::differences;
 use serde_json::Value;
@@ -38,38 +44,91 @@ fn dhcp(frame: &[u8]) -> Option<bool> {
     Some(frame.windows(class.len()).any(|window| window == class))
 }
 
+/// dayone with one base, which the machine's firmware reaches at a URL: its own, or another one.
+fn serving(base: &Path, url: Option<&str>) -> (Server, String) {
+    let media = free_address();
+    let port = media.rsplit(':').next().unwrap();
+    let url = url.map_or_else(|| format!("http://10.0.2.2:{port}"), str::to_owned);
+    (Server::start_at(&free_address(), &media, "live", base, &["--media-url", &url]), media)
+}
+
+/// The image of the host.
+fn image(server: &Server, directory: &Path) -> Value {
+    let host = directory.join("host.yaml");
+    fs::write(&host, HOST).unwrap();
+    server.image("live", &host)
+}
+
 #[test]
 #[ignore = "make matrix runs it"]
 fn a_host_boots_from_a_url_and_has_its_static_network() {
-    let media = free_address();
-    let port = media.rsplit(':').next().unwrap();
-    let server = Server::start_at(
-        &free_address(),
-        &media,
-        "live",
-        &ramdisk_iso(&[]),
-        &["--media-url", &format!("http://10.0.2.2:{port}")],
-    );
+    let (server, _) = serving(&ramdisk_iso(&[]), None);
     let directory = tempfile::tempdir().unwrap();
-    let host = directory.path().join("host.yaml");
-    fs::write(&host, HOST).unwrap();
-    let image = server.image("live", &host);
+    let image = image(&server, directory.path());
     let url = image["url"].as_str().unwrap_or_else(|| panic!("{image:#}"));
 
     let report = Machine::by_http(url, MAC, 1536, directory.path()).report();
-    let document: Value = serde_yaml::from_str(HOST).unwrap();
-    assert_eq!(differences(&document, &report), [""; 0], "{report:#?}");
+    assert_network(&report);
 
     let asked: Vec<bool> = packets(directory.path()).iter().filter_map(|frame| dhcp(frame)).collect();
     assert!(!asked.is_empty() && asked.iter().all(|by_firmware| *by_firmware), "{asked:?}");
-    let id = image["id"].as_str().unwrap();
-    let reading: Value =
-        reqwest::blocking::get(format!("{}/v1/images/{id}/reading", server.api)).unwrap().json().unwrap();
+    let reading = format!("{}/v1/images/{}/reading", server.api, image["id"].as_str().unwrap());
+    let reading: Value = reqwest::blocking::get(reading).unwrap().json().unwrap();
     let client = &reading["files"][0]["clients"][0];
-    assert_eq!(
-        (&client["heads"], &client["gets"], &client["range_requests"]),
-        (&1.into(), &1.into(), &0.into()),
-        "{reading:#}"
-    );
+    let counts = (&client["heads"], &client["gets"], &client["range_requests"]);
+    assert_eq!(counts, (&1.into(), &1.into(), &0.into()), "{reading:#}");
     assert!(reading.to_string().contains("UefiHttpBoot/1.0"), "{reading:#}");
+}
+
+fn assert_network(report: &Report) {
+    let document: Value = serde_yaml::from_str(HOST).unwrap();
+    assert_eq!(differences(&document, report), [""; 0], "{report:#?}");
+}
+
+/// The configuration of docs/boots.md.
+#[test]
+#[ignore = "make matrix runs it"]
+fn firmware_fetches_over_https_from_a_server_in_front_of_dayone() {
+    let directory = tempfile::tempdir().unwrap();
+    let [certificate, key] = ["front.crt", "front.key"].map(|name| directory.path().join(name).display().to_string());
+    run(Command::new("openssl")
+        .args("req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=front -addext subjectAltName=IP:10.0.2.2".split(' '))
+        .args(["-keyout", &key, "-out", &certificate]));
+    let der = run(Command::new("openssl").args(["x509", "-outform", "DER", "-in", &certificate]));
+    let mut front = Nginx::start(Some([certificate, key]));
+    let own = front.url("");
+    let (_, port) = own.trim_end_matches('/').rsplit_once(':').unwrap();
+    let (server, media) = serving(&ramdisk_iso(&[]), Some(&format!("https://10.0.2.2:{port}")));
+    front.kill();
+    front.start_again(&format!(
+        "ssl_protocols TLSv1.2 TLSv1.3; ssl_ciphers HIGH:AES256-GCM-SHA384:AES128-SHA; \
+         location /i/ {{ proxy_pass http://{media}; }}"
+    ));
+    let image = image(&server, directory.path());
+    let url = image["url"].as_str().unwrap();
+    let machine = Machine::by_http(url, MAC, 1536, directory.path()).trusting(&der, directory.path());
+    assert_network(&machine.report());
+}
+
+#[test]
+#[ignore = "make matrix runs it"]
+fn a_live_system_without_the_drivers_does_not_find_its_medium_and_is_refused() {
+    let (server, _) = serving(&debian_live_iso(), None);
+    let directory = tempfile::tempdir().unwrap();
+    let image = image(&server, directory.path());
+    let base: Value = reqwest::blocking::get(format!("{}/v1/bases/live", server.api)).unwrap().json().unwrap();
+    assert_eq!(base["http_boot"]["verdict"], "impossible", "{base:#}");
+    let documents = boots::documents("worker-0", "http://127.0.0.1:1", "/redfish/v1/Systems/1", "secret");
+    let refused = reqwest::blocking::Client::new()
+        .post(format!("{}/v1/boots?base=live&method=http", server.api))
+        .header("content-type", "application/yaml")
+        .body(documents)
+        .send()
+        .unwrap();
+    let problem: Value = refused.json().unwrap();
+    let detail = problem["detail"].as_str().unwrap_or_default();
+    assert!(detail.contains("does not boot by HTTP: its initramfs lacks nfit"), "{problem:#}");
+
+    let machine = Machine::by_http(image["url"].as_str().unwrap(), MAC, 1536, directory.path());
+    machine.console_until("Unable to find a medium containing a live file system");
 }

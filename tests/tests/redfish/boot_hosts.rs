@@ -296,3 +296,14 @@ async fn the_firmware_of_a_host_fetches_the_image_itself() {
         assert_eq!(bmc.sessions(), 0);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_firmware_has_read_in_an_earlier_boot_does_not_count() {
+    let dayone = Dayone::start().await;
+    let bmc = EmulatedBmc::start(&Vendor::named("generic-dmtf"), Options::default()).await;
+    for _ in 0..2 {
+        let boot = dayone.begin_with(&bmc, "worker-0", "&method=http&wait_for=reading&eject=when-booted").await;
+        let ended = dayone.until(&boot, "ended", |boot| boot["ended"] == true).await.unwrap();
+        assert_eq!((ended["state"].as_str(), ended["inserted"].as_bool()), (Some("booted"), Some(false)), "{ended:#}");
+    }
+}

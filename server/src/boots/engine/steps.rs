@@ -117,6 +117,10 @@ impl<'a> Steps<'a> {
         })
         .await?;
         self.check_not_deleted()?;
+        // Reads of the same image during an earlier boot do not count.
+        if by_http && !self.shared.is_shared(self.boot) {
+            image.restart_reading();
+        }
         if by_http {
             let nothing = "nothing is inserted: the host's firmware fetches the image itself";
             return self.change(|record| record.skip(Step::Insert, nothing)).await;
@@ -194,7 +198,9 @@ impl<'a> Steps<'a> {
         (set.before, set.http_uri) = (before, http_uri);
         let (image, _) = self.stored()?;
         // sushy-tools, whose machines have no such firmware, reads the whole image here.
-        let copied = set.form.is_http() && reading::is_copied(&image, self.boot.record().file_name());
+        let copied = set.form.is_http()
+            && !self.shared.is_shared(self.boot)
+            && reading::is_copied(&image, self.boot.record().file_name());
         let (target, notes) = (set.shown.target.clone(), set.notes.clone());
         let for_how_long = if set.once { "once" } else { "until it is restored" };
         let refused = refusals(&set.attempts);

@@ -54,6 +54,7 @@ impl RamDisk {
                 };
                 Some(found.or_minimal(base))
             }
+            (Base::Disk(disk), _) => disk.system.as_ref().ok().map(|live| Self::of_live(live)),
         }
     }
 

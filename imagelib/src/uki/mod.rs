@@ -2,7 +2,7 @@
 //! (`systemd-stub(7)`).
 //!
 //! Nothing in such a program can change, because one signature covers all of it. What a host gets in addition is beside the
-//! program: an *addon*, an EFI program that nobody runs and from which the stub takes more kernel arguments and one more initrd.
+//! program: an *addon*, an EFI program that is never run. The stub reads more kernel arguments and one more initrd from it.
 //!
 //! | module | what it does |
 //! | --- | --- |

@@ -182,7 +182,7 @@ fn menus_and_unified_kernel_images_on_one_medium_are_both_customised() {
     let made = output(&base, &planned(&base, &recipe(&base)).unwrap());
     assert!(in_esp(&made, ADDON).is_some());
     assert!(file_in(&made, TreeKind::Primary, "/live/initrd.img").len() > live_boot("a").len());
-    // Whoever names an entry of the menu leaves the other way alone.
+    // An order that names an entry of the menu changes no unified kernel image.
     let named = Recipe { boot_entries: ["live".to_owned()].into(), ..recipe(&base) };
     let image = planned(&base, &named).unwrap();
     assert!(in_esp(&output(&base, &image), ADDON).is_none());

@@ -134,7 +134,7 @@ pub enum BmcError {
         /// Every request that was sent.
         attempts: Vec<Attempt>,
     },
-    /// The BMC lists the boot targets, and HTTP boot is none of them.
+    /// The BMC lists its boot targets, and HTTP boot is not on the list.
     #[error(
         "the BMC offers no UEFI HTTP boot (UefiHttp); it can boot from {}. Enable HTTP boot in the firmware's setup if it is \
          switched off there, or boot from virtual media",

@@ -252,7 +252,7 @@ fn details(open: &OpenBase) -> BaseDetails {
     }
 }
 
-/// Nothing is said of bases that firmware does not boot.
+/// `None` for bases that firmware does not boot.
 fn http_boot(base: &Base) -> Option<RamDisk> {
     let bootable = base.formats().contains(&Format::Iso);
     RamDisk::of(base, Format::Iso).filter(|_| bootable)

@@ -43,7 +43,7 @@ impl Store {
     fn plan_image(&self, image: &Arc<StoredImage>) -> Option<String> {
         match self.base_of(image) {
             Some(base) if !image.is_over(&base) => {
-                if let Err(error) = image.plan_over(&base, &self.media_url) {
+                if let Err(error) = image.plan_over(&base) {
                     error!(image = %image.id(), %error, "image is not served");
                 }
                 None
@@ -68,7 +68,7 @@ impl Store {
     pub fn replaced_bases(&self) -> Vec<ReplacedBase> {
         let mut images: BTreeMap<(BaseName, BaseIdentity), usize> = BTreeMap::new();
         for image in self.images() {
-            let Some(name) = image.base_name().filter(|_| image.available().is_none()) else { continue };
+            let Some(name) = image.base_name().filter(|_| !image.is_available()) else { continue };
             *images.entry((name.clone(), image.recipe().base)).or_default() += 1;
         }
         let replaced = images.into_iter().filter_map(|((name, was), images)| {

@@ -79,7 +79,7 @@ impl Store {
             }
         }
         store.release_ended();
-        store.plan_images();
+        store.plan_images_later();
         info!(images = store.images().len(), "images are published");
         Ok(store)
     }

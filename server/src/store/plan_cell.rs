@@ -28,12 +28,20 @@ pub(super) struct PlanCell(RwLock<Present>);
 #[derive(Debug)]
 struct Present {
     base: Option<Arc<OpenBase>>,
-    state: Result<Plan, String>,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Nobody has compared the bytes over this base with those that were published.
+    Unchecked,
+    Possible(Plan),
+    Impossible(String),
 }
 
 impl Default for Present {
     fn default() -> Self {
-        Self { base: None, state: Err("it is not planned yet".to_owned()) }
+        Self { base: None, state: State::Impossible("it is not planned yet".to_owned()) }
     }
 }
 
@@ -66,7 +74,7 @@ impl PlanCell {
                 Ok(planned) => present.keep(planned),
                 // It was possible over the same base before: a mistake in dayone.
                 Err(error) => {
-                    present.state = Err(error.to_string());
+                    present.state = State::Impossible(error.to_string());
                     return Err(error.to_string());
                 }
             }
@@ -79,44 +87,66 @@ impl PlanCell {
     /// The base and what is known about the plan, without making it.
     pub(super) fn base_and_reason(&self) -> (Option<Arc<OpenBase>>, Result<(), String>) {
         let present = self.0.read();
-        (present.base.clone(), present.state.as_ref().map(|_| ()).map_err(Clone::clone))
+        let reason = if let State::Impossible(reason) = &present.state { Err(reason.clone()) } else { Ok(()) };
+        (present.base.clone(), reason)
+    }
+
+    /// The base over which nobody has planned the image yet.
+    pub(super) fn unchecked(&self) -> Option<Arc<OpenBase>> {
+        let present = self.0.read();
+        present.base.clone().filter(|_| matches!(present.state, State::Unchecked))
+    }
+
+    /// Leaves the plan over this base to whoever asks for it first.
+    pub(super) fn leave_unchecked(&self, base: &Arc<OpenBase>) {
+        *self.0.write() = Present { base: Some(Arc::clone(base)), state: State::Unchecked };
     }
 
     /// The files that are served and their sizes, in the order of their names; or the reason for none.
     pub(super) fn sizes(&self) -> Result<Box<[(&'static str, u64)]>, String> {
-        self.0.read().state.as_ref().map(|plan| plan.sizes.clone()).map_err(Clone::clone)
+        match &self.0.read().state {
+            State::Possible(plan) => Ok(plan.sizes.clone()),
+            State::Impossible(reason) => Err(reason.clone()),
+            State::Unchecked => Err("it is not planned yet".to_owned()),
+        }
     }
 
     /// Whether the image can be served.
     pub(super) fn is_available(&self) -> bool {
-        self.0.read().state.is_ok()
+        matches!(self.0.read().state, State::Possible(_))
     }
 
     /// Whether the image is planned over this base, or dayone found that it cannot be.
     pub(super) fn is_over(&self, base: &Arc<OpenBase>) -> bool {
-        self.0.read().base.as_ref().is_some_and(|present| Arc::ptr_eq(present, base))
+        let present = self.0.read();
+        let is_checked = !matches!(present.state, State::Unchecked);
+        is_checked && present.base.as_ref().is_some_and(|present| Arc::ptr_eq(present, base))
     }
 
     /// The plan, if somebody has it.
     pub(super) fn in_memory(&self) -> Option<Arc<PlannedImage>> {
-        self.0.read().state.as_ref().ok()?.anywhere.upgrade()
+        match &self.0.read().state {
+            State::Possible(plan) => plan.anywhere.upgrade(),
+            State::Unchecked | State::Impossible(_) => None,
+        }
     }
 
-    /// A plan over this base is possible, or the reason against it.
-    pub(super) fn set(&self, base: Option<Arc<OpenBase>>, state: Result<PlannedImage, String>) {
+    /// A plan over this base is possible.
+    pub(super) fn set(&self, planned: PlannedImage) -> Arc<PlannedImage> {
         let mut present = self.0.write();
-        present.base = base;
-        match state {
-            Ok(planned) => drop(present.keep(planned)),
-            Err(reason) => present.state = Err(reason),
-        }
-        drop(present);
+        present.base = Some(Arc::clone(&planned.base));
+        present.keep(planned)
+    }
+
+    /// No plan over this base is possible, or there is no base.
+    pub(super) fn set_reason(&self, base: Option<Arc<OpenBase>>, reason: String) {
+        *self.0.write() = Present { base, state: State::Impossible(reason) };
     }
 
     /// Forgets the plan, unless it takes long to make it again.
     pub(super) fn give_up(&self) {
         let mut present = self.0.write();
-        let Ok(plan) = &mut present.state else { return };
+        let State::Possible(plan) = &mut present.state else { return };
         let given_up = plan.kept.take_if(|planned| planned.own_bytes() <= LARGE);
         drop(present);
         drop(given_up);
@@ -127,15 +157,17 @@ impl Present {
     /// The plan or the reason for none; `None` if the plan is to be made again.
     fn known(&self) -> Option<ImageState> {
         match &self.state {
-            Ok(plan) => plan.anywhere.upgrade().map(Ok),
-            Err(reason) => Some(Err(reason.clone())),
+            State::Possible(plan) => plan.anywhere.upgrade().map(Ok),
+            State::Impossible(reason) => Some(Err(reason.clone())),
+            State::Unchecked => Some(Err("it is not planned yet".to_owned())),
         }
     }
 
     fn keep(&mut self, planned: PlannedImage) -> Arc<PlannedImage> {
         let planned = Arc::new(planned);
         let sizes = planned.sizes().into_boxed_slice();
-        self.state = Ok(Plan { anywhere: Arc::downgrade(&planned), kept: Some(Arc::clone(&planned)), sizes });
+        let plan = Plan { anywhere: Arc::downgrade(&planned), kept: Some(Arc::clone(&planned)), sizes };
+        self.state = State::Possible(plan);
         planned
     }
 }

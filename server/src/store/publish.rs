@@ -119,7 +119,7 @@ impl Store {
         self.release_locked_if_ended(&id)?;
         if let Some(image) = self.images.get(&id) {
             if !image.is_available() {
-                image.plan_over(open).map_err(|error| plan_failed(&id, error))?;
+                image.plan_over(open).map_err(plan_failed)?;
             }
             // An image that an earlier version published in another order has its own recipe with the same content.
             let own = (recipe.id() != id).then(|| image.recipe().clone().seal());
@@ -155,7 +155,7 @@ impl Store {
         }
         let token = keys.current.token(&id);
         let planned = PlannedImage::plan(recipe.recipe(), open, &token, created, &self.plans.media_url);
-        let planned = planned.map_err(|error| plan_failed(&id, error))?;
+        let planned = planned.map_err(plan_failed)?;
         Ok((Record { created, base, label, files: planned.identities(), access: None }, planned))
     }
 
@@ -213,13 +213,10 @@ impl Store {
     }
 }
 
-fn plan_failed(id: &RecipeId, error: PlanError) -> StoreError {
+fn plan_failed(error: PlanError) -> StoreError {
     match error {
         PlanError::Image(error) => StoreError::Image(error),
-        PlanError::OtherBytes => {
-            error!(image = %id, %error, "image is not served");
-            StoreError::OtherBytes
-        }
+        PlanError::OtherBytes => StoreError::OtherBytes,
         PlanError::Overlay(_) | PlanError::NoFile | PlanError::MediaUrl(_) | PlanError::RootfsUrl(_) => {
             StoreError::internal(&error)
         }

@@ -13,6 +13,7 @@ use media::MediaToken;
 use media::access::{Clock, Deadline, ImageAccess};
 use media::served::{ETag, Lookup, ServedFile};
 use parking_lot::{Mutex, RwLock};
+use tracing::error;
 
 use super::address::Address;
 use super::common::Common;
@@ -109,7 +110,7 @@ impl StoredImage {
         plans: &Arc<Plans>,
     ) -> Self {
         let image = Self::new(address, None, id, recipe, record, access, plans);
-        image.plan.set(Some(Arc::clone(&planned.base)), Ok(planned));
+        image.plan.set(planned);
         plans.made(&image.plan);
         image
     }
@@ -123,7 +124,7 @@ impl StoredImage {
         match self.plan.base_and_reason() {
             // What prevents the plan prevents it at the other address, too, which keeps the reason.
             (Some(base), Ok(())) => drop(image.plan_over(&base)),
-            (base, Err(reason)) => image.plan.set(base, Err(reason)),
+            (base, Err(reason)) => image.plan.set_reason(base, reason),
             (None, Ok(())) => {}
         }
         image
@@ -223,6 +224,11 @@ impl StoredImage {
 
     /// The plan, or why the image cannot be served at the moment.
     pub fn state(&self) -> ImageState {
+        if let Some(base) = self.plan.unchecked() {
+            let checked = self.check_over(&base).map_err(|error| error.to_string());
+            self.plans.made(&self.plan);
+            return checked;
+        }
         self.plan.state(&self.plans, |base| self.plan_at(&self.address.token, base))
     }
 
@@ -233,12 +239,22 @@ impl StoredImage {
 
     /// Whether the image can be served at the moment. Does not need the plan.
     pub fn is_available(&self) -> bool {
+        self.check();
         self.plan.is_available()
     }
 
     /// The files that are served and their sizes, in the order of their names, or why there are none. Does not need the plan.
     pub fn sizes(&self) -> Result<Box<[(&'static str, u64)]>, String> {
+        self.check();
         self.plan.sizes()
+    }
+
+    /// Plans it once, if nobody has yet.
+    fn check(&self) {
+        if let Some(base) = self.plan.unchecked() {
+            // The reason against it is in its state.
+            drop(self.plan_over(&base));
+        }
     }
 
     /// Whether the image is planned over this base.
@@ -250,11 +266,27 @@ impl StoredImage {
         PlannedImage::plan(&self.recipe, base, token, self.record.created, &self.plans.media_url)
     }
 
+    /// Takes a base with its identity, and leaves the plan to whoever asks for it first. Not while an installation key is being
+    /// replaced, because the bytes decide then of which key the record is.
+    pub(super) fn plan_later(&self, base: &Arc<OpenBase>) -> Result<(), PlanError> {
+        if self.counterpart.is_some() {
+            return self.plan_over(base);
+        }
+        self.plan.leave_unchecked(base);
+        Ok(())
+    }
+
     /// Plans it again over a base with its identity, and checks that its bytes are the same as when it was published.
-    ///
+    pub(super) fn plan_over(&self, base: &Arc<OpenBase>) -> Result<(), PlanError> {
+        let result = self.check_over(base).map(drop);
+        // Nobody has asked for it yet, and it may be one of ten thousand.
+        self.plan.give_up();
+        result
+    }
+
     /// An image that holds its own URL has other bytes under each installation key. If the record is of those under the other
     /// key, dayone makes these, too, and compares them.
-    pub(super) fn plan_over(&self, base: &Arc<OpenBase>) -> Result<(), PlanError> {
+    fn check_over(&self, base: &Arc<OpenBase>) -> Result<Arc<PlannedImage>, PlanError> {
         let same = self.plan_at(&self.address.token, base).and_then(|planned| {
             let identities = planned.identities();
             if identities == *self.identities() {
@@ -268,14 +300,14 @@ impl StoredImage {
             }
             Ok(planned)
         });
-        let (state, result) = match same {
-            Ok(planned) => (Ok(planned), Ok(())),
-            Err(error) => (Err(error.to_string()), Err(error)),
-        };
-        self.plan.set(Some(Arc::clone(base)), state);
-        // Nobody has asked for it yet, and it may be one of ten thousand that a start plans.
-        self.plan.give_up();
-        result
+        match same {
+            Ok(planned) => Ok(self.plan.set(planned)),
+            Err(error) => {
+                error!(image = %self.id, %error, "image is not served");
+                self.plan.set_reason(Some(Arc::clone(base)), error.to_string());
+                Err(error)
+            }
+        }
     }
 
     /// How many answers with bytes of the image are under way.
@@ -287,7 +319,7 @@ impl StoredImage {
     pub(super) fn lose_base(&self, why: &str) -> bool {
         let known = matches!(self.plan.base_and_reason(), (None, Err(reason)) if reason == why);
         if !known {
-            self.plan.set(None, Err(why.to_owned()));
+            self.plan.set_reason(None, why.to_owned());
         }
         !known
     }

@@ -42,7 +42,8 @@ peers:                  ## The tests with real parts at the other end, but for v
 vms:                    ## The tests that boot virtual machines
 	$(NEXTEST) -E 'binary(machines)'
 
-matrix:                 ## Boots beyond those of `make test`: every base in every way, and bases as they are
+matrix:                 ## Boots beyond those of `make test`: every base in every way, arm64, and bases as they are
+	scripts/setup-peers.sh matrix
 	$(NEXTEST) -E 'binary(machines)' --run-ignored only
 
 soak:                   ## Servers under load and faults for SOAK_SECONDS, a day by default: no wrong byte, no growth

@@ -3,9 +3,10 @@
 # environment with sushy-tools, cargo-installed peers, a kernel. Idempotent: a second run takes a second. What is slow
 # to build is kept in ${DAYONE_CACHE:-~/.cache/dayone}, outside the clone.
 #
-#   setup-peers.sh [demo|rack|bench|release|pictures]
+#   setup-peers.sh [demo|rack|matrix|bench|release|pictures]
 #                                          demo: only what the demo needs, nothing that has to be compiled
 #                                          rack: also the machines of `make rack`, and what makes their ISO
+#                                          matrix: also machines with arm64 processors
 #                                          bench: the programs that `make bench` measures, optimised
 #                                          release: what makes a release, and what checks it
 #                                          pictures: also what draws the pictures of the documentation
@@ -520,6 +521,40 @@ libnm_releases() {
   done
 }
 
+# apt_with_arm64 DIRECTORY: `apt` becomes an apt-get that knows arm64's packages, too, from the sources of this machine. Its lists are
+# in DIRECTORY.
+apt_with_arm64() {
+  mkdir -p "$1"/{lists,cache/archives}/partial
+  apt=(apt-get -qq -o "Dir::State::Lists=$1/lists" -o "Dir::Cache=$1/cache" -o APT::Sandbox::User=root
+    -o APT::Architectures::=amd64 -o APT::Architectures::=arm64 -o Acquire::Languages=none)
+}
+
+# arm64 machines: an emulator, their firmware and boot loaders, and what makes their systems on this machine.
+arm64_machines() {
+  local root="$cache/arm64" from=() apt
+  install_packages qemu-user-static arch-test
+  if ! command -v qemu-system-aarch64 >/dev/null; then
+    # The same release of QEMU as for the other machines.
+    [ "$(. /etc/os-release && echo "$VERSION_CODENAME")" = bookworm ] && from=(-t bookworm-backports)
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${from[@]}" \
+      qemu-system-arm >/dev/null
+  fi
+  if ! arch-test arm64 >/dev/null; then
+    # Where no systemd runs, nothing has told the kernel of the emulator.
+    mountpoint -q /proc/sys/fs/binfmt_misc || as_root mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
+    as_root sh -c 'cat /usr/lib/binfmt.d/qemu-aarch64.conf >/proc/sys/fs/binfmt_misc/register'
+  fi
+  [ -d "$root" ] && return 0
+  echo "setup: unpacking firmware and boot loaders of arm64"
+  rm -rf "$root.part" && mkdir -p "$root.part"
+  apt_with_arm64 "$root.part"
+  (cd "$root.part" && "${apt[@]}" update && "${apt[@]}" download \
+    qemu-efi-aarch64 shim-signed:arm64 grub-efi-arm64-signed:arm64 grub-efi-arm64-bin:arm64)
+  for package in "$root.part"/*.deb; do dpkg-deb -x "$package" "$root.part/unpacked"; done
+  mv "$root.part/unpacked" "$root"
+  rm -rf "$root.part"
+}
+
 # A compiler for the other architecture of a release, where rustup has not installed its target: Debian's, with the standard
 # libraries of both, unpacked and not installed. Its sources stay those of this machine; the lists of arm64 are kept apart.
 rust_for_arm64() {
@@ -529,9 +564,8 @@ rust_for_arm64() {
   [ -x "$root/bin/rustc" ] && return 0
   [ "$(dpkg --print-architecture)" = amd64 ] || { echo "setup: rustup target add $target" >&2; return 1; }
   echo "setup: unpacking Debian's rustc for $target"
-  rm -rf "$root" "$root.part" && mkdir -p "$root.part"/{lists,cache/archives}/partial "$root.part/unpacked" "$root.part/bin"
-  apt=(apt-get -qq -o "Dir::State::Lists=$root.part/lists" -o "Dir::Cache=$root.part/cache" -o APT::Sandbox::User=root
-    -o APT::Architectures::=amd64 -o APT::Architectures::=arm64 -o Acquire::Languages=none)
+  rm -rf "$root" "$root.part" && mkdir -p "$root.part"/{unpacked,bin}
+  apt_with_arm64 "$root.part"
   (
     cd "$root.part" && "${apt[@]}" update
     # The version that the two have in common is the newest of the first.
@@ -585,6 +619,7 @@ install_packages binutils systemd-boot-efi
 install_qemu
 # Units: the reference reader.
 install_packages systemd
+[ "$mode" != matrix ] || arm64_machines
 # Pictures: WebP, and a terminal emulator.
 [ "$mode" != pictures ] || install_packages webp python3-pyte
 # Packages, completions and manual pages: what reads them.

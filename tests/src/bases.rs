@@ -8,6 +8,7 @@ use std::process::Command;
 use sha2::{Digest, Sha256};
 
 use crate::peers::{cache, run};
+use crate::qemu::arm64;
 
 /// A directory of `fixtures`.
 pub fn fixtures(name: &str) -> PathBuf {
@@ -85,6 +86,12 @@ pub fn extracted(iso: &Path, file: &str, directory: &Path) -> PathBuf {
 /// An initramfs in which NetworkManager brings up hosts.
 pub fn networkmanager_ramdisk() -> PathBuf {
     made_file("make-networkmanager-ramdisk.sh", "img", &[])
+}
+
+/// One of the layouts of `make-arm64-iso.sh`: `debian-live`, `dracut-live` or `ramdisk`.
+pub fn arm64_iso(layout: &str) -> PathBuf {
+    let root = made_file("make-live-root.sh", "tar", &["arm64"]).display().to_string();
+    made("make-arm64-iso.sh", &[layout, &root, &arm64::unpacked().display().to_string()])
 }
 
 fn live_root() -> String {

@@ -1,5 +1,8 @@
 //! Machines under software emulation: slower than others, and the same everywhere.
 
+pub mod arm64;
+mod network_boot;
+
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -8,6 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+
+pub use network_boot::packets;
 
 use crate::peers;
 use crate::report::Report;
@@ -47,21 +52,23 @@ impl Boot {
     }
 }
 
-/// Where [`Machine::by_http`] records packets.
-const PACKETS: &str = "packets.pcap";
+#[derive(Debug, Clone, Copy)]
+enum Platform {
+    X86,
+    Arm64,
+}
 
-/// The Ethernet frames that a machine in this directory sent and received.
-pub fn packets(directory: &Path) -> Vec<Vec<u8>> {
-    let recorded = fs::read(directory.join(PACKETS)).expect("a record");
-    let mut rest = recorded.get(24..).expect("its header");
-    let mut frames = Vec::new();
-    while let Some((head, behind)) = rest.split_at_checked(16) {
-        let length = u32::from_le_bytes(head[8..12].try_into().expect("four bytes"));
-        let Some((frame, behind)) = behind.split_at_checked(length as usize) else { break };
-        frames.push(frame.to_vec());
-        rest = behind;
+impl Platform {
+    fn command(self) -> Command {
+        let (program, arguments) = match self {
+            Self::X86 => ("qemu-system-x86_64", ["-machine", "q35", "-device", "VGA"]),
+            // The processor of the first servers.
+            Self::Arm64 => ("qemu-system-aarch64", ["-machine", "virt", "-cpu", "cortex-a57"]),
+        };
+        let mut command = Command::new(program);
+        command.args(arguments);
+        command
     }
-    frames
 }
 
 /// A machine to be booted once. It has no way to any network: its NICs are each on a network of their own, with a DHCP
@@ -69,6 +76,7 @@ pub fn packets(directory: &Path) -> Vec<Vec<u8>> {
 #[derive(Debug, Clone)]
 pub struct Machine {
     name: String,
+    platform: Platform,
     arguments: Vec<String>,
     nics: usize,
 }
@@ -102,68 +110,28 @@ impl Machine {
         let mut machine = Self::with_image(image, boot);
         let firmware = machine.arguments.iter().position(|argument| argument == "-bios").expect("UEFI");
         machine.arguments.drain(firmware..firmware + 2);
-        // Only code in system management mode can write the variables, as on real machines: without it, this firmware hangs.
-        let flash = "if=pflash,format=raw,unit";
-        machine.arguments.extend([
-            "-machine".to_owned(),
-            "smm=on".to_owned(),
-            "-global".to_owned(),
-            "driver=cfi.pflash01,property=secure,value=on".to_owned(),
-            "-global".to_owned(),
-            "ICH9-LPC.disable_s3=1".to_owned(),
-            "-drive".to_owned(),
-            format!("{flash}=0,readonly=on,file=/usr/share/OVMF/OVMF_CODE_4M.ms.fd"),
-            "-drive".to_owned(),
-            format!("{flash}=1,file={}", variables.display()),
-        ]);
+        machine.arguments.extend(secure_firmware(variables));
         machine.name += "-secure";
         machine
     }
 
-    /// One whose firmware boots from a URL once. The firmware's own address is from DHCP, which OVMF always asks. Everything that
-    /// the machine sends and receives is recorded ([`packets`]); this machine is 10.0.2.2 to it.
-    pub fn by_http(url: &str, mac: &str, memory: u32, directory: &Path) -> Self {
-        let variables = directory.join("variables.fd");
-        let mut write = peers::peer("virt-fw-vars");
-        write.args(["--input", "/usr/share/OVMF/OVMF_VARS_4M.fd", "--set-boot-uri", url, "--output"]).arg(&variables);
-        peers::run(&mut write);
-        let flash = "if=pflash,format=raw,unit";
-        let arguments = [
-            // The last of these options counts.
-            "-m".to_owned(),
-            memory.to_string(),
-            "-drive".to_owned(),
-            format!("{flash}=0,readonly=on,file=/usr/share/OVMF/OVMF_CODE_4M.fd"),
-            "-drive".to_owned(),
-            format!("{flash}=1,file={}", variables.display()),
-            "-netdev".to_owned(),
-            "user,id=nic".to_owned(),
-            "-device".to_owned(),
-            format!("virtio-net-pci,netdev=nic,mac={mac},romfile="),
-            "-object".to_owned(),
-            format!("filter-dump,id=dump,netdev=nic,file={}", directory.join(PACKETS).display()),
-        ];
-        Self::new("http".to_owned(), arguments.into())
+    /// Gives it this much memory, in MiB.
+    #[must_use]
+    pub fn memory(mut self, mebibytes: u32) -> Self {
+        self.arguments.extend(["-m".to_owned(), mebibytes.to_string()]);
+        self
     }
 
-    /// Lets the firmware of [`by_http`](Self::by_http) trust a certificate (DER), as an operator enrols one in its setup.
+    /// Adds a NIC to a network on which this machine is 10.0.2.2, and a DHCP server offers 10.0.2.15.
     #[must_use]
-    pub fn trusting(mut self, certificate: &[u8], directory: &Path) -> Self {
-        // EFI_SIGNATURE_LIST (UEFI 2.10, 32.4.1): the type EFI_CERT_X509_GUID, sizes, and one signature with its owner.
-        const X509: [u8; 16] =
-            [0xa1, 0x59, 0xc0, 0xa5, 0xe4, 0x94, 0xa7, 0x4a, 0x87, 0xb5, 0xab, 0x15, 0x5c, 0x2b, 0xf0, 0x72];
-        let signature = 16 + u32::try_from(certificate.len()).expect("a certificate");
-        let sizes = [28 + signature, 0, signature].map(u32::to_le_bytes).concat();
-        let list = directory.join("authorities.esl");
-        fs::write(&list, [&X509[..], &sizes, &[0; 16], certificate].concat()).expect("a list");
-        let list = format!("name=etc/edk2/https/cacerts,file={}", list.display());
-        // TLS needs random numbers, which the usual processor does not have.
-        self.arguments.extend(["-cpu", "max", "-fw_cfg", &list].map(str::to_owned));
+    pub fn nic_to_here(mut self, mac: &str) -> Self {
+        let device = format!("virtio-net-pci,netdev=here,mac={mac},romfile=");
+        self.arguments.extend(["-netdev", "user,id=here", "-device", &device].map(str::to_owned));
         self
     }
 
     fn new(name: String, arguments: Vec<String>) -> Self {
-        Self { name, arguments, nics: 0 }
+        Self { name, platform: Platform::X86, arguments, nics: 0 }
     }
 
     /// Adds a NIC with this MAC address.
@@ -188,7 +156,7 @@ impl Machine {
     /// Boots it, and returns what came over the serial console until this text, at which it is switched off: it would wait
     /// there for somebody.
     pub fn console_until(&self, text: &'static str) -> String {
-        let (console, ended) = self.run(Some(text));
+        let (console, ended) = self.run(Some(text), &|| true);
         if !ended || !console.contains(text) {
             self.fail(&console, &format!("did not say {text:?}"));
         }
@@ -197,21 +165,21 @@ impl Machine {
 
     /// Boots it, and returns what came over the serial console until it was powered off.
     pub fn console(&self) -> String {
-        let (console, ended) = self.run(None);
+        let (console, ended) = self.run(None, &|| true);
         if !ended {
             self.fail(&console, &format!("was not off after {LIMIT:?}"));
         }
         console
     }
 
-    fn run(&self, until: Option<&'static str>) -> (String, bool) {
+    fn run(&self, until: Option<&'static str>, also: &dyn Fn() -> bool) -> (String, bool) {
         let _turn = Turn::take();
-        let mut command = Command::new("qemu-system-x86_64");
+        let mut command = self.platform.command();
         // A smaller buffer for translated code than QEMU's own fits the processor's caches better.
-        command.args(["-machine", "q35", "-accel", "tcg,thread=multi,tb-size=512", "-m", "1024"]);
-        command.args(["-nodefaults", "-no-reboot", "-display", "none", "-device", "VGA", "-serial", "stdio"]);
+        command.args(["-accel", "tcg,thread=multi,tb-size=512", "-m", "1024"]);
+        command.args(["-nodefaults", "-no-reboot", "-display", "none", "-serial", "stdio"]);
         command.args(&self.arguments);
-        run(command, until)
+        run(command, until, also)
     }
 
     /// Boots it, and returns what the system in it says of its network.
@@ -220,6 +188,15 @@ impl Machine {
         match Report::in_console(&console) {
             Some(report) => report,
             None => self.fail(&console, "says nothing of its network"),
+        }
+    }
+
+    /// Boots it, and returns what the system in it says of its network. The system stays on until this is so, too.
+    pub fn report_and(&self, what: &str, also: &dyn Fn() -> bool) -> Report {
+        let (console, ended) = self.run(Some("BOOT-REPORT-END"), also);
+        match Report::in_console(&console) {
+            Some(report) if ended => report,
+            _ => self.fail(&console, &format!("did not say what its network is, or not {what}")),
         }
     }
 
@@ -265,6 +242,24 @@ impl Drop for Turn {
     }
 }
 
+/// The firmware of a machine that verifies what it boots, with these variables. Only code in system management mode can write
+/// them, as on real machines: without it, this firmware hangs.
+fn secure_firmware(variables: &Path) -> [String; 10] {
+    let flash = "if=pflash,format=raw,unit";
+    [
+        "-machine".to_owned(),
+        "smm=on".to_owned(),
+        "-global".to_owned(),
+        "driver=cfi.pflash01,property=secure,value=on".to_owned(),
+        "-global".to_owned(),
+        "ICH9-LPC.disable_s3=1".to_owned(),
+        "-drive".to_owned(),
+        format!("{flash}=0,readonly=on,file=/usr/share/OVMF/OVMF_CODE_4M.ms.fd"),
+        "-drive".to_owned(),
+        format!("{flash}=1,file={}", variables.display()),
+    ]
+}
+
 /// Boots Debian's cloud kernel directly with an initramfs, and returns what came over the serial console until the
 /// machine was powered off.
 pub fn boot_initramfs(initramfs: &Path) -> String {
@@ -278,8 +273,9 @@ pub fn boot_image(image: &Path, boot: Boot) -> String {
     Machine::with_image(image, boot).console()
 }
 
-/// Runs a machine whose console is its standard output: what it wrote, and whether it ended by itself or wrote `until`.
-pub(crate) fn run(mut command: Command, until: Option<&'static str>) -> (String, bool) {
+/// Runs a machine whose console is its standard output: what it wrote, and whether it ended by itself, or wrote `until` and `also` is
+/// so.
+pub(crate) fn run(mut command: Command, until: Option<&'static str>, also: &dyn Fn() -> bool) -> (String, bool) {
     let mut machine = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
     let mut output = machine.stdout.take().unwrap();
     let said = Arc::new(AtomicBool::new(false));
@@ -306,7 +302,7 @@ pub(crate) fn run(mut command: Command, until: Option<&'static str>) -> (String,
         if machine.try_wait().unwrap().is_some() {
             break true;
         }
-        let said = said.load(Ordering::Relaxed);
+        let said = said.load(Ordering::Relaxed) && also();
         if said || start.elapsed() > LIMIT {
             machine.kill().unwrap();
             machine.wait().unwrap();

@@ -86,6 +86,11 @@ pub fn debian_iso(directory: &Path, kernel: &Path, initramfs: &Archive, argument
 
 /// A live ISO that starts from this EFI system partition, with GRUB's menu.
 pub fn live_iso(directory: &Path, esp: &Path, kernel: &Path, initramfs: &Archive, arguments: &str) -> PathBuf {
+    live_iso_of_bytes(directory, esp, kernel, &initramfs.to_bytes(), arguments)
+}
+
+/// The same with the bytes of an initramfs.
+pub fn live_iso_of_bytes(directory: &Path, esp: &Path, kernel: &Path, initramfs: &[u8], arguments: &str) -> PathBuf {
     let tree = directory.join("tree");
     let _ = fs::remove_dir_all(&tree);
     for part in ["live", "boot/grub", ".disk"] {
@@ -93,7 +98,7 @@ pub fn live_iso(directory: &Path, esp: &Path, kernel: &Path, initramfs: &Archive
     }
     fs::copy(esp, tree.join("boot/efi.img")).expect("a copy");
     fs::copy(kernel, tree.join("live/vmlinuz")).expect("a copy");
-    fs::write(tree.join("live/initrd.img"), initramfs.to_bytes()).expect("an initramfs");
+    fs::write(tree.join("live/initrd.img"), initramfs).expect("an initramfs");
     // By this file, Debian's GRUB for CDs finds its medium.
     fs::write(tree.join(".disk/info"), "Live\n").expect("a file");
     let menu = format!(

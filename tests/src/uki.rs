@@ -36,8 +36,13 @@ pub fn ukify(arguments: &[&str], to: &Path) {
 pub fn unified(stub: &Path, kernel: &Path, initramfs: &Archive, arguments: &str, to: &Path) {
     let initrd = to.with_extension("initrd");
     fs::write(&initrd, initramfs.to_bytes()).expect("an initramfs");
+    unified_of_files(stub, kernel, &initrd, arguments, to);
+}
+
+/// The same of files.
+pub fn unified_of_files(stub: &Path, kernel: &Path, initrd: &Path, arguments: &str, to: &Path) {
     let text = |path: &Path| path.to_str().expect("a plain path").to_owned();
-    let (stub, kernel, initrd) = (text(stub), text(kernel), text(&initrd));
+    let (stub, kernel, initrd) = (text(stub), text(kernel), text(initrd));
     let os_release = "ID=live\nPRETTY_NAME=\"Live system\"";
     let parts = ["--stub", &stub, "--linux", &kernel, "--initrd", &initrd];
     let texts = ["--cmdline", arguments, "--os-release", os_release, "--uname", "6.1"];
@@ -50,7 +55,10 @@ pub fn iso(directory: &Path, files: &[(&str, &Path)]) -> PathBuf {
     let _ = fs::remove_dir_all(&tree);
     fs::create_dir_all(tree.join("boot")).expect("a directory");
     let esp = tree.join("boot/efi.img");
-    run(Command::new("mformat").args(["-C", "-T", "98304", "-i"]).arg(&esp).arg("::"));
+    let bytes: u64 = files.iter().map(|(_, file)| fs::metadata(file).expect("a file").len()).sum();
+    // There is room for an addon.
+    let sectors = 98304.max(bytes / 512 + 16384).to_string();
+    run(Command::new("mformat").args(["-C", "-T", &sectors, "-i"]).arg(&esp).arg("::"));
     run(Command::new("mmd").arg("-i").arg(&esp).args(["::EFI", "::EFI/BOOT", "::EFI/Linux"]));
     for (path, file) in files {
         run(Command::new("mcopy").arg("-i").arg(&esp).arg(file).arg(format!("::{path}")));

@@ -77,7 +77,8 @@ pub struct ImageBody {
     /// What limits how many bytes of the file are delivered.
     reads: Option<Reads>,
     /// What the store keeps as long as this answer is under way.
-    _keeps: Option<Arc<dyn Any + Send + Sync>>,
+    #[expect(dead_code, reason = "it is held, and nobody looks at it")]
+    keeps: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl ImageBody {
@@ -106,7 +107,7 @@ impl ImageBody {
             transfer,
             recorder,
             reads: None,
-            _keeps: None,
+            keeps: None,
         }
     }
 
@@ -130,7 +131,7 @@ impl ImageBody {
 
     /// Holds what the store keeps as long as this answer is under way.
     pub(super) fn that_keeps(mut self, keeps: Option<Arc<dyn Any + Send + Sync>>) -> Self {
-        self._keeps = keeps;
+        self.keeps = keeps;
         self
     }
 

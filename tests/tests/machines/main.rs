@@ -1,12 +1,14 @@
 //! Virtual machines: images that boot, and hosts that NetworkManager brings up.
 
 mod arbitrary_profiles_loaded;
+mod arm64;
 mod boot_media;
 mod boot_medium;
 mod chain;
 mod coreos_boot;
 mod http_boot;
 mod live_boot;
+mod matrix;
 mod network_manager;
 mod network_manager_gateways;
 mod rack;

@@ -47,7 +47,7 @@ impl Boot {
     }
 }
 
-/// Where [`Machine::by_http`] records packets.
+/// Where [`Machine::by_http`] and [`Machine::nic_to_here`] record packets.
 const PACKETS: &str = "packets.pcap";
 
 /// The Ethernet frames that a machine in this directory sent and received.
@@ -174,6 +174,25 @@ impl Machine {
         let network = format!("user,id={id},restrict=on");
         let device = format!("virtio-net-pci,netdev={id},mac={mac},romfile=");
         self.arguments.extend(["-netdev", &network, "-device", &device].map(str::to_owned));
+        self
+    }
+
+    /// Adds a NIC with this MAC address, from which the machine reaches this one as 10.0.2.2. What it sends and receives is recorded
+    /// ([`packets`]).
+    #[must_use]
+    pub fn nic_to_here(mut self, mac: &str, directory: &Path) -> Self {
+        let device = format!("virtio-net-pci,netdev=here,mac={mac},romfile=");
+        let dump = format!("filter-dump,id=dump,netdev=here,file={}", directory.join(PACKETS).display());
+        let arguments = ["-netdev", "user,id=here", "-device", &device, "-object", &dump];
+        self.arguments.extend(arguments.map(str::to_owned));
+        self
+    }
+
+    /// Gives it more memory, in MiB.
+    #[must_use]
+    pub fn memory(mut self, mebibytes: u32) -> Self {
+        // The last of these options counts.
+        self.arguments.extend(["-m".to_owned(), mebibytes.to_string()]);
         self
     }
 

@@ -84,6 +84,7 @@ fn view(base: BaseBody) -> BaseView {
     add("Boots as a disk", details.hybrid.map(yes_or_no));
     add("Secure Boot", details.secure_boot.map(|found| format!("{}: {}", found.verdict, found.reason)));
     add("HTTP boot", details.http_boot.map(|found| format!("{}: {}", found.verdict, found.reason)));
+    add("Minimal ISO", details.minimal_iso.map(|found| format!("{}: {}", found.verdict, found.reason)));
     add("Embed area", details.embed_area.map(bytes));
     add("Area for kernel arguments", details.kernel_arguments_area.map(bytes));
     add("Kernel arguments", details.kernel_arguments);

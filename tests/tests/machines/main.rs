@@ -7,6 +7,7 @@ mod chain;
 mod coreos_boot;
 mod http_boot;
 mod live_boot;
+mod minimal_iso;
 mod network_manager;
 mod network_manager_gateways;
 mod rack;

@@ -10,6 +10,7 @@ use imagelib::base::live::{
     BootEntryDescription, InitrdDescription, LiveDescription, LiveIso, NotCustomisable, UnifiedKernelDescription,
 };
 use imagelib::base::{Base, DeliveryProfile, DiskBase, Format, IsoBase, IsoSystem, KernelInitrdBase, Role};
+use imagelib::minimal_iso::MinimalIso;
 use imagelib::ram_disk::RamDisk;
 use imagelib::secure_boot::SecureBoot;
 use imagelib::source::Source as _;
@@ -147,6 +148,9 @@ pub(crate) struct BaseDetails {
     /// Whether an image of the format `iso` boots by UEFI HTTP boot, as far as its system needs the medium.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) http_boot: Option<RamDisk>,
+    /// Whether images of the format `minimal-iso` are possible; absent if the base is not a live ISO.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) minimal_iso: Option<MinimalIso>,
     /// Findings that matter before a host boots from it.
     pub(crate) findings: Vec<FindingBody>,
 }
@@ -242,6 +246,7 @@ fn details(open: &OpenBase) -> BaseDetails {
         network_manager_version: open.base.network_manager_version(),
         secure_boot: Some(open.secure_boot.report().clone()),
         http_boot: http_boot(&open.base),
+        minimal_iso: MinimalIso::of(&open.base),
         ..BaseDetails::default()
     };
     match &open.base {

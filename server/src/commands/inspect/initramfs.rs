@@ -46,6 +46,7 @@ pub(super) fn inspect(
             network_manager_version,
             secure_boot: None,
             http_boot: None,
+            minimal_iso: None,
             customised,
             carried,
             findings,

@@ -9,6 +9,7 @@ use imagelib::cpio::Archive;
 use imagelib::digest::Digest;
 use imagelib::image::{FileName, Image, ImageError};
 use imagelib::iso::{TreeKind, Volume};
+use imagelib::medium_reads::MediumReads;
 use imagelib::minimal_iso::{MinimalIso, MinimalIsoVerdict};
 use imagelib::overlay::OverlaySource;
 use imagelib::recipe::{Recipe, RootfsLocation};
@@ -101,6 +102,21 @@ fn the_medium_has_no_root_file_system_and_the_menu_says_where_it_is() {
     let left_out = image.changes.iter().find(|change| change.subject == "/live/squashfs.img").unwrap();
     assert_eq!((left_out.old_size, left_out.new_size), (Some(300_000), None));
     assert_eq!(left_out.why, "the system fetches it over the network");
+
+    let reads = MediumReads::of(&base);
+    let formats: Vec<Format> = reads.iter().map(|reads| reads.format).collect();
+    assert_eq!(formats, [Format::Iso, Format::MinimalIso]);
+    let needed = (kernel().len() + initrd(&PARTS).len()) as u64;
+    for (reads, with_root) in reads.iter().zip([true, false]) {
+        assert_eq!(reads.at_least, needed, "{reads:?}");
+        assert_eq!(reads.at_most > rootfs().len() as u64, with_root, "{reads:?}");
+        let mut recipe = recipe.clone();
+        (recipe.format, recipe.rootfs) = (reads.format, recipe.rootfs.filter(|_| !with_root));
+        let image = Image::plan_at(&recipe, &base, identity, Some(&URL.parse().unwrap())).unwrap();
+        // The host's own files come on top.
+        let (size, own) = (image.files[&FileName::BootIso].size(), 16 << 10);
+        assert!(size <= reads.at_most + own && size + own >= reads.at_most, "{size}: {reads:?}");
+    }
 
     // It is an image like any other: the same again, and no base.
     assert_eq!(Image::plan_at(&recipe, &base, identity, Some(&URL.parse().unwrap())).unwrap().files, image.files);

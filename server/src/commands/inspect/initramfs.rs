@@ -47,6 +47,7 @@ pub(super) fn inspect(
             secure_boot: None,
             http_boot: None,
             minimal_iso: None,
+            medium_reads: Vec::new(),
             customised,
             carried,
             findings,

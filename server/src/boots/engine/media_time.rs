@@ -44,7 +44,7 @@ fn text(base: &Base, format: Format, speed: u64) -> Option<String> {
     if most < WORTH_SAYING {
         return None;
     }
-    let mut text = format!(
+    let text = format!(
         "the BMC has read media at {}/s, so the {} to {} of this medium take it {} to {}",
         bytes(speed),
         bytes(reads.at_least),
@@ -53,10 +53,10 @@ fn text(base: &Base, format: Format, speed: u64) -> Option<String> {
         duration(most),
     );
     let smaller = (format != Format::MinimalIso).then(|| MediumReads::of_format(base, Format::MinimalIso)).flatten();
-    if let Some(smaller) = smaller.filter(|_| base.formats().contains(&Format::MinimalIso)) {
-        text += &format!("; the format minimal-iso takes it {} at most", duration(smaller.at_most / speed));
-    }
-    Some(text)
+    let smaller = smaller.filter(|_| base.formats().contains(&Format::MinimalIso));
+    let smaller = smaller
+        .map(|smaller| format!("; the format minimal-iso takes it {} at most", duration(smaller.at_most / speed)));
+    Some(text + &smaller.unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -60,8 +60,9 @@
 //!
 //! These modules make whole images from them: [`base::Base::probe`] examines a base, a [`recipe::Recipe`] is the canonical
 //! form of everything that goes into an image, and [`image::Image::plan`] makes the overlays. [`layout`] tells which file of
-//! an image a byte belongs to, [`secure_boot`] whether machines with Secure Boot start an image, and [`ram_disk`] whether its system
-//! runs from memory.
+//! an image a byte belongs to, [`secure_boot`] whether machines with Secure Boot start an image, [`ram_disk`] whether its system runs
+//! from memory, [`minimal_iso`] whether its system fetches its root file system, and
+//! [`medium_reads`] how many bytes of a medium a boot reads.
 
 #[macro_use]
 mod macros;
@@ -83,6 +84,8 @@ pub mod initramfs;
 pub mod iso;
 pub mod kernel_arguments;
 pub mod layout;
+pub mod medium_reads;
+pub mod minimal_iso;
 pub mod overlay;
 pub mod ram_disk;
 pub mod recipe;

@@ -45,7 +45,7 @@ impl RamDisk {
             }
             (Base::Iso(iso), _) => {
                 let found = match &iso.system {
-                    IsoSystem::Coreos(_) if format == Format::MinimalIso => {
+                    IsoSystem::Coreos(_) | IsoSystem::Live(_) if format == Format::MinimalIso => {
                         Self::possible("its system fetches its root file system over the network")
                     }
                     IsoSystem::Coreos(coreos) => Self::of_coreos(coreos),

@@ -1,5 +1,7 @@
 //! Numbers as people read them.
 
+use imagelib::medium_reads::MediumReads;
+
 /// A number of bytes in a readable unit: `1.2 GB`.
 pub(crate) fn bytes(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1000, "kB")];
@@ -17,6 +19,14 @@ pub(crate) fn duration(seconds: u64) -> String {
         120..7200 => format!("{} min", seconds / 60),
         _ => format!("{} h", seconds / 3600),
     }
+}
+
+/// How much of an image a BMC reads, and how long that takes one that is slow.
+pub(crate) fn medium_reads(reads: &MediumReads) -> String {
+    const SLOW: u64 = 50_000;
+    let MediumReads { format, at_least, at_most, .. } = reads;
+    let [least, most] = [at_least, at_most].map(|bytes| duration(bytes / SLOW));
+    format!("{format}: {} to {}, at {}/s {least} to {most}", bytes(*at_least), bytes(*at_most), bytes(SLOW))
 }
 
 /// A count with its noun: `1 file`, `2 files`.

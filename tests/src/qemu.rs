@@ -115,21 +115,6 @@ impl Machine {
         machine
     }
 
-    /// Gives it this much memory, in MiB.
-    #[must_use]
-    pub fn memory(mut self, mebibytes: u32) -> Self {
-        self.arguments.extend(["-m".to_owned(), mebibytes.to_string()]);
-        self
-    }
-
-    /// Adds a NIC to a network on which this machine is 10.0.2.2, and a DHCP server offers 10.0.2.15.
-    #[must_use]
-    pub fn nic_to_here(mut self, mac: &str) -> Self {
-        let device = format!("virtio-net-pci,netdev=here,mac={mac},romfile=");
-        self.arguments.extend(["-netdev", "user,id=here", "-device", &device].map(str::to_owned));
-        self
-    }
-
     fn new(name: String, arguments: Vec<String>) -> Self {
         Self { name, platform: Platform::X86, arguments, nics: 0 }
     }
@@ -142,6 +127,14 @@ impl Machine {
         let network = format!("user,id={id},restrict=on");
         let device = format!("virtio-net-pci,netdev={id},mac={mac},romfile=");
         self.arguments.extend(["-netdev", &network, "-device", &device].map(str::to_owned));
+        self
+    }
+
+    /// Gives it more memory, in MiB.
+    #[must_use]
+    pub fn memory(mut self, mebibytes: u32) -> Self {
+        // The last of these options counts.
+        self.arguments.extend(["-m".to_owned(), mebibytes.to_string()]);
         self
     }
 

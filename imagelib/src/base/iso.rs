@@ -112,19 +112,23 @@ impl IsoBase {
 
     /// Warnings about the ISO itself, whatever is added to it.
     pub fn report(&self) -> Report {
+        self.report_at(self.size)
+    }
+
+    /// The same for a medium of another size that is made of the ISO.
+    pub(crate) fn report_at(&self, size: u64) -> Report {
         let mut report = Report::new();
         let path = DocumentPath::document("base");
-        if self.size >= CUT_OFF_BY_CD_EMULATION {
+        if size >= CUT_OFF_BY_CD_EMULATION {
             let message = format!(
-                "has {} bytes: BMCs with an older Linux that emulate a CD-ROM cut images off at \
-                 {CUT_OFF_BY_CD_EMULATION}",
-                self.size
+                "has {size} bytes: BMCs with an older Linux that emulate a CD-ROM cut images off at \
+                 {CUT_OFF_BY_CD_EMULATION}"
             );
             report.warning("cut-off-by-cd-emulation", &path, message);
         }
-        if !self.size.is_multiple_of(2048) {
+        if !size.is_multiple_of(2048) {
             let message =
-                format!("has {} bytes, which is not a multiple of 2048: a CD-ROM drive cuts off the rest", self.size);
+                format!("has {size} bytes, which is not a multiple of 2048: a CD-ROM drive cuts off the rest");
             report.warning("partial-last-block", &path, message);
         }
         let as_disk = "a BMC that shows it to the host as a disk, as OpenBMC does, cannot boot it";
@@ -144,6 +148,7 @@ impl IsoBase {
             IsoSystem::Coreos(coreos) => coreos.formats(),
             IsoSystem::Live(live) if live.is_customised() => vec![],
             IsoSystem::Live(live) if live.starts_from_network() => vec![Format::Iso, Format::Initrd],
+            IsoSystem::Live(live) if live.minimal().is_ok() => vec![Format::Iso, Format::MinimalIso],
             IsoSystem::Live(_) => vec![Format::Iso],
             IsoSystem::Other(_) => vec![],
         };

@@ -1,6 +1,6 @@
 //! Bases that are a kernel and an initramfs, or the initramfs alone.
 
-use super::{BaseError, BootLoaders, DATA_HAS_NO_BASE, Format, ONLY_COREOS_IS_MINIMAL, Role};
+use super::{BaseError, BootLoaders, DATA_HAS_NO_BASE, Format, ONLY_LIVE_IS_MINIMAL, Role};
 use crate::boot_medium::{Esp, SYSTEMD_BOOT_ON_ISO};
 use crate::cpio::MemberPath;
 use crate::delivery::{self, DeliveryProfile, Detected};
@@ -90,7 +90,7 @@ impl KernelInitrdBase {
                 Err("it has no boot loader for UEFI machines, the only ones that boot this format; give esp:PATH")
             }
             Format::Iso | Format::Usb | Format::Initrd => Ok(()),
-            Format::MinimalIso => Err(ONLY_COREOS_IS_MINIMAL),
+            Format::MinimalIso => Err(ONLY_LIVE_IS_MINIMAL),
             Format::Data => Err(DATA_HAS_NO_BASE),
         }
     }

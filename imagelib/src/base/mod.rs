@@ -33,7 +33,7 @@ use crate::source::{Source, Sources};
 use vocabulary::network_files::NetworkManagerVersion;
 
 /// Why other bases than CoreOS live ISOs have no minimal ISO.
-const ONLY_COREOS_IS_MINIMAL: &str = "only a CoreOS live ISO can become a minimal ISO";
+const ONLY_LIVE_IS_MINIMAL: &str = "only a live ISO can become a minimal ISO";
 /// Why no base has a data image.
 const DATA_HAS_NO_BASE: &str = "a data image has no base";
 
@@ -221,7 +221,6 @@ impl Base {
             (Self::KernelInitrd(base), format) => base.check_format(format),
             (Self::Disk(_), format) => DiskBase::check_format(format),
             (Self::Iso(_), Format::Data) => Err(DATA_HAS_NO_BASE),
-            (Self::Iso(IsoBase { system: IsoSystem::Live(_), .. }), Format::MinimalIso) => Err(ONLY_COREOS_IS_MINIMAL),
             (Self::Iso(IsoBase { system: IsoSystem::Other(_), .. }), _) => Ok(()),
             (Self::Iso(IsoBase { disk: DiskTable::Impossible(reason), .. }), Format::Usb) => Err(reason),
             (Self::Iso(_) | Self::Nothing, _) => Ok(()),

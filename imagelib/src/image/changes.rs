@@ -29,6 +29,8 @@ pub struct Change {
 pub(super) const ADDITIONS: &str = "network configuration and what else was asked for";
 /// Why an EFI system partition changes that has both a boot configuration and an initramfs.
 pub(super) const BOTH: &str = "network configuration and what else was asked for, and kernel arguments";
+/// Why a root file system is left out.
+pub(super) const FETCHED: &str = "the system fetches it over the network";
 /// Why tables and directories change.
 pub(super) const FOLLOWS: &str = "follows from the other changes";
 /// Why a boot configuration changes.

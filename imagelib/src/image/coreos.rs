@@ -93,7 +93,7 @@ fn minimal_iso(
         FileName::Rootfs.as_str(),
         "left out of the ISO",
         (rootfs.map_or(0, |range| range.end.saturating_sub(range.start)), 0),
-        "the system fetches it over the network",
+        changes::FETCHED,
     )];
     all.extend(what_changes(areas, true, &changes));
     let mut files = BTreeMap::from([(FileName::BootIso, overlay)]);

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::changes::{self, Change};
 use super::medium_edits::{MediumEdits, PARTITION};
+use super::minimal;
 use super::uki::{self, Addons};
 use super::{FileName, Image, ImageError};
 use crate::base::Format;
@@ -21,26 +22,39 @@ use crate::initramfs;
 use crate::iso::edit::Edit;
 use crate::kernel_arguments::KernelArgumentEdits;
 use crate::overlay::{Overlay, Segment, Sizes};
-use crate::recipe::Recipe;
+use crate::recipe::{Recipe, RootfsLocation, RootfsUrl};
 use crate::source::Role;
 use vocabulary::report::{DocumentPath, Report};
 
 /// Plans an image over a medium of this size. The report has what is known about the medium.
-pub(super) fn plan(recipe: &Recipe, size: u64, mut report: Report, live: &LiveIso) -> Result<Image, ImageError> {
+pub(super) fn plan(
+    recipe: &Recipe,
+    size: u64,
+    mut report: Report,
+    live: &LiveIso,
+    rootfs_url: Option<&RootfsUrl>,
+) -> Result<Image, ImageError> {
     if live.is_customised() {
         return Err(NotCustomisable::Customised.into());
     }
     if recipe.format == Format::Initrd {
         return network_boot(recipe, size, report, live);
     }
-    if !recipe.changes_nothing() {
+    let selection = selection(recipe);
+    let is_minimal = recipe.format == Format::MinimalIso;
+    let minimal = is_minimal.then(|| minimal::plan(recipe, live, &selection, rootfs_url)).transpose()?;
+    if is_minimal || !recipe.changes_nothing() {
         check_paths(recipe, live)?;
         report.append(unreached_paths(live));
     }
-    let selection = selection(recipe);
     // The menus come first, because this step knows which entries exist.
-    let arguments = arguments(recipe, live, &selection, &mut report);
+    let mut arguments = arguments(recipe, live, &selection, &mut report);
     let mut edits = MediumEdits::default();
+    if let Some(minimal) = &minimal {
+        minimal.add_arguments(&mut arguments);
+        report.append(minimal::left_alone(live, &selection));
+        edits.iso.push(Edit::Remove { path: minimal.path.clone() });
+    }
     let mut addons = uki::plan(recipe, live)?;
     let has_addons = !addons.planned.is_empty();
     if !has_addons || live.entries().next().is_some() {
@@ -55,7 +69,8 @@ pub(super) fn plan(recipe: &Recipe, size: u64, mut report: Report, live: &LiveIs
             embedded.push(file);
         }
     }
-    let reasons = Reasons::of(recipe, live, &addons);
+    let mut reasons = Reasons::of(recipe, live, &addons);
+    reasons.left_out = minimal.as_ref().map(|minimal| minimal.path.as_str());
     let (name, overlay, changes) = if let Some(editor) = live.editor() {
         let mut edits = edits.of_iso(live)?;
         edits.push(Edit::Mark);
@@ -68,7 +83,11 @@ pub(super) fn plan(recipe: &Recipe, size: u64, mut report: Report, live: &LiveIs
         let overlay = Overlay::patched(Role::Iso, size, edits.of_disk(live)?)?;
         (FileName::BootDisk, overlay, changes)
     };
-    let files = BTreeMap::from([(name, overlay)]);
+    let mut files = BTreeMap::from([(name, overlay)]);
+    if let (Some(minimal), None | Some(RootfsLocation::MediaPlane(_))) = (&minimal, &recipe.rootfs) {
+        let rootfs = Overlay::concatenated(&Sizes::from([(Role::Iso, size)]), vec![minimal.rootfs.clone()])?;
+        files.insert(FileName::Rootfs, rootfs);
+    }
     let first = chosen(live, &selection).next();
     let kernel_arguments = first.and_then(|entry| {
         // Another entry may have what this one lacks: the menus were checked as a whole.
@@ -265,7 +284,7 @@ fn changed_menus(
 /// The user's changes. Also deletes the arguments that make the system verify the medium's checksum, which dayone removes.
 fn arguments(recipe: &Recipe, live: &LiveIso, selection: &Selection, report: &mut Report) -> KernelArgumentEdits {
     let mut edits = recipe.kernel_arguments.clone();
-    if recipe.changes_nothing() {
+    if recipe.changes_nothing() && recipe.format != Format::MinimalIso {
         return edits;
     }
     let mut checks = BTreeSet::new();
@@ -293,6 +312,8 @@ struct Reasons<'a> {
     additions: BTreeSet<&'a str>,
     /// What gets kernel arguments.
     arguments: BTreeSet<&'a str>,
+    /// What is left out because the system fetches it.
+    left_out: Option<&'a str>,
 }
 
 impl<'a> Reasons<'a> {
@@ -303,7 +324,7 @@ impl<'a> Reasons<'a> {
         };
         let initrds = live.initrds().iter().map(|initrd| place(initrd.esp).unwrap_or(&initrd.path));
         let menus = live.configurations().iter().map(|menu| place(menu.esp).unwrap_or(&menu.found.path));
-        let mut reasons = Self { additions: initrds.collect(), arguments: menus.collect() };
+        let mut reasons = Self { additions: initrds.collect(), arguments: menus.collect(), left_out: None };
         for place in addons.esps().into_iter().filter_map(|esp| place(Some(esp))) {
             if !recipe.additions.is_empty() || recipe.ignition.is_some() {
                 reasons.additions.insert(place);
@@ -316,6 +337,9 @@ impl<'a> Reasons<'a> {
     }
 
     fn why(&self, subject: &str) -> &'static str {
+        if self.left_out == Some(subject) {
+            return changes::FETCHED;
+        }
         match (self.additions.contains(subject), self.arguments.contains(subject)) {
             (true, true) => changes::BOTH,
             (true, false) => changes::ADDITIONS,

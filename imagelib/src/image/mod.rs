@@ -7,6 +7,7 @@ mod disk;
 mod kernel_initrd;
 mod live;
 mod medium_edits;
+mod minimal;
 mod options;
 mod uki;
 
@@ -22,8 +23,8 @@ use crate::boot_config::BootConfigError;
 use crate::boot_medium::BootMediumError;
 use crate::compression::CompressionError;
 use crate::data_image::DataImageError;
-use crate::delivery::DeliveryError;
 pub use crate::delivery::{DeliveredBy, EmbeddedFile};
+use crate::delivery::{DeliveryError, NotFetched};
 use crate::disk::fat::FatError;
 use crate::disk::gpt::GptError;
 use crate::ignition::UserConfig;
@@ -75,6 +76,23 @@ pub enum ImageError {
     /// The ISO has no usable description of a minimal ISO. With the reason.
     #[error("dayone cannot make a minimal ISO from this base: {0}")]
     NoMinimalIso(String),
+    /// The system of a boot entry does not fetch its root file system.
+    #[error(
+        "dayone cannot make a minimal ISO from this base: boot entry {entry:?}: {reason}. Name the boot entries that the hosts start \
+         (--boot-entry, boot_entry), or make the format 'iso'"
+    )]
+    NotFetched {
+        /// The title of the entry.
+        entry: String,
+        /// Why.
+        reason: NotFetched,
+    },
+    /// The base has no system that fetches its root file system, or its system does not accept the URL.
+    #[error("dayone cannot make a minimal ISO from this base: {0}")]
+    NothingFetched(#[from] NotFetched),
+    /// The URL of the root file system is missing.
+    #[error("the system fetches its root file system from a URL, which is missing; give it (--rootfs-url, rootfs_url)")]
+    NoRootfsUrl,
     /// A part of the recipe would have no effect.
     #[error("{what} has no effect on this image: {reason}")]
     NoEffect {
@@ -247,7 +265,7 @@ impl Image {
             Base::Iso(iso) if recipe.format == Format::Usb => disk::plan(recipe, iso, rootfs_url),
             Base::Iso(iso) => Self::plan_iso(recipe, iso, rootfs_url),
             Base::Disk(disk) => match &disk.system {
-                Ok(live) => live::plan(recipe, disk.size, Report::new(), live),
+                Ok(live) => live::plan(recipe, disk.size, Report::new(), live, None),
                 Err(reason) => Err(reason.clone().into()),
             },
             Base::KernelInitrd(base) => kernel_initrd::plan(recipe, base, rootfs_url),
@@ -263,7 +281,11 @@ impl Image {
     fn plan_iso(recipe: &Recipe, base: &IsoBase, rootfs_url: Option<&RootfsUrl>) -> Result<Self, ImageError> {
         match &base.system {
             IsoSystem::Coreos(system) => coreos::plan(recipe, base, system, rootfs_url),
-            IsoSystem::Live(live) => live::plan(recipe, base.size, base.report(), live),
+            IsoSystem::Live(live) => {
+                let minimal = live.minimal().ok().filter(|_| recipe.format == Format::MinimalIso);
+                let report = base.report_at(minimal.map_or(base.size, |minimal| minimal.size));
+                live::plan(recipe, base.size, report, live, rootfs_url)
+            }
             IsoSystem::Other(reason) => Err(reason.clone().into()),
         }
     }

@@ -89,7 +89,7 @@ impl Segment {
     }
 
     /// The `length` bytes from `skip` on. Both must lie within the segment.
-    fn part(&self, skip: u64, length: u64) -> Self {
+    pub(crate) fn part(&self, skip: u64, length: u64) -> Self {
         match self {
             Self::Base { file, offset, .. } => Self::Base { file: *file, offset: offset + skip, length },
             Self::Own(Content::Zeros(_)) => Self::Own(Content::Zeros(length)),

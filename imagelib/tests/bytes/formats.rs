@@ -112,9 +112,9 @@ fn an_image_is_of_the_format_asked_for_or_there_is_none() {
                         (Format::MinimalIso, _) if name.starts_with("CoreOS") => {
                             "a minimal ISO from this base: it has no /coreos/miniso.dat"
                         }
+                        (Format::MinimalIso, Base::Iso(_)) => "cannot make a minimal ISO from this base",
                         (Format::MinimalIso, _) => {
-                            "dayone cannot make an image of format 'minimal-iso' from this base: only a CoreOS live ISO can \
-                             become a minimal ISO"
+                            "'minimal-iso' from this base: only a live ISO can become a minimal ISO"
                         }
                         _ => "dayone cannot make an image of format",
                     };

@@ -19,5 +19,6 @@ mod live;
 mod live_media;
 mod live_names;
 mod media;
+mod minimal;
 mod order;
 mod uki;

@@ -196,7 +196,7 @@ fn a_base_of_several_files_says_what_is_missing() {
         (kernel_and(&[]), Format::Usb, "it has no boot loader for UEFI machines"),
         (kernel_and(&bios), Format::Usb, "the only ones that boot this format; give esp:PATH"),
         (kernel_and(&[systemd]), Format::Iso, "systemd-boot in the ESP cannot start a kernel from an ISO"),
-        (kernel_and(std::slice::from_ref(&grub)), Format::MinimalIso, "only a CoreOS live ISO"),
+        (kernel_and(std::slice::from_ref(&grub)), Format::MinimalIso, "only a live ISO"),
     ] {
         let error = plan(&files, format).unwrap_err().to_string();
         assert!(error.contains(reason), "{error}");

@@ -13,6 +13,8 @@ pub(super) struct Rate {
     start: Option<Instant>,
     /// The seconds in which bytes were sent, counted from the start, with their bytes. None is older than the window.
     seconds: VecDeque<(u64, u64)>,
+    /// In how many seconds bytes were sent, since the start.
+    busy: u64,
 }
 
 impl Rate {
@@ -22,9 +24,17 @@ impl Rate {
         match self.seconds.back_mut() {
             // A byte that was recorded late counts for the latest second.
             Some((latest, total)) if *latest >= second => *total += bytes,
-            _ => self.seconds.push_back((second, bytes)),
+            _ => {
+                self.seconds.push_back((second, bytes));
+                self.busy += 1;
+            }
         }
         while self.seconds.pop_front_if(|(oldest, _)| *oldest + WINDOW < second).is_some() {}
+    }
+
+    /// In how many seconds bytes were sent.
+    pub(super) fn busy_seconds(&self) -> u64 {
+        self.busy
     }
 
     /// Bytes per second.
@@ -61,5 +71,6 @@ mod tests {
         assert_eq!(stalled[4..], [0, 0]);
         rate.add(at(1000.0), 7000);
         assert_eq!(rate.per_second(at(1001.0)), 7000 / 10, "what was before does not come back");
+        assert_eq!(rate.busy_seconds(), 21, "the pause does not count");
     }
 }

@@ -14,7 +14,7 @@ use crate::api::problem::Problem;
 use crate::api::{Api, blocking};
 use crate::bases::Phase;
 use crate::findings::FindingBody;
-use crate::units::bytes;
+use crate::units::{self, bytes};
 
 #[derive(Template)]
 #[template(path = "bases.html")]
@@ -84,6 +84,9 @@ fn view(base: BaseBody) -> BaseView {
     add("Boots as a disk", details.hybrid.map(yes_or_no));
     add("Secure Boot", details.secure_boot.map(|found| format!("{}: {}", found.verdict, found.reason)));
     add("HTTP boot", details.http_boot.map(|found| format!("{}: {}", found.verdict, found.reason)));
+    add("Minimal ISO", details.minimal_iso.map(|found| format!("{}: {}", found.verdict, found.reason)));
+    let reads = details.medium_reads.iter().map(units::medium_reads).collect::<Vec<_>>().join("; ");
+    add("A BMC reads", Some(reads).filter(|reads| !reads.is_empty()));
     add("Embed area", details.embed_area.map(bytes));
     add("Area for kernel arguments", details.kernel_arguments_area.map(bytes));
     add("Kernel arguments", details.kernel_arguments);

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::{Machine, secure_firmware};
 use crate::peers;
 
-/// Where [`Machine::by_http`] records packets.
+/// Where [`Machine::by_http`] and [`Machine::nic_to_here`] record packets.
 const PACKETS: &str = "packets.pcap";
 
 /// The Ethernet frames that a machine in this directory sent and received.
@@ -57,6 +57,17 @@ impl Machine {
         let script = script.display().to_string();
         machine.arguments.extend(["-kernel", "/usr/lib/ipxe/ipxe.lkrn", "-initrd", &script].map(str::to_owned));
         machine
+    }
+
+    /// Adds a NIC with this MAC address, from which the machine reaches this one as 10.0.2.2. What it sends and receives is recorded
+    /// ([`packets`]).
+    #[must_use]
+    pub fn nic_to_here(mut self, mac: &str, directory: &Path) -> Self {
+        let device = format!("virtio-net-pci,netdev=here,mac={mac},romfile=");
+        let dump = format!("filter-dump,id=dump,netdev=here,file={}", directory.join(PACKETS).display());
+        let arguments = ["-netdev", "user,id=here", "-device", &device, "-object", &dump];
+        self.arguments.extend(arguments.map(str::to_owned));
+        self
     }
 
     pub(super) fn over_network(name: &str, firmware: Vec<String>, mac: &str, memory: u32, directory: &Path) -> Self {

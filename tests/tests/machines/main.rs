@@ -9,6 +9,7 @@ mod coreos_boot;
 mod http_boot;
 mod live_boot;
 mod matrix;
+mod minimal_iso;
 mod network_manager;
 mod network_manager_gateways;
 mod rack;

@@ -242,7 +242,7 @@ impl Site {
                     Chain::Arm64 => Machine::arm64(&file, boot, directory),
                     Chain::Bios | Chain::Uefi | Chain::UnifiedKernelImage => Machine::with_image(&file, boot),
                 };
-                machine.memory(MEMORY).nic_to_here(MAC)
+                machine.memory(MEMORY).nic_to_here(MAC, directory)
             }
         }
     }

@@ -6,6 +6,7 @@ mod defaults;
 mod description;
 mod findings;
 mod initrds;
+mod minimal;
 mod partitions;
 mod paths;
 mod systemd_boot;
@@ -14,7 +15,7 @@ mod ukis;
 use std::collections::BTreeSet;
 
 use crate::boot_config::{BootEntry, Boots, LinuxBoot, Loader};
-use crate::delivery::{self, DeliveryProfile};
+use crate::delivery::{self, DeliveryProfile, NotFetched};
 use crate::iso::edit::{Editor, NotEditable, OpenError};
 use crate::iso::{IsoError, Volume, el_torito, mark};
 use crate::source::Source;
@@ -26,6 +27,8 @@ pub use description::{BootEntryDescription, InitrdDescription, LiveDescription, 
 pub(crate) use findings::{unreached, unreached_paths};
 use initrds::NamedFile;
 pub use initrds::{LiveInitrd, Surveyed, UnusableInitrd};
+pub use minimal::MinimalMedium;
+pub(crate) use minimal::RootFile;
 pub(crate) use partitions::{
     EspPlace, EspVolume, find as esps, find_all as esps_and_unreadable, find_on_disk as esps_of_disk,
 };
@@ -83,6 +86,8 @@ pub struct LiveIso {
     ukis: Vec<LiveUki>,
     paths: BootPaths,
     customised: bool,
+    /// The medium without its root file system.
+    minimal: Result<MinimalMedium, NotFetched>,
 }
 
 impl LiveIso {
@@ -176,7 +181,10 @@ impl LiveIso {
         let marked = volume.map(|volume| mark::is_marked(source, volume)).transpose()?.unwrap_or(false);
         let has_addon = |uki: &LiveUki| esps.get(uki.esp).is_some_and(|esp| esp.has(&addon_path(&uki.path)));
         let customised = marked || initrds.iter().any(handed_over) || ukis.iter().any(has_addon);
-        Ok(Ok(Self { editor, configurations, esps, entries, initrds, ukis, paths, customised }))
+        let minimal = Err(NotFetched::NoEntry);
+        let mut live = Self { editor, configurations, esps, entries, initrds, ukis, paths, customised, minimal };
+        live.minimal = live.minimal_medium();
+        Ok(Ok(live))
     }
 
     /// Whether dayone has made this image from another one. It cannot be a base, because dayone cannot undo its changes.

@@ -1,5 +1,6 @@
 //! What an edit has to know of the boot catalog: which files firmware starts, and where it says so.
 
+use super::cuts::Cuts;
 use crate::fields::{u32_le, u64_le};
 use crate::iso::el_torito::{self, BootEntry};
 use crate::iso::fields::read_bytes;
@@ -43,6 +44,29 @@ impl BootCatalog {
     /// Whether a boot image that knows its place stands in the extent.
     pub(super) fn is_placed_in(&self, extent: Extent) -> bool {
         self.entries.iter().any(|image| image.placed && contains(extent, image.entry.image.offset))
+    }
+
+    /// Whether a boot image begins in the extent.
+    pub(super) fn starts_in(&self, extent: Extent) -> bool {
+        self.entries.iter().any(|image| contains(extent, image.entry.image.offset))
+    }
+
+    /// The end of what cannot move: the catalog, and the beginnings of boot images that know their place.
+    pub(super) fn fixed_end(&self) -> u64 {
+        let placed = self.entries.iter().filter(|image| image.placed).map(|image| image.entry.image.offset + 1);
+        placed.chain(self.offset.map(|offset| offset + 1)).max().unwrap_or(0)
+    }
+
+    /// The patches after which the boot images are found where the cuts put them, except for those in extents that moved elsewhere.
+    pub(super) fn cut(&self, cuts: &Cuts, elsewhere: &[(Extent, Extent)]) -> Vec<Patch> {
+        let kept = self.entries.iter().map(|image| &image.entry);
+        let kept = kept.filter(|entry| !elsewhere.iter().any(|(from, _)| contains(*from, entry.image.offset)));
+        let moved = kept.filter_map(|BootEntry { record, image, .. }| {
+            let place = cuts.place(image.offset);
+            let block = u32::try_from(place / BLOCK).unwrap_or_default();
+            (place != image.offset).then(|| Patch::bytes(record + 8, block.to_le_bytes().to_vec()))
+        });
+        moved.collect()
     }
 
     /// The patches after which the boot image that filled `from` is found where it fills `to`.

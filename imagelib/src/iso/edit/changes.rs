@@ -38,6 +38,8 @@ pub enum ChangeKind {
     FileMoved,
     /// Some bytes changed, but not the size.
     BytesPatched,
+    /// A file was removed, with its content.
+    FileRemoved,
     /// A file is new.
     FileAdded,
     /// A directory is new.
@@ -48,6 +50,8 @@ pub enum ChangeKind {
     PathTableRewritten,
     /// The size of the volume was raised to the size of the image.
     VolumeGrown,
+    /// The size of the volume was lowered to the size of the image.
+    VolumeShrunk,
     /// The boot catalog points to the new place of a boot image.
     BootImageMoved,
     /// A partition table describes the image's new size.
@@ -68,11 +72,13 @@ named_variants!(ChangeKind {
     FileRewritten => "new content in place",
     FileMoved => "new content at the end of the image",
     BytesPatched => "bytes changed in place",
+    FileRemoved => "left out",
     FileAdded => "new file",
     DirectoryAdded => "new directory",
     DirectoryMoved => "moved to the end of the image, to have room for new entries",
     PathTableRewritten => "rewritten, because directories are new or have moved",
     VolumeGrown => "volume size raised to the size of the image",
+    VolumeShrunk => "volume size lowered to the size of the image",
     BootImageMoved => "points to the new place of a boot image",
     PartitionTableUpdated => "describes the new size of the image",
     PartitionKept =>

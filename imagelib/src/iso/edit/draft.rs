@@ -2,13 +2,16 @@
 
 mod add;
 mod checksums;
+mod cut;
 mod directories;
 mod finish;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Edit;
 use super::changes::{Change, ChangeKind};
 use super::checksums::Hashes;
+use super::cuts::Cuts;
 use super::error::{EditError, NotEditable};
 use super::layout::{DraftDirectory, Origin};
 use super::record_id::{DirectoryId, RecordId};
@@ -43,6 +46,8 @@ pub(super) struct Draft<'a> {
     additions: u32,
     patches: Vec<Patch>,
     appended: Vec<Segment>,
+    /// What is cut out. Offsets of patches are those before, and offsets of extents in records those after the cuts.
+    cuts: Cuts,
     /// The end of all that has a place.
     end: u64,
     /// The records that have been edited.
@@ -57,8 +62,9 @@ pub(super) struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    pub(super) fn new(image: &'a Image) -> Self {
-        Self {
+    pub(super) fn new(image: &'a Image, edits: &[Edit]) -> Result<Self, EditError> {
+        let cuts = cut::cuts(image, edits)?;
+        let mut draft = Self {
             image,
             directories: BTreeMap::new(),
             descriptors: image.descriptors.iter().map(|descriptor| descriptor.block.clone()).collect(),
@@ -67,13 +73,16 @@ impl<'a> Draft<'a> {
             additions: 0,
             patches: Vec::new(),
             appended: Vec::new(),
-            end: image.size,
+            end: cuts.place(image.size),
+            cuts,
             edited: BTreeSet::new(),
             contents: BTreeMap::new(),
             moved: Vec::new(),
             changes: Vec::new(),
             marked: false,
-        }
+        };
+        draft.cut()?;
+        Ok(draft)
     }
 
     /// Gives a file other content, under all its names.
@@ -83,9 +92,9 @@ impl<'a> Draft<'a> {
         let size = file_size(path, &content)?;
         let old = file.extent;
         self.remember(record, file, Some(&content));
-        let (kind, offset) = if let Some(patches) = self.in_place(old, &content, size) {
+        let (kind, offset) = if let Some(patches) = in_place(self.image, old, &content, size) {
             self.patches.extend(patches);
-            (ChangeKind::FileRewritten, old.offset)
+            (ChangeKind::FileRewritten, self.cuts.place(old.offset))
         } else {
             let offset = self.append(content)?;
             let new = Extent { offset, length: u64::from(size) };
@@ -153,29 +162,6 @@ impl<'a> Draft<'a> {
         Ok(self.image.path(record).unwrap_or_else(|| path.to_owned()))
     }
 
-    /// The patches that make the extent's blocks hold the content, where nothing else stands on them and no byte has
-    /// to come from elsewhere.
-    fn in_place(&self, extent: Extent, content: &[Segment], size: u32) -> Option<Vec<Patch>> {
-        let blocks_end = (extent.offset + extent.length).next_multiple_of(BLOCK);
-        let end = blocks_end.min(self.image.size);
-        if extent.offset + u64::from(size) > end || !self.image.occupied.is_alone(extent.offset, blocks_end) {
-            return None;
-        }
-        let mut at = extent.offset;
-        let mut patches = Vec::new();
-        for segment in content {
-            match segment {
-                Segment::Own(content) => patches.push(Patch { offset: at, content: content.clone() }),
-                Segment::Base { file: Role::Iso, offset, .. } if *offset == at => {}
-                Segment::Base { length: 0, .. } => {}
-                Segment::Base { .. } => return None,
-            }
-            at += segment.length();
-        }
-        patches.push(Patch::zeros(at, end - at));
-        Some(patches)
-    }
-
     /// Puts content behind the end, at the beginning of a block, and says where.
     fn append(&mut self, content: Vec<Segment>) -> Result<u64, EditError> {
         let offset = self.align();
@@ -232,6 +218,29 @@ impl<'a> Draft<'a> {
             }
         }
     }
+}
+
+/// The patches that make the extent's blocks hold the content, where nothing else stands on them and no byte has
+/// to come from elsewhere.
+fn in_place(image: &Image, extent: Extent, content: &[Segment], size: u32) -> Option<Vec<Patch>> {
+    let blocks_end = (extent.offset + extent.length).next_multiple_of(BLOCK);
+    let end = blocks_end.min(image.size);
+    if extent.offset + u64::from(size) > end || !image.occupied.is_alone(extent.offset, blocks_end) {
+        return None;
+    }
+    let mut at = extent.offset;
+    let mut patches = Vec::new();
+    for segment in content {
+        match segment {
+            Segment::Own(content) => patches.push(Patch { offset: at, content: content.clone() }),
+            Segment::Base { file: Role::Iso, offset, .. } if *offset == at => {}
+            Segment::Base { length: 0, .. } => {}
+            Segment::Base { .. } => return None,
+        }
+        at += segment.length();
+    }
+    patches.push(Patch::zeros(at, end - at));
+    Some(patches)
 }
 
 /// Directories were read once without an error, so that there is none now.

@@ -51,6 +51,11 @@ pub enum NotEditable {
     /// The file is the boot catalog of El Torito.
     #[error("it is the boot catalog, which dayone updates by itself")]
     BootCatalog,
+    /// The file stands before something that cannot move.
+    #[error(
+        "it stands before directories, the boot catalog or a boot loader that contains its own place: nothing can be cut out there"
+    )]
+    BeforeFixed,
     /// Two structures share bytes at this offset of the image.
     #[error("two structures of the ISO image share the bytes at offset {0}")]
     Overlap(u64),

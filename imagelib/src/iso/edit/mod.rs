@@ -21,6 +21,7 @@ mod capture;
 mod changes;
 mod checksum_files;
 mod checksums;
+mod cuts;
 mod draft;
 mod error;
 mod layout;
@@ -46,6 +47,7 @@ use super::{Extent, Volume};
 use crate::overlay::{OverlayError, Patch, Segment, patched};
 use crate::source::{Role, Source};
 use checksums::Hashes;
+use cuts::Cuts;
 use draft::Draft;
 use tree::Image;
 
@@ -66,6 +68,12 @@ pub enum Edit {
         path: String,
         /// The new bytes, with their offsets in the file.
         patches: Vec<Patch>,
+    },
+    /// Removes a file under all its names, and cuts its content out of the image: what follows moves down. The old content of files
+    /// that [`Edit::Replace`] moves is cut out, too.
+    Remove {
+        /// Its path.
+        path: String,
     },
     /// Adds a new file. Missing directories above it are added with mode 0755.
     AddFile {
@@ -95,11 +103,13 @@ pub enum Edit {
     Mark,
 }
 
-/// The result of edits: the image's bytes with `patches`, followed by `appended`.
+/// The result of edits: the image's bytes with `patches`, without the content of removed files, followed by `appended`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditPlan {
     base_size: u64,
-    /// Patches of the image, in order and without overlaps.
+    /// What is left out of the image, after the patches.
+    cuts: Cuts,
+    /// Patches of the image, in order and without overlaps. Their offsets are those before anything is cut out.
     pub patches: Vec<Patch>,
     /// What follows the image's last byte.
     pub appended: Vec<Segment>,
@@ -112,7 +122,7 @@ pub struct EditPlan {
 impl EditPlan {
     /// The result as segments.
     pub fn segments(&self) -> Result<Vec<Segment>, OverlayError> {
-        let mut segments = patched(Role::Iso, self.base_size, self.patches.clone())?;
+        let mut segments = self.cuts.apply(patched(Role::Iso, self.base_size, self.patches.clone())?);
         segments.extend(self.appended.iter().cloned());
         Ok(segments)
     }
@@ -192,9 +202,10 @@ impl Editor {
 
     /// Plans edits. The same edits always give the same result. On an error, change the edits; the editor stays usable.
     pub fn plan(&self, edits: Vec<Edit>) -> Result<EditPlan, EditError> {
-        let mut draft = Draft::new(&self.image);
+        let mut draft = Draft::new(&self.image, &edits)?;
         for edit in edits {
             match edit {
+                Edit::Remove { path } => draft.remove(&path)?,
                 Edit::Replace { path, content } => draft.replace(&path, content)?,
                 Edit::AddFile { path, content, mode } => draft.add_file(&path, content, mode)?,
                 Edit::AddDirectory { path, mode } => draft.add_directory(&path, mode)?,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::cuts::Cuts;
 use super::error::{NotEditable, OpenError};
 use crate::disk::SECTOR;
 use crate::disk::gpt::{Gpt, GptError, Partition};
@@ -61,8 +62,31 @@ impl Partitions {
         mbr.chain(gpt).filter(|start| *start > 0 && start % BLOCK == 0).collect()
     }
 
-    /// The tables of an image that has grown. Without tables, none are made.
-    pub(super) fn grow(&self, growth: Growth<'_>) -> Result<Grown, NotEditable> {
+    /// The tables of an image of which something is cut out.
+    fn cut(&self, cuts: &Cuts) -> Self {
+        let (mut mbr, mut gpt) = (self.mbr.clone(), self.gpt.clone());
+        if cuts.is_empty() {
+            return Self { mbr, gpt };
+        }
+        if let (Some(old), Some(new)) = (&self.mbr, &mut mbr) {
+            // One that says "all there is" stays.
+            for (index, sectors) in of_mbr(old).into_iter().filter(|(_, sectors)| sectors.last < u64::from(u32::MAX)) {
+                let Sectors { first, last } = sectors.cut(cuts);
+                new.place(index, first, last);
+            }
+        }
+        if let (Some(old), Some(new)) = (&self.gpt, &mut gpt) {
+            for (index, sectors) in of_gpt(old) {
+                let Sectors { first, last } = sectors.cut(cuts);
+                new.place(index, first, last);
+            }
+        }
+        Self { mbr, gpt }
+    }
+
+    /// The tables of an image of which something was cut out, and that has grown then. Without tables, none are made.
+    pub(super) fn resize(&self, cuts: &Cuts, growth: Growth<'_>) -> Result<Grown, NotEditable> {
+        let cut = self.cut(cuts);
         let table = self.gpt.as_ref().map_or(0, Gpt::backup_size);
         // An image of whole cylinders, as isohybrid makes it, stays one.
         let cylinder = self.mbr.as_ref().and_then(Mbr::cylinder).unwrap_or(BLOCK);
@@ -71,7 +95,7 @@ impl Partitions {
         let padding = Segment::zeros(size - growth.data_end - table);
         let mut grown =
             Grown { patches: Vec::new(), tail: vec![padding], changed: Vec::new(), kept: BTreeSet::new(), size };
-        if let Some(gpt) = &self.gpt {
+        if let Some(gpt) = &cut.gpt {
             let all = of_gpt(gpt);
             let mut new = gpt.clone();
             for (index, sectors) in &all {
@@ -84,9 +108,9 @@ impl Partitions {
             grown.changed.push("GPT");
             grown.kept.extend(kept(&all, growth));
         }
-        if let Some(mbr) = &self.mbr {
+        if let Some(mbr) = &cut.mbr {
             let new = resized_mbr(mbr, growth, size);
-            if new != *mbr {
+            if self.mbr.as_ref() != Some(&new) {
                 grown.patches.push(new.table());
                 grown.changed.push("MBR");
             }
@@ -150,6 +174,12 @@ impl Sectors {
     /// Where they begin, in bytes.
     fn start(self) -> u64 {
         self.first.saturating_mul(SECTOR)
+    }
+
+    /// Where they are after cuts.
+    fn cut(self, cuts: &Cuts) -> Self {
+        let place = |sector: u64| cuts.place(sector.saturating_mul(SECTOR)) / SECTOR;
+        Self { first: place(self.first), last: place(self.last.saturating_add(1)).max(1) - 1 }
     }
 
     /// What becomes of a partition of `all` when the image grows.

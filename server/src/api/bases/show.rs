@@ -10,6 +10,8 @@ use imagelib::base::live::{
     BootEntryDescription, InitrdDescription, LiveDescription, LiveIso, NotCustomisable, UnifiedKernelDescription,
 };
 use imagelib::base::{Base, DeliveryProfile, DiskBase, Format, IsoBase, IsoSystem, KernelInitrdBase, Role};
+use imagelib::medium_reads::MediumReads;
+use imagelib::minimal_iso::MinimalIso;
 use imagelib::ram_disk::RamDisk;
 use imagelib::secure_boot::SecureBoot;
 use imagelib::source::Source as _;
@@ -147,6 +149,12 @@ pub(crate) struct BaseDetails {
     /// Whether an image of the format `iso` boots by UEFI HTTP boot, as far as its system needs the medium.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) http_boot: Option<RamDisk>,
+    /// Whether images of the format `minimal-iso` are possible; absent if the base is not a live ISO.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) minimal_iso: Option<MinimalIso>,
+    /// How many bytes of an image a BMC passes on until the system runs, by format; empty if dayone does not know.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) medium_reads: Vec<MediumReads>,
     /// Findings that matter before a host boots from it.
     pub(crate) findings: Vec<FindingBody>,
 }
@@ -242,6 +250,8 @@ fn details(open: &OpenBase) -> BaseDetails {
         network_manager_version: open.base.network_manager_version(),
         secure_boot: Some(open.secure_boot.report().clone()),
         http_boot: http_boot(&open.base),
+        minimal_iso: MinimalIso::of(&open.base),
+        medium_reads: MediumReads::of(&open.base),
         ..BaseDetails::default()
     };
     match &open.base {

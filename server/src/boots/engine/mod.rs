@@ -2,6 +2,7 @@
 
 mod eject;
 mod http_boot;
+mod media_time;
 mod secure_boot;
 mod signs;
 mod steps;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use media::ExpectedCall;
 
-use super::{Stop, connect, http_boot, refusals, secure_boot, stored_image, wait};
+use super::{Stop, connect, http_boot, media_time, refusals, secure_boot, stored_image, wait};
 use crate::boots::boot::Boot;
 use crate::boots::call_home;
 use crate::boots::evidence::Evidence;
@@ -102,6 +102,14 @@ impl<'a> Steps<'a> {
         if mode != Some(BootMode::Legacy) {
             let image = Arc::clone(&image);
             if let Some(remark) = secure_boot::check(self.connected().await?, &survey, image).await? {
+                self.change(|record| record.remark(remark)).await?;
+            }
+        }
+        if !by_http {
+            let (store, image, address) =
+                (Arc::clone(&self.shared.store), Arc::clone(&image), record.bmc.address.clone());
+            let found = tokio::task::spawn_blocking(move || media_time::remark(&store, &image, &address)).await;
+            if let Ok(Some(remark)) = found {
                 self.change(|record| record.remark(remark)).await?;
             }
         }

@@ -46,6 +46,8 @@ pub(super) fn inspect(
             network_manager_version,
             secure_boot: None,
             http_boot: None,
+            minimal_iso: None,
+            medium_reads: Vec::new(),
             customised,
             carried,
             findings,

@@ -11,6 +11,8 @@ use hosts::network::NetworkManagerVersion;
 use imagelib::base::live::LiveDescription;
 use imagelib::base::{Base, DeliveryProfile, Format};
 use imagelib::iso::coreos::Features;
+use imagelib::medium_reads::MediumReads;
+use imagelib::minimal_iso::MinimalIso;
 use imagelib::ram_disk::RamDisk;
 use imagelib::secure_boot::{SecureBoot, Survey};
 use serde::Serialize;
@@ -91,6 +93,12 @@ struct Common {
     /// Whether an image of the format `iso` boots by UEFI HTTP boot; absent for an initramfs.
     #[serde(skip_serializing_if = "Option::is_none")]
     http_boot: Option<RamDisk>,
+    /// Whether images of the format `minimal-iso` are possible; absent if the image is not a live ISO.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    minimal_iso: Option<MinimalIso>,
+    /// How many bytes of an image a BMC passes on until the system runs, by format.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    medium_reads: Vec<MediumReads>,
     /// Whether somebody has embedded a configuration in it.
     customised: bool,
     /// The embedded files; null if dayone does not know where this kind of image has them.
@@ -164,6 +172,7 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
     let secure_boot =
         matches!(base, Base::Iso(_) | Base::Disk(_)).then(|| Survey::of_base(&base, &files).report().clone());
     let http_boot = base.formats().contains(&Format::Iso).then(|| RamDisk::of(&base, Format::Iso)).flatten();
+    let (minimal_iso, medium_reads) = (MinimalIso::of(&base), MediumReads::of(&base));
     // There is exactly one file.
     let Some(file) = files.values().next() else { return Ok(()) };
     let formats = base.formats();
@@ -178,6 +187,8 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
         inspected.map_err(|error| Failure::input(&format!("cannot read the files in {path}"), &error))?;
     inspection.common.secure_boot = secure_boot;
     inspection.common.http_boot = http_boot;
+    inspection.common.minimal_iso = minimal_iso;
+    inspection.common.medium_reads = medium_reads;
     file.check().map_err(|error| Failure::system("the file has changed meanwhile", &error))?;
     match arguments.format {
         OutputFormat::Json => terminal::print_json(&inspection),

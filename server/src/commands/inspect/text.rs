@@ -140,6 +140,10 @@ fn describe_common(table: &mut Table, common: &Common) {
     if let Some(found) = &common.http_boot {
         table.row("HTTP boot", format!("{}: {}", found.verdict, found.reason));
     }
+    if let Some(found) = &common.minimal_iso {
+        table.row("minimal ISO", format!("{}: {}", found.verdict, found.reason));
+    }
+    table.rows("a BMC reads", common.medium_reads.iter().map(crate::units::medium_reads));
     let formats: Vec<String> = common.formats.iter().map(ToString::to_string).collect();
     table.row("can become", listed(formats.iter().map(String::as_str)));
     table.row("customised", yes_no(common.customised));

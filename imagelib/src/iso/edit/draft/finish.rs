@@ -8,7 +8,7 @@ use crate::iso::edit::bytes::difference;
 use crate::iso::edit::changes::{Change, ChangeKind};
 use crate::iso::edit::error::{EditError, NotEditable};
 use crate::iso::edit::partitions::Growth;
-use crate::iso::mark;
+use crate::iso::{Extent, mark};
 use crate::overlay::{Content, Patch};
 
 /// Where the size of the volume stands in a descriptor (ECMA-119 §8.4.8).
@@ -22,7 +22,10 @@ impl Draft<'_> {
     pub(in crate::iso::edit) fn finish(mut self) -> Result<EditPlan, EditError> {
         self.write_checksums()?;
         self.write_directories()?;
-        let size = if self.end > self.image.size { self.grow()? } else { self.image.size };
+        // What was cut out may be as long as what was added.
+        let is_as_it_was = self.cuts.is_empty() && self.end == self.image.size;
+        let size = if is_as_it_was { self.image.size } else { self.resize()? };
+        self.patches.extend(self.image.boot.cut(&self.cuts, &self.moved));
         if !self.changes.is_empty() {
             self.remove_medium_checksum();
             if self.marked {
@@ -34,14 +37,15 @@ impl Draft<'_> {
             self.patches.extend(difference(descriptor.offset, &descriptor.block, block));
         }
         let patches = in_order(self.patches, self.image.size)?;
-        Ok(EditPlan { base_size: self.image.size, patches, appended: self.appended, size, changes: self.changes })
+        let Self { image, cuts, appended, changes, .. } = self;
+        Ok(EditPlan { base_size: image.size, cuts, patches, appended, size, changes })
     }
 
     /// The partition tables and the size of the volume. Returns that of the image.
-    fn grow(&mut self) -> Result<u64, EditError> {
-        let growth =
-            Growth { bases: &self.image.bases, old_size: self.image.size, data_end: self.end, moved: &self.moved };
-        let grown = self.image.partitions.grow(growth)?;
+    fn resize(&mut self) -> Result<u64, EditError> {
+        let moved: Vec<(Extent, Extent)> = self.moved.iter().map(|(from, to)| (self.cuts.extent(*from), *to)).collect();
+        let growth = Growth { bases: &self.image.bases, old_size: self.image.size, data_end: self.end, moved: &moved };
+        let grown = self.image.partitions.resize(&self.cuts, growth)?;
         self.patches.extend(grown.patches);
         self.appended.extend(grown.tail);
         let (old, new) = (self.image.size, grown.size);
@@ -49,7 +53,8 @@ impl Draft<'_> {
             put(bytes, SPACE_SIZE, &both_endian(block(new, descriptor.base)?));
         }
         let tables = grown.changed.into_iter().map(|table| (table, ChangeKind::PartitionTableUpdated));
-        for (subject, kind) in std::iter::once(("volume", ChangeKind::VolumeGrown)).chain(tables) {
+        let volume = if new < old { ChangeKind::VolumeShrunk } else { ChangeKind::VolumeGrown };
+        for (subject, kind) in std::iter::once(("volume", volume)).chain(tables) {
             self.changes.push(Change::sizes(subject, kind, Some(old), new));
         }
         for start in grown.kept {

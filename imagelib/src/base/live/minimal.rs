@@ -1,0 +1,80 @@
+//! The root file system that a live system can fetch over the network, so that its medium needs none.
+
+use super::{EntryView, LiveIso};
+use crate::delivery::{DeliveryProfile, FetchedRoot, NotFetched};
+use crate::initramfs::Tree;
+use crate::iso::Extent;
+use crate::iso::edit::Edit;
+use crate::kernel_arguments::KernelArguments;
+
+/// A root file system on a medium, and how the system of a boot entry fetches it.
+#[derive(Debug, Clone)]
+pub(crate) struct RootFile<'a> {
+    /// How.
+    pub(crate) way: FetchedRoot,
+    /// Its path on the ISO file system.
+    pub(crate) path: String,
+    /// Its bytes.
+    pub(crate) extent: Extent,
+    /// The initramfs that fetches it.
+    pub(crate) tree: &'a Tree,
+    /// The kernel arguments of the entry.
+    pub(crate) arguments: &'a KernelArguments,
+}
+
+/// A medium without its root file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MinimalMedium {
+    /// The size of the medium in bytes, before anything is added.
+    pub size: u64,
+    /// The size of the root file system in bytes, which the system fetches.
+    pub rootfs: u64,
+}
+
+impl LiveIso {
+    /// The root file system of the system that an entry starts, and how that system fetches it.
+    pub(crate) fn root_file<'a>(
+        &self,
+        entry: &EntryView<'a>,
+        profile: Option<DeliveryProfile>,
+    ) -> Result<RootFile<'a>, NotFetched> {
+        let surveyed = entry.initrd.ok_or(NotFetched::NoEntry)?.state.as_ref();
+        let surveyed = surveyed.map_err(|reason| NotFetched::Initrd(reason.to_string()))?;
+        let (tree, arguments) = (&surveyed.tree, &entry.linux.arguments);
+        let way = FetchedRoot::of(profile.unwrap_or(surveyed.detected.profile), tree, arguments)?;
+        let paths = way.paths(arguments);
+        let file = paths.iter().find_map(|path| self.editor()?.file(path));
+        let file = file.ok_or_else(|| NotFetched::NoRoot(paths.join(" or ")))?;
+        Ok(RootFile { way, path: file.path, extent: file.extent, tree, arguments })
+    }
+
+    /// The medium without the root file system that its first boot entry starts.
+    pub(super) fn minimal_medium(&self) -> Result<MinimalMedium, NotFetched> {
+        if self.usable_ukis().next().is_some() {
+            return Err(NotFetched::UnifiedKernelImage);
+        }
+        let mut refused = NotFetched::NoEntry;
+        for entry in self.entries() {
+            match self.root_file(&entry, None) {
+                Ok(root) => return self.without(&root),
+                Err(reason) if refused == NotFetched::NoEntry => refused = reason,
+                Err(_) => {}
+            }
+        }
+        Err(refused)
+    }
+
+    fn without(&self, root: &RootFile<'_>) -> Result<MinimalMedium, NotFetched> {
+        let plan = self.editor().map(|editor| editor.plan(vec![Edit::Remove { path: root.path.clone() }]));
+        match plan {
+            Some(Ok(plan)) => Ok(MinimalMedium { size: plan.size, rootfs: root.extent.length }),
+            Some(Err(error)) => Err(NotFetched::NotRemovable(error.to_string())),
+            None => Err(NotFetched::NoEntry),
+        }
+    }
+
+    /// The medium without its root file system, or why there can be none.
+    pub fn minimal(&self) -> Result<&MinimalMedium, &NotFetched> {
+        self.minimal.as_ref()
+    }
+}

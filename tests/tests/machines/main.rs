@@ -6,6 +6,7 @@ mod boot_medium;
 mod chain;
 mod coreos_boot;
 mod http_boot;
+mod installers;
 mod live_boot;
 mod network_manager;
 mod network_manager_gateways;

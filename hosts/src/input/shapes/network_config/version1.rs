@@ -6,16 +6,14 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use ipnet::IpNet;
-use serde_yaml::Value;
 
 use super::controllers::{self, BridgePort, PORT_SETTINGS};
 use super::draft::{Draft, Entry};
 use super::names::Names;
 use super::settings::{check_rest, refuse};
-use crate::family::Family;
 use crate::input::fields::Fields;
 use crate::input::listing::quoted;
-use crate::input::shapes::network_data::{address, bond, links, members, services};
+use crate::input::shapes::network_data::{bond, links, members, services};
 use vocabulary::report::{Report, Reported};
 
 /// The types of entries that are interfaces, each with the members that only it has.
@@ -230,20 +228,4 @@ fn route(fields: &Fields<'_>, on_link: &OnLink, report: &mut Report) -> Result<E
             Err(fields.wrong("gateway", "route-interface-unknown", message, report))
         }
     }
-}
-
-/// Returns the family of an address that is written as text.
-fn family(text: &str) -> Family {
-    if text.contains(':') { Family::V6 } else { Family::V4 }
-}
-
-/// Returns the network at `key`, whose mask may be at `netmask`.
-fn network(fields: &Fields<'_>, key: &str, report: &mut Report) -> Result<address::Placed, Reported> {
-    let text = fields.text(key, report)?.unwrap_or_default();
-    address::network(fields, key, family(text), report)
-}
-
-/// Whether a value is neither missing nor empty.
-fn is_set(value: Option<&Value>) -> bool {
-    value.is_some_and(|value| !value.is_null() && value.as_str() != Some(""))
 }

@@ -6,11 +6,10 @@ use super::super::addressing::Addressing;
 use super::super::draft::{Draft, Entry};
 use super::super::routes::any_address;
 use super::super::settings::{check_rest, refuse};
-use super::{family, is_set, network};
 use crate::family::Family;
 use crate::input::fields::Fields;
 use crate::input::listing::quoted;
-use crate::input::shapes::network_data::{members, services};
+use crate::input::shapes::network_data::{address, members, services};
 use vocabulary::report::{Report, Reported};
 
 const KNOWN: [&str; 10] =
@@ -151,4 +150,20 @@ pub(super) fn loopback(fields: &Fields<'_>, draft: &mut Draft, report: &mut Repo
 fn is_loopback(address: &Value) -> bool {
     let text = address.as_str().and_then(|text| text.split('/').next()).unwrap_or_default();
     matches!(text, "127.0.0.1" | "::1")
+}
+
+/// Returns the family of an address that is written as text.
+fn family(text: &str) -> Family {
+    if text.contains(':') { Family::V6 } else { Family::V4 }
+}
+
+/// Returns the network at `key`, whose mask may be at `netmask`.
+fn network(fields: &Fields<'_>, key: &str, report: &mut Report) -> Result<address::Placed, Reported> {
+    let text = fields.text(key, report)?.unwrap_or_default();
+    address::network(fields, key, family(text), report)
+}
+
+/// Whether a value is neither missing nor empty.
+fn is_set(value: Option<&Value>) -> bool {
+    value.is_some_and(|value| !value.is_null() && value.as_str() != Some(""))
 }

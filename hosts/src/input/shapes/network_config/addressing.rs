@@ -14,7 +14,7 @@ pub(super) struct Addressing {
     pub(super) addresses: Vec<Placed>,
     /// Where the document turns DHCP for IPv4 on.
     pub(super) dhcp4: Option<DocumentPath>,
-    /// Where the document turns DHCPv6 or router advertisements on.
+    /// Where the document turns `DHCPv6` or router advertisements on.
     pub(super) automatic6: Option<DocumentPath>,
     /// Where the document turns router advertisements off.
     pub(super) without_routers: Option<DocumentPath>,

@@ -36,7 +36,7 @@ impl<'a> Names<'a> {
     pub(super) fn add_nic(&mut self, id: &'a str, wanted: &[&str]) {
         let is_free = |name: &str| kernel_name_problem(name).is_none() && !self.taken.contains(name);
         let wanted = wanted.iter().find(|name| is_free(name)).map(|name| (*name).to_owned());
-        let numbered = || (0..).map(|number: u32| format!("nic{number}")).find(|name| is_free(name));
+        let numbered = || (0..=self.taken.len()).map(|number| format!("nic{number}")).find(|name| is_free(name));
         if let Some(name) = wanted.or_else(numbered) {
             self.taken.insert(name.clone());
             self.by_id.insert(id, name);

@@ -90,7 +90,8 @@ pub(super) fn check_rest(fields: &Fields<'_>, known: &[&str], report: &mut Repor
         let path = fields.path.key(key);
         if known.contains(&key) || asks_for_nothing(key, value) {
             continue;
-        } else if let Some(why) = named(IGNORED) {
+        }
+        if let Some(why) = named(IGNORED) {
             report.warning("network-config-ignored", &path, format!("is not used: {why}"));
         } else if let Some(why) = named(UNSUPPORTED) {
             report.error("network-config-unsupported", &path, format!("cannot be kept: {why}"));

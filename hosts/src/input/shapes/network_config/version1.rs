@@ -56,7 +56,7 @@ pub(super) fn read(top: &Fields<'_>, draft: &mut Draft, report: &mut Report) {
             (None, "nameserver") => name_servers(fields, &names, draft, report),
             (None, "route") => routes.push(fields),
             (None, "infiniband") => {
-                refuse(fields, "type", "write the network as NMState, which has InfiniBand", report)
+                refuse(fields, "type", "write the network as NMState, which has InfiniBand", report);
             }
             (None, other) => {
                 let message = format!(
@@ -165,12 +165,11 @@ fn bridge(fields: &Fields<'_>, names: &Names<'_>, entry: &mut Entry, report: &mu
                 let mut words = text.split_whitespace();
                 let (id, number) = (words.next(), words.next().and_then(|number| number.parse::<u64>().ok()));
                 let port = ports.iter_mut().find(|port| Some(port.id) == id);
-                match (port, number.filter(|number| *number <= most)) {
-                    (Some(port), Some(number)) => port.settings.push((member, number)),
-                    _ => {
-                        let message = "is not one of the bridge's interfaces and a number, such as \"eth0 50\"";
-                        report.error("network-config-invalid", &path, message);
-                    }
+                if let (Some(port), Some(number)) = (port, number.filter(|number| *number <= most)) {
+                    port.settings.push((member, number));
+                } else {
+                    let message = "is not one of the bridge's interfaces and a number, such as \"eth0 50\"";
+                    report.error("network-config-invalid", &path, message);
                 }
             }
         }

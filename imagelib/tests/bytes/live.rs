@@ -16,7 +16,6 @@ use imagelib::iso::{TreeKind, Volume};
 use imagelib::kernel_arguments::KernelArgumentEdits;
 use imagelib::overlay::{Content, Overlay, Segment, Sizes};
 use imagelib::recipe::Recipe;
-use serde_json::json;
 use vocabulary::network_files::Keyfile;
 
 /// An initramfs with these files.
@@ -318,22 +317,6 @@ fn the_debian_installer_reads_no_keyfiles() {
     assert_eq!(probe(&base).profile(), DeliveryProfile::RootInInitramfs);
     let image = planned(&base, &recipe(&base)).unwrap();
     assert!(codes(&image)[0].contains("is the Debian installer, which does not read keyfiles"), "{:?}", codes(&image));
-}
-
-/// A preseed file that dayone has completed comes with a program, which only that installer runs.
-#[test]
-fn a_completed_preseed_file_is_for_the_debian_installer_alone() {
-    let program = json!({"path": "/usr/lib/finish-install.d/56dayone-network", "mode": "0755", "contents": ""});
-    let preseeded = |base: &[u8]| {
-        let mut recipe = recipe(base);
-        recipe.additions.files.push(serde_json::from_value(program.clone()).unwrap());
-        planned(base, &recipe)
-    };
-    let installer = initramfs(&["init", "bin/netcfg", "lib/debian-installer-startup.d/S10syslog"]);
-    let image = preseeded(&menu_iso(MENU, &[("live/initrd.img", installer)])).unwrap();
-    assert!(!codes(&image).iter().any(|finding| finding.contains("does not read keyfiles")), "{:?}", codes(&image));
-    let other = preseeded(&menu_iso(MENU, &[("live/initrd.img", initramfs(&["init"]))])).unwrap_err();
-    assert!(other.to_string().contains("is not that of the Debian installer"), "{other}");
 }
 
 #[test]

@@ -39,6 +39,7 @@ impl Published for Files {
             media_type: "application/x-iso9660-image",
             reading: None,
             access: None,
+            keeps: None,
         })
     }
 }

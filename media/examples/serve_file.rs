@@ -51,6 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         // As the store has it, so that its cost is measured, too.
         reading: Some(Arc::default()),
         access: None,
+        keeps: None,
     };
 
     let runtime = match threads.parse()? {

@@ -1,5 +1,6 @@
 //! What the media plane serves: the interface between it and a store.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -55,6 +56,8 @@ pub struct ServedFile {
     pub reading: Option<Arc<FileReading>>,
     /// The limits on the access to the file. `None` if there are none.
     pub access: Option<Box<FileAccess>>,
+    /// What the store wants to stay as long as the file or an answer with its bytes is there.
+    pub keeps: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 /// What the store knows about a URL.

@@ -321,9 +321,9 @@ impl Plane {
         parts: VecDeque<Part>,
         recorder: Option<Recorder>,
     ) -> http::Result<Response<MediaBody>> {
-        let ServedFile { overlay, base, access, .. } = file;
+        let ServedFile { overlay, base, access, keeps, .. } = file;
         let body = ImageBody::new(overlay, base, parts, Arc::clone(&self.pool), self.metrics.transfer(), recorder);
-        let body = body.with_files(asked.head.extensions.get().cloned());
+        let body = body.with_files(asked.head.extensions.get().cloned()).that_keeps(keeps);
         let mut body = body.with_reads(access.and_then(|access| access.into_reads()));
         if let Err(error) = body.read_first() {
             return self.unavailable(asked.target, &error.to_string());

@@ -1,5 +1,6 @@
 //! The body of an answer: the bytes of a file, or of ranges of it.
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
@@ -75,6 +76,8 @@ pub struct ImageBody {
     recorder: Option<Recorder>,
     /// What limits how many bytes of the file are delivered.
     reads: Option<Reads>,
+    /// What the store keeps as long as this answer is under way.
+    _keeps: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl ImageBody {
@@ -103,6 +106,7 @@ impl ImageBody {
             transfer,
             recorder,
             reads: None,
+            _keeps: None,
         }
     }
 
@@ -121,6 +125,12 @@ impl ImageBody {
     /// Counts the bytes against the limit of the file.
     pub(super) fn with_reads(mut self, reads: Option<Reads>) -> Self {
         self.reads = reads;
+        self
+    }
+
+    /// Holds what the store keeps as long as this answer is under way.
+    pub(super) fn that_keeps(mut self, keeps: Option<Arc<dyn Any + Send + Sync>>) -> Self {
+        self._keeps = keeps;
         self
     }
 

@@ -88,7 +88,7 @@ impl Plane {
         let (overlay, base) = (Arc::clone(&file.overlay), Arc::clone(&file.base));
         let parts = [Part::Image(range)].into();
         let body = ImageBody::new(overlay, base, parts, Arc::clone(&self.pool), self.metrics.transfer(), None);
-        let mut body = body.with_files(sender.files.cloned());
+        let mut body = body.with_files(sender.files.cloned()).that_keeps(file.keeps.clone());
         body.read_first().ok()?;
         let body = body.recorded_by(self.recorder(&file, shown));
         Some(body.with_reads(file.access.and_then(|access| access.into_reads())))

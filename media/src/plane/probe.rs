@@ -48,6 +48,7 @@ pub(super) fn file(instance: &str) -> ServedFile {
         media_type: "application/octet-stream",
         reading: None,
         access: None,
+        keeps: None,
     }
 }
 

@@ -109,6 +109,7 @@ pub(crate) async fn start_with(options: Options) -> Server {
         media_type: "application/x-iso9660-image",
         reading: Some(reading.file("boot.iso")),
         access: None,
+        keeps: None,
     };
     let script = ServedFile {
         overlay: Arc::new(Overlay::literal(Bytes::from_static(b"#!ipxe\n"))),

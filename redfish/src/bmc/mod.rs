@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | read what the BMC has | [`Bmc::survey`] | [`Survey`] |
 //! | read whether the machine verifies what it boots | [`Bmc::secure_boot`] | [`SecureBoot`] |
+//! | let the machine trust a certificate | [`Bmc::enrol`] | [`Enrolment`] |
 //! | decide what to send | [`Bmc::plan`] | [`Plan`] |
 //! | insert the image | [`Bmc::insert`] | [`Inserted`] |
 //! | set the boot override | [`Bmc::boot_once`] | [`BootOverride`] |
@@ -35,6 +36,7 @@ mod properties;
 mod reset_types;
 mod restore;
 mod secure_boot;
+mod secure_boot_database;
 mod slot;
 mod state;
 mod survey;
@@ -58,6 +60,7 @@ pub use plan::Plan;
 pub use planned_request::PlannedRequest;
 pub use power::{PowerAction, PowerChange, Ready};
 pub use secure_boot::SecureBoot;
+pub use secure_boot_database::{EnrolError, Enrolment, PemCertificate};
 pub use state::{Boot, BootMode, BootProgress, BootSource, MediaState, PowerState};
 pub use survey::{Insert, Manager, Reset, Slot, Survey, System};
 pub use vendor::Vendor;

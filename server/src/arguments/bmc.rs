@@ -14,6 +14,12 @@ Examples:
   dayone bmc probe hosts.yaml --host worker-0
   dayone bmc probe redfish-virtualmedia+http://192.0.2.10/redfish/v1/Systems/1 --medium usb --format json";
 
+/// The examples in the help text of `dayone bmc enrol`.
+const ENROL_EXAMPLES: &str = "\
+Examples:
+  dayone bmc enrol redfish-virtualmedia://192.0.2.10 --certificate site.crt --bmc-username root --bmc-password-file pw
+  dayone bmc enrol hosts.yaml --host worker-0 --certificate site.crt";
+
 /// The examples in the help text of `dayone eject`.
 const EJECT_EXAMPLES: &str = "\
 Examples:
@@ -68,6 +74,35 @@ pub struct BmcAccess {
 pub enum BmcCommand {
     /// Show what a BMC can do and what dayone would ask of it; change nothing
     Probe(ProbeArguments),
+    /// Let a machine with Secure Boot trust the certificate of your site
+    Enrol(EnrolArguments),
+}
+
+/// The arguments of `dayone bmc enrol`.
+#[derive(Debug, Args)]
+#[command(after_help = ENROL_EXAMPLES, after_long_help = format!("\
+Adds the certificate to the database 'db' of the machine's firmware through its BMC (SecureBootDatabases). Some firmware takes it at the \
+next start of the machine. Does nothing if the certificate is there. It changes neither Secure Boot nor any other key.
+
+With Secure Boot, the machine then starts everything that was signed with the key of this certificate: keep that key as you keep a root \
+password.
+
+Exit codes: 0 the certificate is in the database, or the BMC has accepted it; 1 the BMC does not offer this or refuses it, or dayone \
+cannot reach it or log in to it; 2 wrong arguments.
+
+{ENROL_EXAMPLES}"))]
+pub struct EnrolArguments {
+    /// Which BMC.
+    #[command(flatten)]
+    pub bmc: BmcArguments,
+
+    /// The certificate (PEM), as for `--site-certificate`
+    #[arg(long, value_name = "FILE")]
+    pub certificate: PathBuf,
+
+    /// Format of the output
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: OutputFormat,
 }
 
 /// The arguments of `dayone bmc probe`.

@@ -39,7 +39,7 @@ pub use base::{
     BaseAddArguments, BaseCommand, BaseFetchArguments, BaseListArguments, BaseRmArguments, OfRole, ProofArguments,
     StreamArguments,
 };
-pub use bmc::{BmcAccess, BmcArguments, BmcCommand, EjectArguments, MediumArgument, ProbeArguments};
+pub use bmc::{BmcAccess, BmcArguments, BmcCommand, EjectArguments, EnrolArguments, MediumArgument, ProbeArguments};
 pub use boot::{BootArguments, ServerArguments, ServingArguments};
 pub use boots::{
     BootsCommand, BootsListArguments, BootsRemoveArguments, BootsServer, BootsShowArguments, BootsWatchArguments,

@@ -64,6 +64,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Manifests(arguments) => manifests::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Bmc(BmcCommand::Probe(arguments)) => bmc::probe(&arguments),
+        Command::Bmc(BmcCommand::Enrol(arguments)) => bmc::enrol(&arguments),
         Command::Eject(arguments) => bmc::eject(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use imagelib::layout::Layout;
 use media::access::ImageAccess;
 use media::reading::{Progress, ReadingSnapshot, Since, TakeAfter, TakenRead};
 
@@ -37,8 +36,7 @@ impl StoredImage {
 
     /// The record of what was read since the image was published, the server was started, or a boot of it began. Cheap.
     pub fn reading(&self) -> ReadingSnapshot {
-        let files = self.available().map(|planned| planned.sizes()).unwrap_or_default();
-        self.common.reading.snapshot(files)
+        self.common.reading.snapshot(self.sizes().unwrap_or_default())
     }
 
     /// Clears the record of what was read, because a boot begins.
@@ -63,10 +61,6 @@ impl StoredImage {
 
     /// [`progress`](Self::progress) at the time of this snapshot.
     pub fn progress_of(&self, snapshot: &ReadingSnapshot) -> Progress {
-        let planned = self.available();
-        Progress::new(snapshot, |file| match &planned {
-            Some(planned) => planned.layout(file.name),
-            None => Arc::new(Layout::whole(file.name, None, file.size)),
-        })
+        Progress::new(snapshot, |file| self.layouts.get(file.name, file.size, || self.available()))
     }
 }

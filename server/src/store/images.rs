@@ -145,17 +145,18 @@ impl Images {
 
     /// Finds a file of the image with this token; `None` if there is no such token.
     pub(super) fn find(&self, token: &MediaToken, file: &str) -> Option<Lookup> {
-        Some(match self.maps.read().by_token.get(token)? {
-            Known::Image(image) => image.find(file),
-            Known::Unreadable(reason) => Lookup::Unavailable(reason.clone()),
-        })
+        let image = match self.maps.read().by_token.get(token)? {
+            Known::Image(image) => Arc::clone(image),
+            Known::Unreadable(reason) => return Some(Lookup::Unavailable(reason.clone())),
+        };
+        // It may have to be planned first, for which nobody else should wait.
+        Some(image.find(file))
     }
 
     /// Finds the file with this UUID; `None` if there is no such UUID.
     pub(super) fn find_uuid(&self, uuid: &MediaUuid) -> Option<Lookup> {
-        let maps = self.maps.read();
-        let (image, file) = maps.by_uuid.get(uuid)?;
-        Some(image.find(file))
+        let (image, file) = self.maps.read().by_uuid.get(uuid).cloned()?;
+        Some(image.find(&file))
     }
 }
 

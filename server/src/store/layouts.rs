@@ -3,31 +3,32 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use imagelib::image::Image;
 use imagelib::iso::IsoError;
 use imagelib::layout::{Layout, MOST_FILES};
 use parking_lot::Mutex;
 use tracing::debug;
 
-use super::open_base::OpenBase;
+use super::planned_image::PlannedImage;
 
-/// Layouts by file name. They derive from the plan, and never change.
+/// Layouts by file name. They derive from plans, and never change.
 #[derive(Debug, Default)]
 pub(super) struct Layouts(Mutex<BTreeMap<&'static str, Arc<Layout>>>);
 
 impl Layouts {
     /// The layout of a file of `size` bytes. If dayone cannot determine it, the layout is a single file, and the progress has
     /// no names.
-    pub(super) fn get(&self, image: &Image, base: &OpenBase, file: &str, size: u64) -> Arc<Layout> {
+    pub(super) fn get(&self, file: &str, size: u64, plan: impl FnOnce() -> Option<Arc<PlannedImage>>) -> Arc<Layout> {
         // The lock is held while reading, so that other callers wait instead of reading the same.
         let mut known = self.0.lock();
         if let Some(layout) = known.get(file) {
             return Arc::clone(layout);
         }
-        let part = image.files.iter().find(|(name, _)| name.as_str() == file);
-        let Some((name, overlay)) = part else {
-            return Arc::new(Layout::whole(file, None, size));
+        let whole = |size| Arc::new(Layout::whole(file, None, size));
+        let Some(planned) = plan() else { return whole(size) };
+        let Some((name, overlay)) = planned.image.files.iter().find(|(name, _)| name.as_str() == file) else {
+            return whole(size);
         };
+        let base = &planned.base;
         match Layout::of_file(*name, overlay, &base.base, base.files_of(overlay)) {
             Ok(layout) => {
                 let layout = Arc::new(layout.reduced(MOST_FILES));
@@ -36,7 +37,7 @@ impl Layouts {
             }
             Err(error) => {
                 debug!(file, %error, "cannot determine the layout of an image");
-                let layout = Arc::new(Layout::whole(file, None, overlay.size()));
+                let layout = whole(overlay.size());
                 // A failed read may succeed later. A structure that is not valid stays invalid.
                 if !matches!(error, IsoError::Read { .. }) {
                     known.insert(name.as_str(), Arc::clone(&layout));

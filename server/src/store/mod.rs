@@ -54,6 +54,7 @@ mod open_base;
 mod owned_images;
 mod owners;
 mod persistence;
+mod plan_cell;
 mod planned_image;
 mod planning;
 mod publish;
@@ -95,12 +96,13 @@ pub use key_command::{KeyCommandError, KeyState, PreviousState, end_grace, key_s
 pub use keys::{KeyChange, Keys, OtherKey, Until};
 pub use new_image::NewImage;
 pub use open_base::{OpenBase, OpenBaseError, OpenBaseFile};
+pub use plan_cell::ImageState;
 pub use planned_image::{IPXE_SCRIPT, PlannedImage};
 pub use planning::ReplacedBase;
 pub use publish::Publication;
 pub use registered_base::{BaseState, RegisteredBase};
 pub use storage::StorageTrouble;
-pub use stored_image::{ImageState, StoredImage};
+pub use stored_image::StoredImage;
 pub use watch::Watch;
 
 use added_bases::AddedBases;
@@ -111,6 +113,7 @@ use images::Images;
 use key_file::KeyFile;
 use owners::Owners;
 use persistence::Persistence;
+use plan_cell::Plans;
 
 use crate::site_key::SiteKeyPair;
 
@@ -124,7 +127,7 @@ pub struct Store {
     key_file: Mutex<Option<KeyFile>>,
     /// What has happened to the key since somebody last asked for that.
     key_change: Mutex<Option<KeyChange>>,
-    media_url: MediaUrl,
+    plans: Arc<Plans>,
     urls: UrlForm,
     bases: Bases,
     added: AddedBases,
@@ -158,7 +161,7 @@ impl Store {
             keys: RwLock::new(Arc::new(keys)),
             key_file: Mutex::default(),
             key_change: Mutex::default(),
-            media_url,
+            plans: Arc::new(Plans::new(media_url)),
             urls,
             bases,
             added: AddedBases::default(),

@@ -70,7 +70,8 @@ impl Store {
                     let access = record.access.clone().map(|access| access.resume(&store.clock));
                     let address = store.address(&keys.current, &id, std::iter::empty());
                     let counterpart = keys.other_token(&id);
-                    let image = Arc::new(StoredImage::new(address, counterpart, id, recipe, record, access));
+                    let image =
+                        Arc::new(StoredImage::new(address, counterpart, id, recipe, record, access, &store.plans));
                     store.serve(Arc::clone(&image));
                     store.serve_elsewhere(&image, &keys);
                 }
@@ -78,7 +79,7 @@ impl Store {
             }
         }
         store.release_ended();
-        store.plan_images();
+        store.plan_images_later();
         info!(images = store.images().len(), "images are published");
         Ok(store)
     }

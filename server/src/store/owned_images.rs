@@ -76,7 +76,7 @@ impl Store {
     /// Whether the owner has an image that can be served.
     pub fn serves(&self, owner: &str) -> bool {
         let image = self.owners.image_of(owner).and_then(|(id, _)| self.images.get(&id));
-        image.is_some_and(|image| image.available().is_some())
+        image.is_some_and(|image| image.is_available())
     }
 
     /// The image of this owner.
@@ -120,8 +120,8 @@ impl Store {
             (UrlForm::Capability | UrlForm::Named, _) => None,
         };
         match named {
-            Some(name) => self.media_url.at_root(&name),
-            None => self.media_url.file(&image.token().as_str(), file.as_str()),
+            Some(name) => self.plans.media_url.at_root(&name),
+            None => self.plans.media_url.file(&image.token().as_str(), file.as_str()),
         }
     }
 

@@ -7,7 +7,6 @@ use std::time::SystemTime;
 use bytes::Bytes;
 use imagelib::digest::Digest;
 use imagelib::image::{FileName, Image, ImageError};
-use imagelib::layout::Layout;
 use imagelib::overlay::{Content, Overlay, OverlayError, Segment, Sizes};
 use imagelib::recipe::{Recipe, RootfsLocation, RootfsUrl, RootfsUrlError};
 use imagelib::secure_boot::{SecureBoot, Verdict};
@@ -16,7 +15,6 @@ use media::{MediaToken, MediaUrl, MediaUrlError};
 use parking_lot::Mutex;
 
 use super::ipxe;
-use super::layouts::Layouts;
 use super::open_base::OpenBase;
 
 /// The iPXE script's name in an image's URL.
@@ -31,7 +29,6 @@ pub struct PlannedImage {
     pub image: Image,
     /// In the order of their names: a few, for which a map would take a KiB.
     served: Vec<(&'static str, ServedFile)>,
-    layouts: Layouts,
     secure_boot: Mutex<Option<Arc<SecureBoot>>>,
 }
 
@@ -98,6 +95,7 @@ impl PlannedImage {
             media_type,
             reading: None,
             access: None,
+            keeps: None,
         };
         let mut served = Vec::new();
         for (name, part) in &image.files {
@@ -112,7 +110,7 @@ impl PlannedImage {
         }
         served.sort_by_key(|(name, _)| *name);
         served.shrink_to_fit();
-        Ok(Self { base: Arc::clone(base), image, served, layouts: Layouts::default(), secure_boot: Mutex::default() })
+        Ok(Self { base: Arc::clone(base), image, served, secure_boot: Mutex::default() })
     }
 
     /// The identities of the bytes of each file.
@@ -136,13 +134,9 @@ impl PlannedImage {
         self.served.iter().map(|(_, file)| Arc::strong_count(&file.base).saturating_sub(1)).sum()
     }
 
-    pub(super) fn size(&self, file: &str) -> u64 {
-        self.served(file).map_or(0, |(_, file)| file.overlay.size())
-    }
-
-    /// The layout of a file of the image. The first call reads the directories in the image.
-    pub fn layout(&self, file: &str) -> Arc<Layout> {
-        self.layouts.get(&self.image, &self.base, file, self.size(file))
+    /// How many bytes of its files are not the base's.
+    pub(super) fn own_bytes(&self) -> u64 {
+        self.served.iter().map(|(_, file)| file.overlay.patch_size()).sum()
     }
 
     /// Whether machines with Secure Boot start the image; `None` for a data image. The first call reads directories in the
@@ -159,10 +153,5 @@ impl PlannedImage {
             *known = Some(Arc::clone(&found));
         }
         Some(found)
-    }
-
-    /// Whether the image has an iPXE script.
-    pub fn has_ipxe_script(&self) -> bool {
-        self.served(IPXE_SCRIPT).is_some()
     }
 }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use hosts::parallel;
 use imagelib::base::BaseIdentity;
-use tracing::{error, warn};
+use tracing::warn;
 
 use super::Store;
 use super::definition::BaseName;
 use super::open_base::OpenBase;
+use super::planned_image::PlanError;
 use super::stored_image::StoredImage;
 
 /// How many images a thread plans before it takes the next ones.
@@ -31,8 +32,17 @@ pub struct ReplacedBase {
 impl Store {
     /// Plans every image over the present bases.
     pub(super) fn plan_images(&self) {
+        self.give_bases(StoredImage::plan_over);
+    }
+
+    /// Gives every image its base. Plans it when somebody asks for it, or at the first [`recheck`](Self::recheck).
+    pub(super) fn plan_images_later(&self) {
+        self.give_bases(StoredImage::plan_later);
+    }
+
+    fn give_bases(&self, plan: fn(&StoredImage, &Arc<OpenBase>) -> Result<(), PlanError>) {
         let images = self.images.at_all_addresses();
-        let lost = parallel::each(&images, AT_ONCE, |image| self.plan_image(image));
+        let lost = parallel::each(&images, AT_ONCE, |image| self.give_base(image, plan));
         let reasons: Vec<String> = lost.into_iter().flatten().collect();
         if let Some(example) = reasons.first() {
             warn!(images = reasons.len(), example, "images answer 503: their base is not available");
@@ -40,12 +50,15 @@ impl Store {
     }
 
     /// Plans an image over its base. If it has lost its base, returns the reason, once for an image with two addresses.
-    fn plan_image(&self, image: &Arc<StoredImage>) -> Option<String> {
+    fn give_base(
+        &self,
+        image: &Arc<StoredImage>,
+        plan: fn(&StoredImage, &Arc<OpenBase>) -> Result<(), PlanError>,
+    ) -> Option<String> {
         match self.base_of(image) {
             Some(base) if !image.is_over(&base) => {
-                if let Err(error) = image.plan_over(&base, &self.media_url) {
-                    error!(image = %image.id(), %error, "image is not served");
-                }
+                // What prevents it is in the log, and in the image's state.
+                drop(plan(image, &base));
                 None
             }
             Some(_) => None,
@@ -68,7 +81,7 @@ impl Store {
     pub fn replaced_bases(&self) -> Vec<ReplacedBase> {
         let mut images: BTreeMap<(BaseName, BaseIdentity), usize> = BTreeMap::new();
         for image in self.images() {
-            let Some(name) = image.base_name().filter(|_| image.available().is_none()) else { continue };
+            let Some(name) = image.base_name().filter(|_| !image.is_available()) else { continue };
             *images.entry((name.clone(), image.recipe().base)).or_default() += 1;
         }
         let replaced = images.into_iter().filter_map(|((name, was), images)| {

@@ -118,8 +118,8 @@ impl Store {
     ) -> Result<(Arc<StoredImage>, Publication), StoreError> {
         self.release_locked_if_ended(&id)?;
         if let Some(image) = self.images.get(&id) {
-            if image.available().is_none() {
-                image.plan_over(open, &self.media_url).map_err(|error| plan_failed(&id, error))?;
+            if !image.is_available() {
+                image.plan_over(open).map_err(plan_failed)?;
             }
             // An image that an earlier version published in another order has its own recipe with the same content.
             let own = (recipe.id() != id).then(|| image.recipe().clone().seal());
@@ -154,8 +154,8 @@ impl Store {
             created = created.max(until.checked_add(Duration::from_secs(1)).unwrap_or(until));
         }
         let token = keys.current.token(&id);
-        let planned = PlannedImage::plan(recipe.recipe(), open, &token, created, &self.media_url);
-        let planned = planned.map_err(|error| plan_failed(&id, error))?;
+        let planned = PlannedImage::plan(recipe.recipe(), open, &token, created, &self.plans.media_url);
+        let planned = planned.map_err(plan_failed)?;
         Ok((Record { created, base, label, files: planned.identities(), access: None }, planned))
     }
 
@@ -170,7 +170,8 @@ impl Store {
     ) -> Arc<StoredImage> {
         let keys = self.keys();
         let address = self.address(&keys.current, &id, record.files.keys().map(String::as_str));
-        let image = Arc::new(StoredImage::planned(address, id, recipe.into_recipe(), record, access, planned));
+        let image =
+            Arc::new(StoredImage::planned(address, id, recipe.into_recipe(), record, access, planned, &self.plans));
         let token = image.token();
         self.serve(Arc::clone(&image));
         self.serve_elsewhere(&image, &keys);
@@ -212,13 +213,10 @@ impl Store {
     }
 }
 
-fn plan_failed(id: &RecipeId, error: PlanError) -> StoreError {
+fn plan_failed(error: PlanError) -> StoreError {
     match error {
         PlanError::Image(error) => StoreError::Image(error),
-        PlanError::OtherBytes => {
-            error!(image = %id, %error, "image is not served");
-            StoreError::OtherBytes
-        }
+        PlanError::OtherBytes => StoreError::OtherBytes,
         PlanError::Overlay(_) | PlanError::NoFile | PlanError::MediaUrl(_) | PlanError::RootfsUrl(_) => {
             StoreError::internal(&error)
         }

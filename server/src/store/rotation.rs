@@ -80,7 +80,7 @@ impl Store {
             let same = known.iter().flatten().find(|known| known.token() == token).cloned();
             let found = same.unwrap_or_else(|| {
                 let address = self.address(key, &image.id(), image.files());
-                Arc::new(image.at(address, &self.media_url))
+                Arc::new(image.at(address))
             });
             found.end_address(ends.and_then(|(until, clock)| match until {
                 Until::At(deadline) => Some((deadline, clock.clone())),

@@ -9,15 +9,18 @@ use std::time::SystemTime;
 use imagelib::digest::Digest;
 use imagelib::image::FileName;
 use imagelib::recipe::{Recipe, RecipeId};
+use media::MediaToken;
 use media::access::{Clock, Deadline, ImageAccess};
 use media::served::{ETag, Lookup, ServedFile};
-use media::{MediaToken, MediaUrl};
 use parking_lot::{Mutex, RwLock};
+use tracing::error;
 
 use super::address::Address;
 use super::common::Common;
 use super::definition::BaseName;
+use super::layouts::Layouts;
 use super::open_base::OpenBase;
+use super::plan_cell::{ImageState, PlanCell, Plans};
 use super::planned_image::{IPXE_SCRIPT, PlanError, PlannedImage};
 use super::record::{Record, RecordedAccess};
 
@@ -33,7 +36,9 @@ pub struct StoredImage {
     record: Record,
     /// The label, in a form that is cheap to clone for each request.
     host: Option<Arc<str>>,
-    current: RwLock<Current>,
+    plan: Arc<PlanCell>,
+    plans: Arc<Plans>,
+    pub(super) layouts: Layouts,
     digests: Mutex<BTreeMap<FileName, Digest>>,
     /// What this image has in common with the same image under the other key.
     pub(super) common: Arc<Common>,
@@ -47,15 +52,6 @@ pub struct StoredImage {
     ends: RwLock<Option<(Deadline, Clock)>>,
 }
 
-/// The present state of an image, and the base that it depends on.
-struct Current {
-    base: Option<Arc<OpenBase>>,
-    state: ImageState,
-}
-
-/// The plan of an image if the image can be served now. Otherwise the reason, for operators: its base is not available.
-pub type ImageState = Result<Arc<PlannedImage>, String>;
-
 impl StoredImage {
     /// An image that is not planned yet. `id` is the id of `recipe`. `counterpart` is its token under another installation key,
     /// of which the record may be.
@@ -66,11 +62,12 @@ impl StoredImage {
         recipe: Recipe,
         record: Record,
         access: Option<ImageAccess>,
+        plans: &Arc<Plans>,
     ) -> Self {
         let common = Common::new(access);
         let record = Record { access: None, ..record };
         let host = record.label.as_deref().map(Arc::from);
-        Self::with(address, counterpart, id, Arc::new(recipe), record, host, Arc::new(common))
+        Self::with(address, counterpart, id, Arc::new(recipe), record, host, Arc::new(common), Arc::clone(plans))
     }
 
     #[allow(clippy::too_many_arguments, reason = "one for each field")]
@@ -82,15 +79,17 @@ impl StoredImage {
         record: Record,
         host: Option<Arc<str>>,
         common: Arc<Common>,
+        plans: Arc<Plans>,
     ) -> Self {
-        let state = Err("it is not planned yet".to_owned());
         Self {
             id,
             address,
             recipe,
             record,
             host,
-            current: RwLock::new(Current { base: None, state }),
+            plan: Arc::default(),
+            plans,
+            layouts: Layouts::default(),
             digests: Mutex::default(),
             common,
             counterpart,
@@ -108,27 +107,25 @@ impl StoredImage {
         record: Record,
         access: Option<ImageAccess>,
         planned: PlannedImage,
+        plans: &Arc<Plans>,
     ) -> Self {
-        let image = Self::new(address, None, id, recipe, record, access);
-        image.set(Some(Arc::clone(&planned.base)), Ok(Arc::new(planned)));
+        let image = Self::new(address, None, id, recipe, record, access, plans);
+        image.plan.set(planned);
+        plans.made(&image.plan);
         image
     }
 
     /// The same image at the address under another installation key. It is planned over the same base.
-    pub(super) fn at(&self, address: Address, media_url: &MediaUrl) -> Self {
+    pub(super) fn at(&self, address: Address) -> Self {
         let counterpart = Some(self.address.token);
         let record = Record { files: self.identities().clone(), ..self.record.clone() };
         let (recipe, host, common) = (Arc::clone(&self.recipe), self.host.clone(), Arc::clone(&self.common));
-        let image = Self::with(address, counterpart, self.id, recipe, record, host, common);
-        let (base, state) = {
-            let current = self.current.read();
-            (current.base.clone(), current.state.clone())
-        };
-        match (base, state) {
+        let image = Self::with(address, counterpart, self.id, recipe, record, host, common, Arc::clone(&self.plans));
+        match self.plan.base_and_reason() {
             // What prevents the plan prevents it at the other address, too, which keeps the reason.
-            (Some(base), Ok(_)) => drop(image.plan_over(&base, media_url)),
-            (base, Err(reason)) => image.set(base, Err(reason)),
-            (None, Ok(_)) => {}
+            (Some(base), Ok(())) => drop(image.plan_over(&base)),
+            (base, Err(reason)) => image.plan.set_reason(base, reason),
+            (None, Ok(())) => {}
         }
         image
     }
@@ -187,7 +184,7 @@ impl StoredImage {
 
     /// Whether dayone does not know yet whether the record is of the bytes under this key or under the other one.
     pub(super) fn is_undecided(&self) -> bool {
-        self.counterpart.is_some() && self.recipe.holds_its_url() && self.available().is_none()
+        self.counterpart.is_some() && self.recipe.holds_its_url() && !self.is_available()
     }
 
     /// The name that its base had when it was published. A data image has none.
@@ -221,13 +218,18 @@ impl StoredImage {
     }
 
     /// The name of its main file.
-    pub(super) fn main_file(&self) -> Option<&str> {
+    pub fn main_file(&self) -> Option<&str> {
         FileName::MAIN.iter().map(|name| name.as_str()).find(|name| self.record.files.contains_key(*name))
     }
 
-    /// Whether it can be served at the moment.
+    /// The plan, or why the image cannot be served at the moment.
     pub fn state(&self) -> ImageState {
-        self.current.read().state.clone()
+        if let Some(base) = self.plan.unchecked() {
+            let checked = self.check_over(&base).map_err(|error| error.to_string());
+            self.plans.made(&self.plan);
+            return checked;
+        }
+        self.plan.state(&self.plans, |base| self.plan_at(&self.address.token, base))
     }
 
     /// The plan, if the image can be served at the moment.
@@ -235,54 +237,91 @@ impl StoredImage {
         self.state().ok()
     }
 
+    /// Whether the image can be served at the moment. Does not need the plan.
+    pub fn is_available(&self) -> bool {
+        self.check();
+        self.plan.is_available()
+    }
+
+    /// The files that are served and their sizes, in the order of their names, or why there are none. Does not need the plan.
+    pub fn sizes(&self) -> Result<Box<[(&'static str, u64)]>, String> {
+        self.check();
+        self.plan.sizes()
+    }
+
+    /// Plans it once, if nobody has yet.
+    fn check(&self) {
+        if let Some(base) = self.plan.unchecked() {
+            // The reason against it is in its state.
+            drop(self.plan_over(&base));
+        }
+    }
+
     /// Whether the image is planned over this base.
     pub(super) fn is_over(&self, base: &Arc<OpenBase>) -> bool {
-        self.current.read().base.as_ref().is_some_and(|current| Arc::ptr_eq(current, base))
+        self.plan.is_over(base)
+    }
+
+    fn plan_at(&self, token: &MediaToken, base: &Arc<OpenBase>) -> Result<PlannedImage, PlanError> {
+        PlannedImage::plan(&self.recipe, base, token, self.record.created, &self.plans.media_url)
+    }
+
+    /// Takes a base with its identity, and leaves the plan to whoever asks for it first. Not while an installation key is being
+    /// replaced, because the bytes decide then of which key the record is.
+    pub(super) fn plan_later(&self, base: &Arc<OpenBase>) -> Result<(), PlanError> {
+        if self.counterpart.is_some() {
+            return self.plan_over(base);
+        }
+        self.plan.leave_unchecked(base);
+        Ok(())
     }
 
     /// Plans it again over a base with its identity, and checks that its bytes are the same as when it was published.
-    ///
+    pub(super) fn plan_over(&self, base: &Arc<OpenBase>) -> Result<(), PlanError> {
+        let result = self.check_over(base).map(drop);
+        // Nobody has asked for it yet, and it may be one of ten thousand.
+        self.plan.give_up();
+        result
+    }
+
     /// An image that holds its own URL has other bytes under each installation key. If the record is of those under the other
     /// key, dayone makes these, too, and compares them.
-    pub(super) fn plan_over(&self, base: &Arc<OpenBase>, media_url: &MediaUrl) -> Result<(), PlanError> {
-        let plan = |token| PlannedImage::plan(&self.recipe, base, token, self.record.created, media_url);
-        let same = plan(&self.address.token).and_then(|planned| {
+    fn check_over(&self, base: &Arc<OpenBase>) -> Result<Arc<PlannedImage>, PlanError> {
+        let same = self.plan_at(&self.address.token, base).and_then(|planned| {
             let identities = planned.identities();
             if identities == *self.identities() {
                 return Ok(planned);
             }
             let counterpart = self.counterpart.as_ref().filter(|_| self.recipe.holds_its_url());
-            let recorded = counterpart.map(|token| plan(token).map(|planned| planned.identities())).transpose()?;
+            let recorded =
+                counterpart.map(|token| self.plan_at(token, base).map(|planned| planned.identities())).transpose()?;
             if recorded.as_ref() != Some(self.identities()) || self.adopted.set(identities).is_err() {
                 return Err(PlanError::OtherBytes);
             }
             Ok(planned)
         });
-        let (state, result) = match same {
-            Ok(planned) => (Ok(Arc::new(planned)), Ok(())),
-            Err(error) => (Err(error.to_string()), Err(error)),
-        };
-        self.set(Some(Arc::clone(base)), state);
-        result
+        match same {
+            Ok(planned) => Ok(self.plan.set(planned)),
+            Err(error) => {
+                error!(image = %self.id, %error, "image is not served");
+                self.plan.set_reason(Some(Arc::clone(base)), error.to_string());
+                Err(error)
+            }
+        }
     }
 
     /// How many answers with bytes of the image are under way.
     pub(super) fn transfers(&self) -> usize {
-        self.available().map_or(0, |planned| planned.transfers())
+        self.plan.in_memory().map_or(0, |planned| planned.transfers())
     }
 
     /// Takes the image out of service, because no base has its identity. Returns whether that is a change.
     pub(super) fn lose_base(&self, why: &str) -> bool {
-        let known = matches!(&*self.current.read(), Current { base: None, state: Err(reason) } if reason == why);
+        let known = matches!(self.plan.base_and_reason(), (None, Err(reason)) if reason == why);
         if !known {
-            self.set(None, Err(why.to_owned()));
+            self.plan.set_reason(None, why.to_owned());
         }
         !known
-    }
-
-    fn set(&self, base: Option<Arc<OpenBase>>, state: ImageState) {
-        let mut current = self.current.write();
-        (current.base, current.state) = (base, state);
     }
 
     /// Whether the grace period of the replaced installation key is over.
@@ -296,18 +335,17 @@ impl StoredImage {
         if access.as_ref().is_some_and(|access| access.has_ended()) || self.address_has_ended() {
             return Lookup::NotFound;
         }
-        match &self.current.read().state {
+        match self.state() {
             Ok(planned) => match planned.served(file) {
                 Some((name, served)) => {
                     let (reading, host) = (Some(self.common.reading.file(name)), self.host.clone());
                     let access = access.map(|access| Box::new(access.file(name, served.overlay.size())));
-                    Lookup::Found(ServedFile { host, reading, access, ..served.clone() })
+                    let served = served.clone();
+                    Lookup::Found(ServedFile { host, reading, access, keeps: Some(planned), ..served })
                 }
                 None => Lookup::NotFound,
             },
-            Err(reason) if self.record.files.contains_key(file) || file == IPXE_SCRIPT => {
-                Lookup::Unavailable(reason.clone())
-            }
+            Err(reason) if self.record.files.contains_key(file) || file == IPXE_SCRIPT => Lookup::Unavailable(reason),
             Err(_) => Lookup::NotFound,
         }
     }

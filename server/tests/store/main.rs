@@ -14,6 +14,7 @@ mod in_memory;
 mod limits;
 mod named;
 mod owners;
+mod plans;
 mod records;
 mod restart;
 mod revocation;

@@ -13,7 +13,7 @@ use super::answer::Answer;
 use super::fault::{Failure, befalls};
 use super::listen::Dropped;
 use super::record::Record;
-use super::{Shared, boot, media, session, task};
+use super::{Shared, boot, certificate, media, session, task};
 
 const ROOT: &str = "/redfish/v1";
 
@@ -111,11 +111,14 @@ async fn post(shared: &Arc<Shared>, path: &str, body: Option<Value>) -> Answer {
             media::insert(shared, &slot, body.unwrap_or_default()).await
         }
         Some((slot, name)) if name == "VirtualMedia.EjectMedia" => media::eject(shared, &slot, body).await,
-        _ if shared.state().tree.get(path).is_some() => Answer::not_allowed("GET, HEAD"),
-        _ => {
-            let text = format!("The action {path} is not supported by the resource.");
-            Answer::error(404, "ActionNotSupported", &text, &[path])
-        }
+        _ => match certificate::add(shared, path, body.as_ref()) {
+            Some(answer) => answer,
+            None if shared.state().tree.get(path).is_some() => Answer::not_allowed("GET, HEAD"),
+            None => {
+                let text = format!("The action {path} is not supported by the resource.");
+                Answer::error(404, "ActionNotSupported", &text, &[path])
+            }
+        },
     }
 }
 

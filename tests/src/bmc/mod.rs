@@ -9,6 +9,7 @@ mod action;
 mod answer;
 mod behaviour;
 mod boot;
+mod certificate;
 mod fault;
 mod image_server;
 mod listen;
@@ -172,6 +173,11 @@ impl EmulatedBmc {
     /// Sets a member of a resource, as somebody else would who uses this BMC.
     pub fn set(&self, path: &str, pointer: &str, value: serde_json::Value) {
         self.shared.state().tree.set(path, pointer, value);
+    }
+
+    /// Adds a resource, such as firmware of another release has.
+    pub fn add(&self, path: &str, value: serde_json::Value) {
+        self.shared.state().tree.insert(path, value);
     }
 
     /// What the system calls when it has started, if it has booted from media.

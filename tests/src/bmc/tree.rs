@@ -53,6 +53,20 @@ impl Tree {
         typed.map(|(path, _)| path.clone()).collect()
     }
 
+    /// Adds a member to a collection of certificates. Returns its path; `None` if there is no such collection.
+    pub(super) fn add_certificate(&mut self, collection: &str, certificate: Value) -> Option<String> {
+        let (value, changes) = self.resources.get_mut(&key(collection))?;
+        if !value["@odata.type"].as_str()?.starts_with("#CertificateCollection.") {
+            return None;
+        }
+        let members = value["Members"].as_array_mut()?;
+        let path = format!("{}/{}", key(collection), members.len() + 1);
+        members.push(serde_json::json!({"@odata.id": path}));
+        *changes += 1;
+        self.insert(&path, certificate);
+        Some(path)
+    }
+
     /// Sets a member that is there, or one of an object that is there.
     pub(super) fn set(&mut self, path: &str, pointer: &str, value: Value) {
         let Some((resource, changes)) = self.resources.get_mut(&key(path)) else { panic!("no {path}") };

@@ -14,6 +14,7 @@ mod boots;
 mod boots_command;
 mod client;
 mod doctor;
+mod enrolment;
 mod faults;
 mod fleet;
 mod http_boot;

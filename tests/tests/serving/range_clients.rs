@@ -70,6 +70,7 @@ fn start() -> Server {
         media_type: "application/x-iso9660-image",
         reading: None,
         access: None,
+        keeps: None,
     };
     let own = ServedFile { base: Arc::new(BaseFiles::from([(Role::Iso, private)])), ..file.clone() };
     let [service, own] = [file, own].map(|file| media::service(Arc::new(OneFile(file)), MediaMetrics::default()));

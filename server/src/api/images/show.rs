@@ -12,7 +12,7 @@ use vocabulary::report::Report;
 use super::access::AccessBody;
 use crate::audit::Event;
 use crate::findings::{FindingBody, findings};
-use crate::store::{IPXE_SCRIPT, ImageState, PlannedImage, Publication, StoredImage};
+use crate::store::{IPXE_SCRIPT, Publication, StoredImage};
 
 /// An image with its URLs. The URLs are credentials: anyone who has one can read the image.
 #[derive(Debug, Serialize, ToSchema)]
@@ -96,28 +96,18 @@ pub(crate) struct FileBody {
     pub(crate) reads: Option<u64>,
 }
 
-/// Returns the name, the length and the entity tag of each file of `planned`.
-fn files(image: &StoredImage, planned: &PlannedImage) -> Vec<(&'static str, u64, String)> {
+/// The name, the length and the entity tag of each file of an image, without the iPXE script.
+fn files(image: &StoredImage, sizes: &[(&'static str, u64)]) -> Vec<(&'static str, u64, String)> {
     let etags: BTreeMap<&str, String> = image.etags().map(|(name, etag)| (name, etag.to_string())).collect();
-    let files = planned.image.files.iter();
-    files
-        .map(|(name, file)| {
-            let name = name.as_str();
-            (name, file.size(), etags.get(name).cloned().unwrap_or_default())
-        })
-        .collect()
+    sizes.iter().filter_map(|(name, size)| Some((*name, *size, etags.get(name).cloned()?))).collect()
 }
 
 /// Describes an image without secrets, for a list.
 pub(crate) fn summary(image: &StoredImage) -> SummaryBody {
-    summarise(image, &image.state())
-}
-
-fn summarise(image: &StoredImage, state: &ImageState) -> SummaryBody {
-    let planned = state.as_ref().ok().map(AsRef::as_ref);
-    let main = planned.and_then(|planned| {
-        let (name, _) = planned.image.main_file()?;
-        files(image, planned).into_iter().find(|(other, ..)| *other == name.as_str())
+    let sizes = image.sizes();
+    let main = sizes.as_ref().ok().and_then(|sizes| {
+        let main = image.main_file()?;
+        files(image, sizes).into_iter().find(|(name, ..)| *name == main)
     });
     let (size, etag) = main.map(|(_, size, etag)| (size, etag)).unzip();
     SummaryBody {
@@ -126,8 +116,8 @@ fn summarise(image: &StoredImage, state: &ImageState) -> SummaryBody {
         format: image.recipe().format,
         label: image.label().map(ToOwned::to_owned),
         created: Time(image.created()).to_string(),
-        available: planned.is_some(),
-        reason: state.as_ref().err().cloned(),
+        available: sizes.is_ok(),
+        reason: sizes.err(),
         size,
         etag,
         access: image.access().as_deref().map(AccessBody::from),
@@ -149,7 +139,8 @@ pub(crate) fn image(image: &StoredImage, media_url: &MediaUrl, documents: Report
     let token = image.token();
     let url = |name: &str| media_url.file(&token.as_str(), name);
     let state = image.state();
-    let planned = state.as_ref().ok().map(AsRef::as_ref);
+    let planned = state.as_ref().ok();
+    let sizes = image.sizes().unwrap_or_default();
     let mut report = documents;
     if let Some(planned) = planned {
         report.append(planned.image.report.clone());
@@ -160,10 +151,10 @@ pub(crate) fn image(image: &StoredImage, media_url: &MediaUrl, documents: Report
         (name, FileBody { url: Some(url(name)), size, etag, reads })
     };
     ImageBody {
-        summary: summarise(image, &state),
+        summary: summary(image),
         url: planned.and_then(|planned| planned.image.main_file()).map(|(name, _)| url(name.as_str())),
-        files: planned.map(|planned| files(image, planned).into_iter().map(file).collect()).unwrap_or_default(),
-        ipxe: planned.is_some_and(PlannedImage::has_ipxe_script).then(|| url(IPXE_SCRIPT)),
+        files: files(image, &sizes).into_iter().map(file).collect(),
+        ipxe: sizes.iter().any(|(name, _)| *name == IPXE_SCRIPT).then(|| url(IPXE_SCRIPT)),
         kernel_arguments: planned.and_then(|planned| planned.image.kernel_arguments.clone()),
         findings: findings(&report),
     }

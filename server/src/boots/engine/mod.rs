@@ -254,7 +254,7 @@ fn stored_image(shared: &Shared, boot: &Boot) -> Result<(Arc<StoredImage>, Strin
         Stop::Failed(text.into())
     };
     let image = shared.store.image(&id).ok_or_else(gone)?;
-    if image.available().is_none() {
+    if !image.is_available() {
         let text =
             format!("the image {id} cannot be served, because its base is not available; /readyz has the reason");
         return Err(Stop::Failed(text.into()));

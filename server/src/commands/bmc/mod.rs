@@ -1,6 +1,7 @@
 //! `dayone bmc …` and `dayone eject`: commands that talk to one BMC.
 
 mod eject;
+mod enrol;
 mod probe;
 mod target;
 
@@ -9,7 +10,7 @@ pub(super) use target::given_credentials;
 use std::time::Duration;
 
 use super::failure::Failure;
-use crate::arguments::{EjectArguments, ProbeArguments};
+use crate::arguments::{EjectArguments, EnrolArguments, ProbeArguments};
 use redfish::bmc::{Bmc, BmcError};
 
 /// How long an interrupted command waits for the end of its session.
@@ -17,6 +18,10 @@ const CLOSE_SESSION: Duration = Duration::from_secs(5);
 
 pub(super) fn probe(arguments: &ProbeArguments) -> Result<(), Failure> {
     run(probe::run(arguments))
+}
+
+pub(super) fn enrol(arguments: &EnrolArguments) -> Result<(), Failure> {
+    run(enrol::run(arguments))
 }
 
 pub(super) fn eject(arguments: &EjectArguments) -> Result<(), Failure> {

@@ -1,0 +1,199 @@
+//! The plan of an image, which dayone makes when somebody asks for it and forgets some time later.
+//!
+//! A plan takes more memory than all that an image needs otherwise, and a tenth of a millisecond to make again. So only the plans that
+//! were made last stay in memory, and those of answers that are under way.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Weak};
+
+use media::MediaUrl;
+use parking_lot::{Mutex, RwLock};
+
+use super::open_base::OpenBase;
+use super::planned_image::{PlanError, PlannedImage};
+
+/// How many plans stay in memory.
+const MOST: usize = 1024;
+
+/// A plan with more bytes of its own stays for good: to compress them again would take too long for a thread that serves.
+const LARGE: u64 = 256 << 10;
+
+/// The plan of an image if the image can be served now. Otherwise the reason, for operators: its base is not available.
+pub type ImageState = Result<Arc<PlannedImage>, String>;
+
+/// Whether an image can be served at present, by which plan, and the base that this depends on.
+#[derive(Debug, Default)]
+pub(super) struct PlanCell(RwLock<Present>);
+
+#[derive(Debug)]
+struct Present {
+    base: Option<Arc<OpenBase>>,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Nobody has compared the bytes over this base with those that were published.
+    Unchecked,
+    Possible(Plan),
+    Impossible(String),
+}
+
+impl Default for Present {
+    fn default() -> Self {
+        Self { base: None, state: State::Impossible("it is not planned yet".to_owned()) }
+    }
+}
+
+#[derive(Debug)]
+struct Plan {
+    /// The plan, as long as anybody has it.
+    anywhere: Weak<PlannedImage>,
+    kept: Option<Arc<PlannedImage>>,
+    sizes: Box<[(&'static str, u64)]>,
+}
+
+impl PlanCell {
+    /// The plan. If dayone has forgotten it, `plan` makes it again over its base.
+    pub(super) fn state(
+        self: &Arc<Self>,
+        plans: &Plans,
+        plan: impl FnOnce(&Arc<OpenBase>) -> Result<PlannedImage, PlanError>,
+    ) -> ImageState {
+        if let Some(known) = self.0.read().known() {
+            return known;
+        }
+        let planned = {
+            let mut present = self.0.write();
+            // Somebody else may have made it meanwhile.
+            if let Some(known) = present.known() {
+                return known;
+            }
+            let Some(base) = present.base.clone() else { return Err("it has no base".to_owned()) };
+            match plan(&base) {
+                Ok(planned) => present.keep(planned),
+                // It was possible over the same base before: a mistake in dayone.
+                Err(error) => {
+                    present.state = State::Impossible(error.to_string());
+                    return Err(error.to_string());
+                }
+            }
+        };
+        // The cell is not locked any more: others may give up its plan, while this gives up theirs.
+        plans.made(self);
+        Ok(planned)
+    }
+
+    /// The base and what is known about the plan, without making it.
+    pub(super) fn base_and_reason(&self) -> (Option<Arc<OpenBase>>, Result<(), String>) {
+        let present = self.0.read();
+        let reason = if let State::Impossible(reason) = &present.state { Err(reason.clone()) } else { Ok(()) };
+        (present.base.clone(), reason)
+    }
+
+    /// The base over which nobody has planned the image yet.
+    pub(super) fn unchecked(&self) -> Option<Arc<OpenBase>> {
+        let present = self.0.read();
+        present.base.clone().filter(|_| matches!(present.state, State::Unchecked))
+    }
+
+    /// Leaves the plan over this base to whoever asks for it first.
+    pub(super) fn leave_unchecked(&self, base: &Arc<OpenBase>) {
+        *self.0.write() = Present { base: Some(Arc::clone(base)), state: State::Unchecked };
+    }
+
+    /// The files that are served and their sizes, in the order of their names; or the reason for none.
+    pub(super) fn sizes(&self) -> Result<Box<[(&'static str, u64)]>, String> {
+        match &self.0.read().state {
+            State::Possible(plan) => Ok(plan.sizes.clone()),
+            State::Impossible(reason) => Err(reason.clone()),
+            State::Unchecked => Err("it is not planned yet".to_owned()),
+        }
+    }
+
+    /// Whether the image can be served.
+    pub(super) fn is_available(&self) -> bool {
+        matches!(self.0.read().state, State::Possible(_))
+    }
+
+    /// Whether the image is planned over this base, or dayone found that it cannot be.
+    pub(super) fn is_over(&self, base: &Arc<OpenBase>) -> bool {
+        let present = self.0.read();
+        let is_checked = !matches!(present.state, State::Unchecked);
+        is_checked && present.base.as_ref().is_some_and(|present| Arc::ptr_eq(present, base))
+    }
+
+    /// The plan, if somebody has it.
+    pub(super) fn in_memory(&self) -> Option<Arc<PlannedImage>> {
+        match &self.0.read().state {
+            State::Possible(plan) => plan.anywhere.upgrade(),
+            State::Unchecked | State::Impossible(_) => None,
+        }
+    }
+
+    /// A plan over this base is possible.
+    pub(super) fn set(&self, planned: PlannedImage) -> Arc<PlannedImage> {
+        let mut present = self.0.write();
+        present.base = Some(Arc::clone(&planned.base));
+        present.keep(planned)
+    }
+
+    /// No plan over this base is possible, or there is no base.
+    pub(super) fn set_reason(&self, base: Option<Arc<OpenBase>>, reason: String) {
+        *self.0.write() = Present { base, state: State::Impossible(reason) };
+    }
+
+    /// Forgets the plan, unless it takes long to make it again.
+    pub(super) fn give_up(&self) {
+        let mut present = self.0.write();
+        let State::Possible(plan) = &mut present.state else { return };
+        let given_up = plan.kept.take_if(|planned| planned.own_bytes() <= LARGE);
+        drop(present);
+        drop(given_up);
+    }
+}
+
+impl Present {
+    /// The plan or the reason for none; `None` if the plan is to be made again.
+    fn known(&self) -> Option<ImageState> {
+        match &self.state {
+            State::Possible(plan) => plan.anywhere.upgrade().map(Ok),
+            State::Impossible(reason) => Some(Err(reason.clone())),
+            State::Unchecked => Some(Err("it is not planned yet".to_owned())),
+        }
+    }
+
+    fn keep(&mut self, planned: PlannedImage) -> Arc<PlannedImage> {
+        let planned = Arc::new(planned);
+        let sizes = planned.sizes().into_boxed_slice();
+        let plan = Plan { anywhere: Arc::downgrade(&planned), kept: Some(Arc::clone(&planned)), sizes };
+        self.state = State::Possible(plan);
+        planned
+    }
+}
+
+/// The plans that were made last, and what all plans have in common.
+#[derive(Debug)]
+pub(super) struct Plans {
+    /// The beginning of images' URLs.
+    pub(super) media_url: MediaUrl,
+    last: Mutex<VecDeque<Weak<PlanCell>>>,
+}
+
+impl Plans {
+    pub(super) fn new(media_url: MediaUrl) -> Self {
+        Self { media_url, last: Mutex::default() }
+    }
+
+    /// Notes that a cell has a plan, and lets another one give up its own.
+    pub(super) fn made(&self, cell: &Arc<PlanCell>) {
+        let first = {
+            let mut last = self.last.lock();
+            last.push_back(Arc::downgrade(cell));
+            if last.len() > MOST { last.pop_front() } else { None }
+        };
+        if let Some(first) = first.and_then(|cell| cell.upgrade()) {
+            first.give_up();
+        }
+    }
+}

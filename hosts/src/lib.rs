@@ -4,6 +4,7 @@
 //! - [`network`] converts a host's network to NetworkManager keyfiles, or to another form, with the `nmstate` crate.
 //! - [`model`] describes the network that a host will have, and [`topology`] shows it.
 //! - [`check`] checks hosts by themselves and against each other.
+//! - [`answers`] completes the answer files of installers with a host's network.
 //! - [`second_step`] and [`manifests`] write documents for a cluster.
 //!
 //! ```
@@ -26,6 +27,7 @@
 //! This crate makes no images, uses no HTTP and no asynchronous code, and reads neither the clock nor the environment. The same
 //! documents give the same files.
 
+pub mod answers;
 pub mod check;
 pub mod every_host;
 mod family;

@@ -1,11 +1,14 @@
 //! Makes the recipe of an image from an order and a host's network, for the API, the commands and the controller.
 
+use hosts::answers::{self, InstallerFile};
 use hosts::network::{ConvertedNetwork, Target};
 use imagelib::base::Base;
 use imagelib::data_image::DataKind;
 use imagelib::delivery::DeliveryProfile;
-use imagelib::ignition::Additions;
+use imagelib::ignition::{Additions, ExtraFile, FileMode};
 use imagelib::recipe::{DataDrive, Recipe};
+use vocabulary::answers::{Answers, Installer};
+use vocabulary::report::{Report, Reported};
 
 /// The parts of an order that determine the form of the host's network.
 #[derive(Debug, Clone, Copy, Default)]
@@ -14,6 +17,8 @@ pub(crate) struct NetworkOrder {
     pub(crate) data: Option<DataKind>,
     /// The delivery profile, if it overrides the base's.
     pub(crate) delivery: Option<DeliveryProfile>,
+    /// The installer whose answer file the order has.
+    pub(crate) answers: Option<Installer>,
     /// Whether NICs that the documents do not mention may come up with DHCP.
     pub(crate) auto_default: bool,
 }
@@ -27,10 +32,11 @@ impl NetworkOrder {
     /// Returns the target of the conversion: the readers of a drive, or the system in the base. The base is optional, because
     /// dayone can check documents without it.
     pub(crate) fn target(self, base: Option<&Base>) -> Target {
-        let files = match (self.data, self.delivery) {
-            (Some(kind), _) => kind.network_files(),
-            (None, Some(delivery)) => delivery.network_files(),
-            (None, None) => base.map(|base| base.profile().network_files()).unwrap_or_default(),
+        let files = match (self.data, self.answers, self.delivery) {
+            (Some(kind), _, _) => kind.network_files(),
+            (None, Some(installer), _) => answers::network_files(installer),
+            (None, None, Some(delivery)) => delivery.network_files(),
+            (None, None, None) => base.map(|base| base.profile().network_files()).unwrap_or_default(),
         };
         let release = base.and_then(Base::network_manager_version);
         Target { files, release, no_auto_default: self.no_auto_default() }
@@ -47,4 +53,33 @@ pub(crate) fn compose(order: Recipe, network: ConvertedNetwork) -> Recipe {
     });
     let additions = Additions { keyfiles, networkd_units, hostname: ordered.or(hostname), ..order.additions };
     Recipe { additions, data, ..order }
+}
+
+/// Makes the recipe of an order that may have an answer file. With one, the network goes to the installer and to the system that
+/// it installs.
+pub(crate) fn compose_installer(
+    order: Recipe,
+    network: ConvertedNetwork,
+    answers: Option<&Answers>,
+    report: &mut Report,
+) -> Result<Recipe, Reported> {
+    let Some(answers) = answers else { return Ok(compose(order, network)) };
+    let hostname = order.additions.hostname.as_ref().or(network.hostname.as_ref());
+    let completed = answers::complete(answers, &network, hostname, report)?;
+    let mut recipe = order;
+    recipe.additions.files.extend(completed.into_iter().filter_map(extra_file));
+    // The installer's own system reads neither.
+    recipe.additions = Additions { hostname: None, no_auto_default: false, ..recipe.additions };
+    Ok(recipe)
+}
+
+/// Returns the file as an image has it. dayone makes the path, so it is valid.
+fn extra_file(file: InstallerFile) -> Option<ExtraFile> {
+    let mode = match (file.is_program, file.is_secret) {
+        (true, _) => 0o755,
+        (false, true) => 0o600,
+        (false, false) => 0o644,
+    };
+    let path = file.path.parse().ok()?;
+    Some(ExtraFile { path, mode: FileMode::try_from(mode).ok()?, user: 0, group: 0, contents: file.content.into() })
 }

@@ -3,6 +3,7 @@
 //! This crate only defines types. `hosts` turns documents into network files, `imagelib` turns files into images, and both
 //! return their findings as a [`report::Report`].
 
+pub mod answers;
 pub mod digest;
 pub mod host;
 pub mod network_files;

@@ -123,7 +123,7 @@ impl<'a> Documents<'a> {
 
     fn add(&mut self, document: Document, report: &mut Report) -> Result<(), Reported> {
         match recognize::shape(&document.value) {
-            Ok(shape @ (Shape::Nmstate | Shape::NetworkData)) => {
+            Ok(shape @ (Shape::Nmstate | Shape::NetworkData | Shape::NetworkConfig)) => {
                 self.any_host = true;
                 if let Some(first) = self.hosts.iter().find_map(HostDocument::nameless) {
                     let what = match shape {
@@ -134,12 +134,14 @@ impl<'a> Documents<'a> {
                     let message = format!("is {what}; without names, dayone cannot tell the two hosts apart");
                     return Err(report.refuse("nmstate-second-document", &document.path, message));
                 }
-                if shape == Shape::Nmstate {
-                    invalid::check_members(&document.value, &document.path, report)?;
-                    self.hosts.push(HostDocument::Nmstate(document));
-                } else {
-                    self.hosts.push(HostDocument::NetworkData(document));
-                }
+                self.hosts.push(match shape {
+                    Shape::NetworkData => HostDocument::NetworkData(document),
+                    Shape::NetworkConfig => HostDocument::NetworkConfig(document),
+                    _ => {
+                        invalid::check_members(&document.value, &document.path, report)?;
+                        HostDocument::Nmstate(document)
+                    }
+                });
             }
             Ok(Shape::InstallConfig) => {
                 self.any_host = true;

@@ -11,9 +11,10 @@ use serde_json::json;
 use vocabulary::host::{BootMode, Cluster};
 
 /// The folders of documents that give hosts.
-const GOOD: [&str; 9] = [
+const GOOD: [&str; 10] = [
     "nmstate",
     "bare-metal-host",
+    "network-config",
     "network-data",
     "install-config",
     "agent-config",
@@ -290,7 +291,7 @@ fn an_inventory_with_another_name_is_told_what_it_has_to_be_called() {
 
 /// A good document with pieces cut out, doubled or replaced.
 fn mutated() -> impl Strategy<Value = Vec<u8>> {
-    let good: Vec<Vec<u8>> = ["nmstate", "bare-metal-host", "network-data"]
+    let good: Vec<Vec<u8>> = ["nmstate", "bare-metal-host", "network-config", "network-data"]
         .into_iter()
         .flat_map(inputs)
         .map(|path| fs::read(path).unwrap())

@@ -21,6 +21,7 @@ mod given_keyfiles;
 mod input;
 mod input_joins;
 mod network;
+mod network_config;
 mod network_data;
 mod network_properties;
 mod networkd;

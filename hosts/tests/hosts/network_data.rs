@@ -11,7 +11,7 @@ use vocabulary::host::{HostSpec, NmstateDocument};
 use vocabulary::report::DocumentPath;
 
 /// The good documents of `fixtures/nmstate`, by name.
-fn documents() -> Vec<(String, HostSpec)> {
+pub(crate) fn documents() -> Vec<(String, HostSpec)> {
     let mut documents = Vec::new();
     for case in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/nmstate")).unwrap() {
         let case = case.unwrap().path();
@@ -73,12 +73,12 @@ fn keyfiles(host: &HostSpec) -> Vec<Keyfile> {
     keyfiles
 }
 
-fn names(keyfiles: &[Keyfile]) -> Vec<&str> {
+pub(crate) fn names(keyfiles: &[Keyfile]) -> Vec<&str> {
     keyfiles.iter().map(|keyfile| keyfile.name.as_str()).collect()
 }
 
 /// What the fixtures have too little of: addresses from the network, names and MAC addresses that are not the usual ones.
-const MORE: &str = "
+pub(crate) const MORE: &str = "
 interfaces:
 - {name: lan, type: ethernet, identifier: mac-address, mac-address: '52:54:00:00:00:01', mtu: 1500,
    ipv4: {enabled: true, dhcp: true}, ipv6: {enabled: true, dhcp: true, autoconf: true}}

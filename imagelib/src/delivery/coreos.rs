@@ -1,7 +1,7 @@
 //! CoreOS live systems: `coreos-copy-firstboot-network.service` and Ignition read what is added to the initramfs.
 
 use super::contents::Contents;
-use super::{DeliveryError, Members};
+use super::{DEBIAN, DeliveryError, Members, has_preseed};
 use crate::ignition::{Additions, UserConfig};
 use vocabulary::report::Report;
 
@@ -18,6 +18,9 @@ pub fn embed_area(
     ignition: Option<&UserConfig>,
     live_initrd_network: bool,
 ) -> Result<Members, DeliveryError> {
+    if has_preseed(additions) {
+        return Err(DeliveryError::NotTheInstaller(DEBIAN));
+    }
     let contents = contents(additions, ignition, live_initrd_network)?;
     let (embedded, archive) = (contents.embedded(), contents.archive()?);
     Ok(Members { archive, embedded, report: Report::new() })

@@ -35,6 +35,11 @@ use crate::initramfs::{PlacementError, Tree};
 use vocabulary::network_files::NetworkFiles;
 use vocabulary::report::{DocumentPath, Report};
 
+/// The program that comes with a preseed file which dayone has completed. It gives the installed system its network.
+const PRESEED_PROGRAM: &str = "/usr/lib/finish-install.d/56dayone-network";
+
+const DEBIAN: &str = "Debian installer";
+
 /// Why dayone cannot deliver the additions to a system.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -67,6 +72,9 @@ pub enum DeliveryError {
         /// What an initramfs of this profile has.
         missing: &'static str,
     },
+    /// An answer file for an installer that is not in this initramfs.
+    #[error("this initramfs is not that of the {0}, which alone reads such an answer file; use the installer as base")]
+    NotTheInstaller(&'static str),
     /// A file cannot be in the archive.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
@@ -111,6 +119,9 @@ pub fn members(
     if !profile.reads_ignition() && profile != DeliveryProfile::Unknown {
         needs_no_ignition(additions, ignition)?;
     }
+    if has_preseed(additions) && !is_debian_installer(tree) {
+        return Err(DeliveryError::NotTheInstaller(DEBIAN));
+    }
     let contents = match profile {
         DeliveryProfile::Coreos => coreos::contents(additions, ignition, true),
         DeliveryProfile::Flatcar => flatcar::contents(additions, ignition),
@@ -123,6 +134,11 @@ pub fn members(
     Ok(Members { archive, embedded, report: report(profile, tree, &DocumentPath::document("initrd")) })
 }
 
+/// Whether the additions have a preseed file with the host's network.
+pub(crate) fn has_preseed(additions: &Additions) -> bool {
+    additions.files.iter().any(|file| file.path.as_str() == PRESEED_PROGRAM)
+}
+
 /// Warnings about the delivery to the initramfs at `path` with this tree, whatever is delivered.
 pub fn report(profile: DeliveryProfile, tree: &Tree, path: &DocumentPath) -> Report {
     let mut report = Report::new();
@@ -131,9 +147,8 @@ pub fn report(profile: DeliveryProfile, tree: &Tree, path: &DocumentPath) -> Rep
         DeliveryProfile::RootInInitramfs if !with_network_manager && is_debian_installer(tree) => report.warning(
             "debian-installer",
             path,
-            "is the Debian installer, which does not read keyfiles: its network does not change; configure it by \
-             preseeding, for example with netcfg/get_ipaddress=ADDRESS among the kernel arguments or with a file \
-             /preseed.cfg",
+            "is the Debian installer, which does not read keyfiles: its network does not change; hand over \
+             a preseed file with --answers preseed FILE",
         ),
         DeliveryProfile::RootInInitramfs if !with_network_manager => report.warning(
             "no-network-manager",

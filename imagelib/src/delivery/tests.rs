@@ -330,3 +330,15 @@ fn what_a_system_cannot_take_is_refused() {
         assert!(matches!(result, Err(DeliveryError::Placement(PlacementError::Directory(_)))), "{taken}: {result:?}");
     }
 }
+
+/// It comes with a program that only that installer runs.
+#[test]
+fn a_completed_preseed_file_is_for_the_debian_installer_alone() {
+    let program = json!([{"path": PRESEED_PROGRAM, "mode": "0755", "contents": ""}]);
+    let additions = Additions { files: serde_json::from_value(program).unwrap(), ..Additions::default() };
+    let planned = |tree: &Tree| members(DeliveryProfile::RootInInitramfs, &additions, None, tree);
+    assert!(planned(&tree(&["init", "lib/debian-installer-startup.d/S10syslog"])).is_ok());
+    for other in [planned(&tree(&["init"])), embed_area(&additions, None, true)] {
+        assert_eq!(other.unwrap_err(), DeliveryError::NotTheInstaller(DEBIAN));
+    }
+}

@@ -23,8 +23,8 @@ use crate::boot_config::BootConfigError;
 use crate::boot_medium::BootMediumError;
 use crate::compression::CompressionError;
 use crate::data_image::DataImageError;
+use crate::delivery::{self, DeliveryError, NotFetched};
 pub use crate::delivery::{DeliveredBy, EmbeddedFile};
-use crate::delivery::{DeliveryError, NotFetched};
 use crate::disk::fat::FatError;
 use crate::disk::gpt::GptError;
 use crate::ignition::UserConfig;
@@ -274,6 +274,10 @@ impl Image {
         for key in recipe.ignition.iter().flat_map(UserConfig::unused_keys) {
             let message = format!("has {key}, which its spec does not know: Ignition will ignore it");
             image.report.warning("ignition-unused-key", &DocumentPath::document("ignition"), message);
+        }
+        if delivery::has_preseed(&recipe.additions) {
+            // The installer gets its network from that file.
+            image.report.forget("debian-installer");
         }
         Ok(image)
     }

@@ -146,7 +146,7 @@ pub(super) fn host_refused(findings: &Report) -> Problem {
     Problem::new(ProblemKind::DocumentsRefused, detail).with_findings(findings)
 }
 
-fn refused(report: &Report) -> Problem {
+pub(super) fn refused(report: &Report) -> Problem {
     let errors = report.findings().iter().filter(|finding| finding.severity == vocabulary::report::Severity::Error);
     let mut errors = errors.peekable();
     let first = errors.next().map(ToString::to_string).unwrap_or_default();

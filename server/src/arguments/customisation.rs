@@ -52,6 +52,11 @@ pub struct CustomisationArguments {
     #[arg(long, value_name = "KEY|FILE", allow_hyphen_values = true)]
     pub ssh_key: Vec<String>,
 
+    /// Answer file of an installer (KIND: preseed), which dayone completes with the host's network; the installed system gets that
+    /// network
+    #[arg(long, num_args = 2, value_names = ["KIND", "FILE"])]
+    pub answers: Vec<String>,
+
     /// File to add to the system. The mode is octal (default: 0644); owner and group are numbers (default: root); repeatable
     #[arg(long, value_name = "PATH=LOCALFILE[:MODE[:USER:GROUP]]")]
     pub file: Vec<FileArgument>,

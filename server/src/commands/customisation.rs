@@ -5,6 +5,8 @@ use std::path::Path;
 use imagelib::ignition::{ExtraFile, SshPublicKey, Unit, UserConfig};
 use imagelib::kernel_arguments::KernelArgumentEdits;
 
+use vocabulary::answers::{Answers, InstallerError};
+
 use super::failure::Failure;
 use super::files;
 use crate::arguments::{CustomisationArguments, FileArgument, InputFile};
@@ -18,6 +20,7 @@ pub(super) struct Customisation {
     pub(super) files: Vec<ExtraFile>,
     pub(super) units: Vec<Unit>,
     pub(super) kernel_arguments: KernelArgumentEdits,
+    pub(super) answers: Option<Answers>,
 }
 
 impl Customisation {
@@ -33,6 +36,7 @@ impl Customisation {
                 append: arguments.karg_append.clone(),
                 replace: arguments.karg_replace.clone(),
             },
+            answers: answers(&arguments.answers)?,
         })
     }
 }
@@ -69,6 +73,13 @@ fn ssh_keys(argument: &str) -> Result<Vec<SshPublicKey>, Failure> {
     });
     let keys: Vec<SshPublicKey> = keys.collect::<Result<_, Failure>>()?;
     if keys.is_empty() { Err(Failure::Input(format!("{} has no SSH key", path.display()))) } else { Ok(keys) }
+}
+
+/// Reads an answer file, given as its kind and its path.
+fn answers(argument: &[String]) -> Result<Option<Answers>, Failure> {
+    let [kind, path] = argument else { return Ok(None) };
+    let kind = kind.parse().map_err(|error: InstallerError| Failure::System(format!("--answers: {error}")))?;
+    Ok(Some(Answers { kind, text: read_text(Path::new(path))? }))
 }
 
 fn extra_file(argument: &FileArgument) -> Result<ExtraFile, Failure> {

@@ -92,7 +92,7 @@ pub(super) fn each_host(files: &[InputFile], target: Target) -> Result<EachHost,
     if each.hosts.is_empty() { Err(Failure::Input(ChooseError::NoHost.to_string())) } else { Ok(each) }
 }
 
-fn print_findings(report: &Report) -> Failure {
+pub(super) fn print_findings(report: &Report) -> Failure {
     terminal::remark(&findings::as_text(report));
     Failure::Findings
 }

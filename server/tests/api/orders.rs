@@ -1,8 +1,9 @@
 //! The ways to order an image, and what is refused.
 
+use imagelib::cpio::Archive;
 use serde_json::{Value, json};
 
-use super::support::{Answer, Dayone, NMSTATE, bare_metal_host};
+use super::support::{Answer, Dayone, NMSTATE, Place, bare_metal_host};
 
 const ORDER: &str = "/v1/images?base=coreos";
 
@@ -235,4 +236,51 @@ async fn curl_without_line_breaks_gets_a_hint() {
     let answer = Answer::of(request.body(NMSTATE.replace('\n', ""))).await;
     let problem = answer.problem("documents-refused");
     assert!(problem["detail"].as_str().unwrap().contains("--data-binary"), "{problem}");
+}
+
+/// The answer file of an installer comes with an order. Its passwords are in no answer of the server.
+#[tokio::test]
+async fn an_answer_file_is_for_its_installer_and_agrees_with_the_documents() {
+    let place = Place::new();
+    let mut installer = Archive::new();
+    installer.file("lib/debian-installer-startup.d/S10syslog".parse().unwrap(), 0o755, "").unwrap();
+    installer.add_parents(0o755).unwrap();
+    std::fs::write(place.path("initrd"), installer.to_bytes()).unwrap();
+    let config = place.config();
+    let dayone = Dayone::start_with(place, config).await;
+    let order = |base: &str, text: &str| {
+        let answers = json!({"kind": "preseed", "text": text});
+        dayone.post_json(
+            "/v1/images",
+            &json!({"base": base, "format": "initrd", "documents": NMSTATE, "answers": answers}),
+        )
+    };
+    let secret = "d-i passwd/root-password password hunter2\n";
+    let image = Answer::of(order("ipa", secret)).await;
+    assert_eq!(image.status, 201, "{image:?}");
+    assert!(!String::from_utf8_lossy(&image.body).contains("hunter2"));
+    let other = Answer::of(order("ipa", "d-i passwd/root-password password hunter3\n")).await;
+    assert_ne!(other.ok()["id"], image.ok()["id"]);
+
+    let contradicting = format!("{secret}d-i netcfg/get_ipaddress string 192.0.2.21\n");
+    let refused = Answer::of(order("ipa", &contradicting)).await;
+    assert_eq!(refused.status, 422);
+    let problem = refused.problem("documents-refused");
+    assert_eq!(
+        problem["findings"].as_array().unwrap().last().unwrap()["code"],
+        "answers-contradict-network",
+        "{problem}"
+    );
+    assert!(!problem.to_string().contains("hunter2"), "{problem}");
+
+    let no_installer = Answer::of(order("coreos", secret)).await;
+    assert_eq!(no_installer.status, 422, "{no_installer:?}");
+    for malformed in [
+        json!({"base": "ipa", "documents": NMSTATE, "answers": {"kind": "windows", "text": ""}}),
+        json!({"data": {"kind": "cidata"}, "documents": NMSTATE, "answers": {"kind": "preseed", "text": "hunter2"}}),
+    ] {
+        let answer = Answer::of(dayone.post_json("/v1/images", &malformed)).await;
+        assert_eq!(answer.status, 400, "{answer:?}");
+        assert!(!String::from_utf8_lossy(&answer.body).contains("hunter2"));
+    }
 }

@@ -158,3 +158,80 @@ fn the_debian_installer_is_told_from_what_reads_keyfiles() {
     assert!(changed[0].contains("netcfg/get_ipaddress=192.0.2.10 ---"), "{grub}");
     run(Command::new("chmod").args(["-R", "u+rwX"]).arg(&extracted));
 }
+
+/// What debconf says to a preseed file; nothing, if it understands each line.
+fn debconf(preseed: &Path) -> String {
+    let checked = Command::new("debconf-set-selections").arg("--checkonly").arg(preseed).output().unwrap();
+    assert!(checked.status.success());
+    String::from_utf8(checked.stderr).unwrap()
+}
+
+/// The questions of the installer that is in this initramfs.
+fn templates(initrd: &Path, directory: &Path) -> String {
+    let unpack = "gzip -dc \"$0\" | cpio --quiet -id 'var/lib/dpkg/info/netcfg.templates' 2>/dev/null";
+    run(Command::new("sh").args(["-c", unpack]).arg(initrd).current_dir(directory));
+    fs::read_to_string(directory.join("var/lib/dpkg/info/netcfg.templates")).unwrap()
+}
+
+#[test]
+fn the_debian_installer_gets_the_hosts_network_by_its_preseed_file() {
+    let directory = TempDir::new().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let iso = debian_installer(directory.path());
+    let document = "hostname: {config: worker-0.example.com}\ninterfaces:\n- {name: lan, type: ethernet, state: up, identifier: \
+                    mac-address, mac-address: '52:54:00:00:00:01', ipv4: {enabled: true, address: [{ip: 192.0.2.10, \
+                    prefix-length: 24}]}}\nroutes: {config: [{destination: 0.0.0.0/0, next-hop-address: 192.0.2.1, \
+                    next-hop-interface: lan}]}\ndns-resolver: {config: {server: [192.0.2.53]}}\n";
+    fs::write(path("host.yaml"), document).unwrap();
+    let order = |answers: &str, base: &Path, output: &str| {
+        fs::write(path("preseed.cfg"), answers).unwrap();
+        let mut command = dayone();
+        command.arg("build").arg(path("host.yaml")).arg("--base").arg(base).arg("-o").arg(path(output));
+        command.args(["--answers", "preseed"]).arg(path("preseed.cfg")).output().unwrap()
+    };
+    let answers = "d-i passwd/root-password password hunter2\nd-i netcfg/get_gateway string 192.0.2.1\n";
+    let built = order(answers, &iso, "out.iso");
+    let errors = String::from_utf8(built.stderr).unwrap();
+    assert!(built.status.success(), "{errors}");
+    assert!(!errors.contains("does not read keyfiles") && !errors.contains("hunter2"), "{errors}");
+
+    // What the installer reads, in its initramfs behind its own files.
+    let extracted = path("initrd.gz");
+    run(Command::new("xorriso")
+        .args(["-osirrox", "on", "-indev"])
+        .arg(path("out.iso"))
+        .args(["-extract", "/initrd.gz"])
+        .arg(&extracted));
+    let base = cache().join("debian-installer/initrd.gz");
+    let grown = fs::read(&extracted).unwrap();
+    let appended = &grown[fs::metadata(&base).unwrap().len() as usize..];
+    fs::write(path("appended.cpio"), appended).unwrap();
+    let tree = path("appended");
+    fs::create_dir(&tree).unwrap();
+    run(Command::new("sh").args(["-c", "cpio --quiet -idm < ../appended.cpio"]).current_dir(&tree));
+    let preseed = tree.join("preseed.cfg");
+    assert_eq!(debconf(&preseed), "");
+    let text = fs::read_to_string(&preseed).unwrap();
+    assert!(text.starts_with(answers) && text.matches("netcfg/get_gateway").count() == 1, "{text}");
+    let templates = templates(&base, directory.path());
+    let questions: Vec<&str> = text.lines().filter(|line| line.contains("netcfg/")).collect();
+    assert!(questions.len() > 8, "{text}");
+    for line in questions {
+        let question = line.split_whitespace().nth(1).unwrap();
+        assert!(templates.contains(&format!("Template: {question}\n")), "netcfg knows no {question}");
+    }
+    let program = tree.join("usr/lib/finish-install.d/56dayone-network");
+    run(Command::new("sh").arg("-n").arg(&program));
+    let units = fs::read_dir(tree.join("usr/lib/dayone/installed/etc/systemd/network")).unwrap();
+    let units: String = units.map(|unit| fs::read_to_string(unit.unwrap().path()).unwrap()).collect();
+    assert!(units.contains("Address=192.0.2.10/24") && units.contains("MACAddress=52:54:00:00:00:01"), "{units}");
+
+    // What contradicts the document is refused, and so is any other base.
+    let refused = order("d-i netcfg/get_ipaddress string 192.0.2.11\n", &iso, "refused.iso");
+    let errors = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && !path("refused.iso").exists());
+    assert!(errors.contains("line 1 says netcfg/get_ipaddress is \"192.0.2.11\""), "{errors}");
+    let other = order(answers, &acceptance::bases::ramdisk_iso(&[]), "other.iso");
+    let errors = String::from_utf8(other.stderr).unwrap();
+    assert!(!other.status.success() && errors.contains("is not that of the Debian installer"), "{errors}");
+}

@@ -7,6 +7,7 @@ mod boot_medium;
 mod chain;
 mod coreos_boot;
 mod http_boot;
+mod installers;
 mod live_boot;
 mod matrix;
 mod minimal_iso;

@@ -6,6 +6,7 @@ mod given_keyfiles;
 mod inventories;
 mod inventory_directories;
 mod keyfiles;
+mod network_config;
 mod network_data;
 mod network_manager_versions;
 mod networkd;

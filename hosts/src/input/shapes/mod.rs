@@ -12,6 +12,7 @@ mod host_reader;
 pub(super) mod ignored;
 mod install_config;
 pub(super) mod keyfiles;
+mod network_config;
 mod network_data;
 pub(super) mod network_secret;
 mod nics;
@@ -34,7 +35,7 @@ pub(super) use host_reader::{Reading, Scope};
 
 /// The shapes that describe hosts, for sentences.
 pub(super) const UNDERSTOOD: &str = "NMState (a mapping with interfaces, routes, dns-resolver, …, without kind), OpenStack's network \
-     data (a mapping with links, networks, services), BareMetalHost with its Secret, NMStateConfig, install-config.yaml \
+     data (a mapping with links, networks, services), cloud-init's network-config (version 1, or 2, which is netplan's), BareMetalHost with its Secret, NMStateConfig, install-config.yaml \
      (platform.baremetal), agent-config.yaml, ClusterInstance, SiteConfig, NodeNetworkConfigurationPolicy, HostFleet (with its table) and NetworkManager's \
      profiles (.nmconnection)";
 
@@ -42,6 +43,7 @@ pub(super) const UNDERSTOOD: &str = "NMState (a mapping with interfaces, routes,
 pub(super) enum HostDocument {
     Nmstate(Document),
     NetworkData(Document),
+    NetworkConfig(Document),
     InstallConfig(Document),
     AgentConfig(Document),
     BareMetalHost(Object),
@@ -89,6 +91,7 @@ impl HostDocument {
         match self {
             Self::Nmstate(document)
             | Self::NetworkData(document)
+            | Self::NetworkConfig(document)
             | Self::InstallConfig(document)
             | Self::AgentConfig(document) => document,
             Self::BareMetalHost(object)
@@ -109,7 +112,11 @@ impl HostDocument {
             Self::ClusterInstance(object) => site::read_cluster_instance(object, reading),
             Self::SiteConfig(object) => site::read_site_config(object, reading),
             Self::Fleet(object) => fleet::read(object, reading),
-            Self::Nmstate(_) | Self::NetworkData(_) | Self::NmstateConfig(_) | Self::Policy(_)
+            Self::Nmstate(_)
+            | Self::NetworkData(_)
+            | Self::NetworkConfig(_)
+            | Self::NmstateConfig(_)
+            | Self::Policy(_)
                 if reading.scope == Scope::Bmcs =>
             {
                 Ok(Found::default())
@@ -122,6 +129,10 @@ impl HostDocument {
                 let network = network_data::translate(value, path, reading.report)?;
                 Ok(HostPart::nameless("network data", network).into())
             }
+            Self::NetworkConfig(Document { value, path, .. }) => {
+                let network = network_config::translate(value, path, reading.report)?;
+                Ok(HostPart::nameless("network-config", network).into())
+            }
             Self::NmstateConfig(object) => nmstate_config::read(object, reading.report).map(Found::from),
             Self::Policy(_) => Ok(Found::default()),
         }
@@ -132,6 +143,7 @@ impl HostDocument {
         match self {
             Self::Nmstate(_) => Some(recognize::Shape::Nmstate),
             Self::NetworkData(_) => Some(recognize::Shape::NetworkData),
+            Self::NetworkConfig(_) => Some(recognize::Shape::NetworkConfig),
             _ => None,
         }
     }
@@ -140,7 +152,7 @@ impl HostDocument {
     /// networks after the machines.
     pub(super) fn join_order(&self) -> (usize, [By; 2]) {
         match self {
-            Self::Nmstate(_) | Self::NetworkData(_) => (0, [By::Name, By::Mac]),
+            Self::Nmstate(_) | Self::NetworkData(_) | Self::NetworkConfig(_) => (0, [By::Name, By::Mac]),
             Self::BareMetalHost(_) => (1, [By::Name, By::Mac]),
             Self::InstallConfig(_) => (2, [By::Name, By::Mac]),
             Self::AgentConfig(_) => (3, [By::Name, By::Mac]),

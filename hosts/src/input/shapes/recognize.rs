@@ -3,7 +3,7 @@
 use serde_yaml::{Mapping, Value};
 
 use super::fleet::inventory_host_variables;
-use super::nmstate;
+use super::{network_config, nmstate};
 use crate::input::listing::{keys, listed};
 use crate::input::yaml::invalid::InvalidValue;
 
@@ -14,6 +14,8 @@ pub(in crate::input) enum Shape<'a> {
     Nmstate,
     /// `OpenStack`'s `network_data.json`.
     NetworkData,
+    /// cloud-init's `network-config`, of version 1 or 2.
+    NetworkConfig,
     /// An Ansible inventory.
     Inventory,
     /// `OpenShift`'s `install-config.yaml`.
@@ -46,6 +48,9 @@ pub(in crate::input) fn shape(document: &Mapping) -> Result<Shape<'_>, (&'static
     }
     if document.contains_key("links") && !is_object {
         found.push(("links", Shape::NetworkData));
+    }
+    if let Some(member) = network_config::mark(document).filter(|_| !is_object) {
+        found.push((member, Shape::NetworkConfig));
     }
     // The installer's file has a version and no kind. Other objects may have a platform, too.
     let platform = document.get("platform").and_then(Value::as_mapping);
@@ -85,6 +90,7 @@ impl std::fmt::Display for Shape<'_> {
         match self {
             Self::Nmstate => f.write_str("NMState"),
             Self::NetworkData => f.write_str("OpenStack's network data"),
+            Self::NetworkConfig => f.write_str("cloud-init's network-config"),
             Self::Inventory => f.write_str("an Ansible inventory"),
             Self::InstallConfig => f.write_str("an install-config"),
             Self::Kind(kind) => write!(f, "an object of the kind {}", listed([*kind].into_iter())),

@@ -10,12 +10,12 @@ use imagelib::secure_boot::{SecureBoot, Verdict};
 use media::MediaUrl;
 use media::access::AccessLimits;
 use vocabulary::host::{BootMode, HostSpec};
-use vocabulary::report::Report;
+use vocabulary::report::{Report, Reported};
 
 use super::order::{ImageRequest, Order};
 use crate::api::documents;
 use crate::api::problem::{Problem, ProblemKind};
-use crate::compose::{NetworkOrder, compose};
+use crate::compose::{NetworkOrder, compose_installer};
 use crate::store::{BaseName, NewImage, OpenBase, Publication, RegisteredBase, Store, StoreError, StoredImage};
 
 /// An image that is not published yet, to whose recipe the caller can still add.
@@ -68,6 +68,7 @@ impl OrderedBase {
         NetworkOrder {
             data: request.data.as_ref().map(|drive| drive.kind),
             delivery: request.profile.or_else(|| self.registered.as_ref().and_then(|base| base.profile())),
+            answers: request.answers.as_ref().map(|answers| answers.kind),
             auto_default: request.auto_default,
         }
     }
@@ -117,7 +118,9 @@ impl OrderedBase {
             order: PartOrder::Canonical,
         };
         let name = host.as_ref().and_then(|(host, _)| host.name.clone());
-        let recipe = compose(ordered, host.map(|(_, network)| network).unwrap_or_default());
+        let network = host.map(|(_, network)| network).unwrap_or_default();
+        let recipe = compose_installer(ordered, network, request.answers.as_ref(), &mut report)
+            .map_err(|Reported| documents::refused(&report))?;
         let label = name.or_else(|| recipe.additions.hostname.as_ref().map(ToString::to_string));
         Ok(Draft { base: self.registered.clone(), open, recipe, label, limits, report })
     }

@@ -14,6 +14,7 @@ use media::access::{AccessLimits, Network, OnlyFrom, Ttl};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
+use vocabulary::answers::Answers;
 use vocabulary::host::HostName;
 
 use crate::api::json;
@@ -69,6 +70,9 @@ pub(in crate::api) struct ImageRequest {
     /// systemd units to add. CoreOS bases only.
     #[serde(default)]
     pub units: Vec<Unit>,
+    /// The answer file of an installer. dayone completes it with the host's network, which the installed system gets.
+    #[serde(default)]
+    pub answers: Option<Answers>,
     /// Whether NICs that the documents do not mention may come up with DHCP, as NetworkManager does by default.
     #[serde(default)]
     pub auto_default: bool,
@@ -250,6 +254,10 @@ impl Order {
     ) -> Result<Self, Problem> {
         let format = format(&request).map_err(|detail| Problem::new(wrong_format, detail))?;
         all_hosts(&request, documents.is_some()).map_err(|detail| Problem::new(wrong_format, detail))?;
+        if format == Format::Data && request.answers.is_some() {
+            let detail = "answers: a data image is for no installer; leave it out, or give the installer as base";
+            return Err(Problem::new(wrong_format, detail));
+        }
         // Without a base there is nothing to replace.
         request.replace_embedded &= format != Format::Data;
         let ignition = request.ignition.take().map(|config| {

@@ -9,6 +9,7 @@ use imagelib::kernel_arguments::KernelArgumentEdits;
 use media::access::{Network, Ttl};
 use serde::Serialize;
 use serde_json::Value;
+use vocabulary::answers::Answers;
 
 use crate::arguments::{BootArguments, InputFile};
 use crate::boots::{BootMethod, EjectWhen, Evidence};
@@ -29,6 +30,7 @@ pub(super) struct Order {
     ssh_authorized_keys: Vec<SshPublicKey>,
     files: Vec<ExtraFile>,
     units: Vec<Unit>,
+    answers: Option<Answers>,
     auto_default: bool,
     kernel_arguments: KernelArgumentEdits,
     boot_entries: Vec<String>,
@@ -68,7 +70,7 @@ impl Order {
         credentials: Option<String>,
         eject: EjectWhen,
     ) -> Result<Self, Failure> {
-        let Customisation { ignition, ssh_keys, files, units, kernel_arguments } =
+        let Customisation { ignition, ssh_keys, files, units, kernel_arguments, answers } =
             Customisation::read(&arguments.customisation)?;
         let text = |path: &dyn ToString| path.to_string();
         let customisation = &arguments.customisation;
@@ -84,6 +86,7 @@ impl Order {
             ssh_authorized_keys: ssh_keys,
             files,
             units,
+            answers,
             auto_default: customisation.auto_default,
             kernel_arguments,
             boot_entries: customisation.boot_entry.clone(),

@@ -8,7 +8,9 @@ use hosts::every_host::{EachHost, OneHost};
 use imagelib::base::Format;
 use imagelib::image::{FileName, Image};
 use imagelib::recipe::Recipe;
+use vocabulary::answers::Answers;
 use vocabulary::host::HostSpec;
+use vocabulary::report::Reported;
 
 use super::output::Writer;
 use super::{kernel_arguments, recipe, refused};
@@ -18,7 +20,7 @@ use crate::commands::failure::Failure;
 use crate::commands::findings::counted;
 use crate::commands::table::columns;
 use crate::commands::{documents, findings, terminal};
-use crate::compose::compose;
+use crate::compose::compose_installer;
 use crate::site_key::SiteKeyPair;
 
 pub(super) fn run(arguments: &BuildArguments) -> Result<(), Failure> {
@@ -39,12 +41,13 @@ pub(super) fn run(arguments: &BuildArguments) -> Result<(), Failure> {
     if format == Format::MinimalIso {
         base.base.verify(&base.files);
     }
-    let ordered = recipe::ordered(arguments, format)?;
+    let (ordered, answers) = recipe::ordered(arguments, format)?;
     let site_key = recipe::site_key(arguments)?;
     make_directory(&arguments.output)?;
     let writer = Writer::new(&base, arguments.force, arguments.quiet)?;
     let mut images = Images {
         ordered,
+        answers,
         site_key,
         base: &base,
         is_only: hosts.len() == 1,
@@ -101,6 +104,8 @@ fn reason(failure: &Failure) -> String {
 struct Images<'a> {
     /// The recipe without a host.
     ordered: Recipe,
+    /// The answer file of an installer.
+    answers: Option<Answers>,
     /// The key that signs the addons of images.
     site_key: Option<SiteKeyPair>,
     base: &'a OpenedBase,
@@ -126,7 +131,11 @@ impl Images<'_> {
             Err(_) if self.is_only => None,
             name => Some(name?),
         };
-        let recipe = compose(self.ordered.clone(), network);
+        let composed = compose_installer(self.ordered.clone(), network, self.answers.as_ref(), &mut report);
+        let recipe = composed.map_err(|Reported| {
+            terminal::remark(&findings::as_text(&report));
+            Failure::Findings
+        })?;
         let signed = recipe::signed(recipe, &self.base.base, self.site_key.as_ref());
         let image = signed.and_then(|recipe| Image::plan(&recipe, &self.base.base, recipe.base));
         if let Ok(image) = &image {

@@ -11,14 +11,14 @@ use std::path::Path;
 
 use imagelib::base::Format;
 use imagelib::image::{Image, ImageError};
-use vocabulary::report::Report;
+use vocabulary::report::{Report, Reported};
 
 use super::base::OpenedBase;
 use super::failure::Failure;
 use super::terminal::plain;
 use super::{documents, findings, terminal};
 use crate::arguments::BuildArguments;
-use crate::compose::compose;
+use crate::compose::compose_installer;
 
 pub(super) fn run(arguments: &BuildArguments) -> Result<(), Failure> {
     if arguments.is_of_all_hosts() {
@@ -49,7 +49,9 @@ pub(super) fn run(arguments: &BuildArguments) -> Result<(), Failure> {
     if format == Format::MinimalIso {
         base.base.verify(&base.files);
     }
-    let recipe = compose(recipe::ordered(arguments, format)?, network.unwrap_or_default());
+    let (ordered, answers) = recipe::ordered(arguments, format)?;
+    let recipe = compose_installer(ordered, network.unwrap_or_default(), answers.as_ref(), &mut report)
+        .map_err(|Reported| documents::print_findings(&report))?;
     let recipe = recipe::signed(recipe, &base.base, site_key.as_ref()).map_err(|error| refused(&error))?;
     let image = Image::plan(&recipe, &base.base, recipe.base).map_err(|error| refused(&error))?;
     report.append(image.report.clone());

@@ -7,6 +7,8 @@ use imagelib::ignition::Additions;
 use imagelib::image::{self, ImageError};
 use imagelib::recipe::{DataDrive, DriveFile, PartOrder, Recipe, RootfsLocation};
 
+use vocabulary::answers::Answers;
+
 use crate::arguments::{BuildArguments, DataArguments};
 use crate::commands::customisation::{Customisation, read};
 use crate::commands::failure::Failure;
@@ -19,20 +21,27 @@ pub(super) fn network_order(arguments: &BuildArguments) -> NetworkOrder {
     NetworkOrder {
         data: arguments.data.kind,
         delivery: arguments.customisation.profile.or(arguments.base.as_ref().and_then(|base| base.profile)),
+        answers: arguments.customisation.answers.first().and_then(|kind| kind.parse().ok()),
         auto_default: arguments.customisation.auto_default,
     }
 }
 
-/// Makes the recipe, without the network of a host.
+/// Makes the recipe, without the network of a host, and reads the answer file of an installer.
 ///
 /// The identity of the base in the recipe is a placeholder: it does not affect any byte of the image, and to compute the real one
 /// dayone would have to read the whole base.
-pub(super) fn ordered(arguments: &BuildArguments, format: Format) -> Result<Recipe, Failure> {
+pub(super) fn ordered(arguments: &BuildArguments, format: Format) -> Result<(Recipe, Option<Answers>), Failure> {
     let network_order = network_order(arguments);
     let data = drive(&arguments.data)?;
     let customisation = &arguments.customisation;
-    let Customisation { ignition, ssh_keys, files, units, kernel_arguments } = Customisation::read(customisation)?;
-    Ok(Recipe {
+    let Customisation { ignition, ssh_keys, files, units, kernel_arguments, answers } =
+        Customisation::read(customisation)?;
+    if answers.is_some() && format == Format::Data {
+        return Err(Failure::System(
+            "--answers: a data image is for no installer; give the installer with --base".into(),
+        ));
+    }
+    let recipe = Recipe {
         base: BaseIdentity::of(&BTreeMap::new()),
         format,
         additions: Additions {
@@ -53,7 +62,8 @@ pub(super) fn ordered(arguments: &BuildArguments, format: Format) -> Result<Reci
         // Without a base there is nothing to replace.
         replace_embedded: arguments.force && format != Format::Data,
         order: PartOrder::Canonical,
-    })
+    };
+    Ok((recipe, answers))
 }
 
 /// Signs what the site's key must sign.

@@ -19,7 +19,7 @@ fn example(family: Family) -> &'static str {
 }
 
 /// Parses the address at `key`, which must be of this family.
-pub(super) fn address(
+pub(in crate::input::shapes) fn address(
     fields: &Fields<'_>,
     key: &str,
     family: Family,
@@ -33,15 +33,20 @@ pub(super) fn address(
 
 /// An address with its network, or a network, with its path.
 #[derive(Debug, Clone)]
-pub(super) struct Placed {
-    pub(super) network: IpNet,
-    pub(super) path: DocumentPath,
+pub(in crate::input::shapes) struct Placed {
+    pub(in crate::input::shapes) network: IpNet,
+    pub(in crate::input::shapes) path: DocumentPath,
     /// The path of the length of the prefix.
-    pub(super) length_path: DocumentPath,
+    pub(in crate::input::shapes) length_path: DocumentPath,
 }
 
 /// Reads the address at `key`. Its prefix length is behind a slash or at `netmask`.
-pub(super) fn network(fields: &Fields<'_>, key: &str, family: Family, report: &mut Report) -> Result<Placed, Reported> {
+pub(in crate::input::shapes) fn network(
+    fields: &Fields<'_>,
+    key: &str,
+    family: Family,
+    report: &mut Report,
+) -> Result<Placed, Reported> {
     let name = family.name();
     let Some(text) = fields.text(key, report)? else {
         return Err(fields.wrong(key, "member-missing", format!("is missing: write an {name} address here"), report));

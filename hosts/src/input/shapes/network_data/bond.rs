@@ -63,14 +63,14 @@ pub(super) fn read<'a>(fields: &Fields<'a>, report: &mut Report) -> Result<Bond<
 }
 
 /// Whether NMState knows the option: the nmstate crate refuses others, whatever their values.
-fn is_known_to_nmstate(option: &str) -> bool {
+pub(in crate::input::shapes) fn is_known_to_nmstate(option: &str) -> bool {
     let options = Mapping::from_iter([(option.into(), Value::Null)]);
     let read = BondOptions::deserialize(Value::Mapping(options));
     read.map_or_else(|error| !error.to_string().contains("unknown field"), |_| true)
 }
 
 /// Returns the option that a member sets. cloud-init reads hyphens, too.
-pub(super) fn option_name(key: &str) -> Option<String> {
+pub(in crate::input::shapes) fn option_name(key: &str) -> Option<String> {
     Some(key.strip_prefix("bond_").or_else(|| key.strip_prefix("bond-"))?.replace('-', "_"))
 }
 

@@ -162,7 +162,7 @@ fn read_vlan<'a>(fields: &Fields<'a>, report: &mut Report) -> Result<Kind<'a>, R
     Ok(Kind::Vlan { lower: lower?, id: id? })
 }
 
-fn read_mac(
+pub(in crate::input::shapes) fn read_mac(
     fields: &Fields<'_>,
     key: &str,
     report: &mut Report,

@@ -22,12 +22,16 @@ fn is_too_long(fields: &Fields<'_>, key: &str, report: &mut Report) -> bool {
 }
 
 /// Returns the mappings in the list at `key`, and reports everything else.
-pub(super) fn mappings<'a>(fields: &Fields<'a>, key: &str, report: &mut Report) -> Vec<Fields<'a>> {
+pub(in crate::input::shapes) fn mappings<'a>(fields: &Fields<'a>, key: &str, report: &mut Report) -> Vec<Fields<'a>> {
     if is_too_long(fields, key, report) { Vec::new() } else { fields.mappings(key, report).unwrap_or_default() }
 }
 
 /// Returns the texts in the list at `key`, with their paths. A single text counts as a list of one.
-pub(super) fn texts<'a>(fields: &Fields<'a>, key: &str, report: &mut Report) -> Vec<(&'a str, DocumentPath)> {
+pub(in crate::input::shapes) fn texts<'a>(
+    fields: &Fields<'a>,
+    key: &str,
+    report: &mut Report,
+) -> Vec<(&'a str, DocumentPath)> {
     match fields.mapping.get(key) {
         Some(Value::String(text)) if text.is_empty() => Vec::new(),
         Some(Value::String(text)) => vec![(text, fields.path.key(key))],
@@ -37,7 +41,7 @@ pub(super) fn texts<'a>(fields: &Fields<'a>, key: &str, report: &mut Report) -> 
 }
 
 /// Returns the integer at `key`, which may be written as a text.
-pub(super) fn number(
+pub(in crate::input::shapes) fn number(
     fields: &Fields<'_>,
     key: &str,
     range: RangeInclusive<u64>,

@@ -4,14 +4,14 @@
 //! `baremetal/metal3data_manager.go`, which leaves out `network_id`; cloud-init, `sources/helpers/openstack.py`, which
 //! knows `name` and more types. dayone reads all these variants, and refuses what it cannot translate exactly.
 
-mod address;
-mod bond;
-mod links;
-mod members;
+pub(super) mod address;
+pub(super) mod bond;
+pub(super) mod links;
+pub(super) mod members;
 mod names;
 mod networks;
 mod routes;
-mod services;
+pub(super) mod services;
 mod write;
 
 #[cfg(test)]

@@ -33,7 +33,11 @@ pub(super) fn read(fields: &Fields<'_>, report: &mut Report) -> Vec<(IpAddr, Doc
 }
 
 /// Reads the addresses of name servers at `key`.
-pub(super) fn name_servers(fields: &Fields<'_>, key: &str, report: &mut Report) -> Vec<(IpAddr, DocumentPath)> {
+pub(in crate::input::shapes) fn name_servers(
+    fields: &Fields<'_>,
+    key: &str,
+    report: &mut Report,
+) -> Vec<(IpAddr, DocumentPath)> {
     let mut servers = Vec::new();
     for (text, path) in members::texts(fields, key, report) {
         if let Ok(address) = text.parse() {

@@ -1,0 +1,159 @@
+//! The preseed file of the Debian installer.
+//!
+//! Sources, of Debian 12: `rootskel`'s `S30initrd-preseed` reads `/preseed.cfg` of the initramfs before the first question; `netcfg`
+//! (1.187) configures one NIC with one address, from its questions `netcfg/*`; `finish-install` runs the programs in
+//! `/usr/lib/finish-install.d` in the order of their names, after netcfg's own (`55netcfg-copy-config`) has copied
+//! `/etc/network/interfaces` to the installed system.
+//!
+//! netcfg knows neither bonds nor bridges, and no second address. The installed system therefore gets its network from units of
+//! systemd-networkd, which is part of every Debian, and `/etc/network/interfaces` keeps only the loopback interface.
+
+mod read;
+
+use std::fmt::Write as _;
+
+use super::InstallerFile;
+use super::installed;
+use super::installer::{self, InstallerNetwork};
+use crate::network::ConvertedNetwork;
+use read::Preseed;
+use vocabulary::host::HostName;
+use vocabulary::report::{DocumentPath, Report, Reported};
+
+/// Where the installer looks for the file in its initramfs.
+const PATH: &str = "/preseed.cfg";
+/// The program that gives the installed system its network.
+const PROGRAM: &str = "/usr/lib/finish-install.d/56dayone-network";
+const PROGRAM_CONTENT: &str = include_str!("preseed/finish-install.sh");
+
+/// The document that findings are about.
+fn document() -> DocumentPath {
+    DocumentPath::document("preseed file")
+}
+
+/// Returns the completed file, and what the installer installs.
+pub(super) fn complete(
+    text: &str,
+    network: &ConvertedNetwork,
+    hostname: Option<&HostName>,
+    report: &mut Report,
+) -> Result<Vec<InstallerFile>, Reported> {
+    let had_errors = report.has_errors();
+    // The installed system has a resolv.conf with the name servers of the documents.
+    report.forget("needs-systemd-resolved");
+    let (given, invalid) = Preseed::read(text);
+    for line in invalid {
+        // Nothing of the line is shown, because it may be secret.
+        let message = format!(
+            "line {line} is not an owner, a question, a type and a value, such as \"d-i netcfg/get_domain string \
+             example.com\""
+        );
+        report.error("answers-invalid", &document(), message);
+    }
+    let mut written = String::from(text);
+    if !text.is_empty() && !text.ends_with('\n') {
+        written.push('\n');
+    }
+    written.push_str("\n# Written by dayone: the network of the host.\n");
+    let network_of_installer = installer::network(&network.topology);
+    if network_of_installer.is_none() {
+        let message = "gives the installer itself no network: no single NIC of the host has an address, and netcfg knows \
+                       neither bonds nor VLANs nor bridges. The packages must come from the medium";
+        report.warning("installer-without-network", &document(), message);
+    }
+    if network.topology.interfaces.iter().any(|nic| nic.ipv4.is_automatic() && nic.ipv4.automatic_dns)
+        && network.topology.dns.servers.is_empty()
+    {
+        let message = "installs a system that takes no name servers from DHCP unless systemd-resolved is installed: add \
+                       it to pkgsel/include, or write name servers into the host's documents";
+        report.warning("installed-without-resolver", &document(), message);
+    }
+    for Answer { question, kind, value, same } in answers(network_of_installer.as_ref(), hostname) {
+        match given.get(question) {
+            Some(found) if same(&found.value, &value) => {}
+            Some(found) => {
+                let message = format!(
+                    "line {} says {question} is {:?}, and by the host's documents it is {value:?}; remove the line, or correct \
+                     the one that is wrong",
+                    found.line, found.value
+                );
+                report.error("answers-contradict-network", &document(), message);
+            }
+            // Writing to a String does not fail.
+            None => drop(writeln!(written, "d-i {question} {kind} {value}")),
+        }
+    }
+    if report.has_errors() && !had_errors {
+        return Err(Reported);
+    }
+    let answers = InstallerFile { path: PATH.to_owned(), is_program: false, is_secret: true, content: written };
+    let program = InstallerFile {
+        path: PROGRAM.to_owned(),
+        is_program: true,
+        is_secret: false,
+        content: PROGRAM_CONTENT.to_owned(),
+    };
+    Ok([answers, program].into_iter().chain(installed::files(network, hostname)).collect())
+}
+
+/// What the installer must be told.
+struct Answer {
+    question: &'static str,
+    kind: &'static str,
+    value: String,
+    /// Whether the user's own value says the same.
+    same: fn(&str, &str) -> bool,
+}
+
+impl Answer {
+    fn new(question: &'static str, kind: &'static str, value: impl Into<String>) -> Self {
+        Self { question, kind, value: value.into(), same: |given, wanted| given == wanted }
+    }
+}
+
+/// Returns what the installer must know of the network, in a fixed order.
+fn answers(network: Option<&InstallerNetwork>, hostname: Option<&HostName>) -> Vec<Answer> {
+    let mut all = Vec::new();
+    // The installed system has its network from units, and nothing of netcfg's.
+    all.push(Answer::new("netcfg/target_network_config", "select", "loopback"));
+    match network {
+        None => all.push(Answer::new("netcfg/enable", "boolean", "false")),
+        Some(InstallerNetwork { nic, address, gateway, servers }) => {
+            let same = |given: &str, wanted: &str| given.eq_ignore_ascii_case(wanted);
+            all.push(Answer { same, ..Answer::new("netcfg/choose_interface", "select", nic.as_str()) });
+            if let Some(address) = address {
+                all.push(Answer::new("netcfg/disable_autoconfig", "boolean", "true"));
+                all.push(Answer {
+                    same: read::same_address,
+                    ..Answer::new("netcfg/get_ipaddress", "string", address.to_string())
+                });
+                all.push(Answer {
+                    same: read::same_mask,
+                    ..Answer::new("netcfg/get_netmask", "string", address.netmask().to_string())
+                });
+                // An empty answer would make netcfg guess a router.
+                let gateway = gateway.map_or_else(|| "none".to_owned(), |gateway| gateway.to_string());
+                all.push(Answer { same: read::same_address, ..Answer::new("netcfg/get_gateway", "string", gateway) });
+                let servers = servers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+                all.push(Answer { same: read::same_list, ..Answer::new("netcfg/get_nameservers", "string", servers) });
+                all.push(Answer::new("netcfg/confirm_static", "boolean", "true"));
+            }
+        }
+    }
+    if let Some(hostname) = hostname {
+        let text = hostname.to_string();
+        let (short, domain) = text.split_once('.').unwrap_or((&text, ""));
+        all.push(Answer::new("netcfg/get_hostname", "string", short));
+        // Without an answer of its own, netcfg asks for the domain.
+        all.push(Answer::new(
+            "netcfg/get_domain",
+            "string",
+            if domain.is_empty() { "unassigned-domain" } else { domain },
+        ));
+        all.push(Answer::new("netcfg/hostname", "string", short));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests;

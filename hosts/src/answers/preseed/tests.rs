@@ -1,0 +1,170 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::answers::{InstallerFile, complete, network_files};
+use crate::network::{Target, convert_network};
+use vocabulary::answers::{Answers, Installer};
+use vocabulary::host::{HostSpec, NmstateDocument};
+
+const STATIC: &str = "
+hostname: {config: worker-0.example.com}
+interfaces:
+- {name: eno1, type: ethernet, state: up, identifier: mac-address, mac-address: '52:54:00:00:00:01',
+   ipv4: {enabled: true, address: [{ip: 192.0.2.10, prefix-length: 24}]},
+   ipv6: {enabled: true, address: [{ip: '2001:db8::10', prefix-length: 64}]}}
+- {name: eno2, type: ethernet, state: up, ipv4: {enabled: true, address: [{ip: 198.51.100.10, prefix-length: 25}]}}
+routes: {config: [{destination: 0.0.0.0/0, next-hop-address: 192.0.2.1, next-hop-interface: eno1}]}
+dns-resolver: {config: {server: [192.0.2.53, '2001:db8::53'], search: [example.com]}}
+";
+
+const BOND: &str = "
+interfaces:
+- {name: eno1, type: ethernet, state: up}
+- {name: eno2, type: ethernet, state: up}
+- {name: bond0, type: bond, state: up, link-aggregation: {mode: 802.3ad, port: [eno1, eno2]}}
+- {name: bond0.7, type: vlan, state: up, vlan: {base-iface: bond0, id: 7},
+   ipv4: {enabled: true, address: [{ip: 192.0.2.10, prefix-length: 24}]}}
+routes: {config: [{destination: 0.0.0.0/0, next-hop-address: 192.0.2.1, next-hop-interface: bond0.7}]}
+dns-resolver: {config: {server: [192.0.2.53]}}
+";
+
+/// The files for a host, and the findings.
+fn completed(nmstate: &str, text: &str) -> (Option<Vec<InstallerFile>>, Vec<String>) {
+    let document = NmstateDocument::new(serde_yaml::from_str(nmstate).unwrap(), DocumentPath::root());
+    let target = Target { files: network_files(Installer::Preseed), no_auto_default: true, ..Target::default() };
+    let (network, mut report) = convert_network(&HostSpec::with_network(document), target);
+    let network = network.unwrap_or_else(|| panic!("{:?}", report.findings()));
+    let answers = Answers { kind: Installer::Preseed, text: text.to_owned() };
+    let files = complete(&answers, &network, network.hostname.as_ref(), &mut report).ok();
+    assert_eq!(files.is_none(), report.has_errors());
+    (files, report.findings().iter().map(|finding| format!("{finding} [{}]", finding.code)).collect())
+}
+
+fn file<'a>(files: &'a [InstallerFile], path: &str) -> &'a str {
+    let found = files.iter().find(|file| file.path == path);
+    &found.unwrap_or_else(|| panic!("{path} is not one of {files:?}")).content
+}
+
+#[test]
+fn the_installer_gets_one_nic_and_the_installed_system_everything() {
+    let (files, findings) = completed(STATIC, "d-i passwd/root-password password hunter2");
+    assert_eq!(findings, [""; 0]);
+    let files = files.unwrap();
+    assert_eq!(
+        file(&files, "/preseed.cfg"),
+        "d-i passwd/root-password password hunter2\n\n\
+         # Written by dayone: the network of the host.\n\
+         d-i netcfg/target_network_config select loopback\n\
+         d-i netcfg/choose_interface select 52:54:00:00:00:01\n\
+         d-i netcfg/disable_autoconfig boolean true\n\
+         d-i netcfg/get_ipaddress string 192.0.2.10/24\n\
+         d-i netcfg/get_netmask string 255.255.255.0\n\
+         d-i netcfg/get_gateway string 192.0.2.1\n\
+         d-i netcfg/get_nameservers string 192.0.2.53 2001:db8::53\n\
+         d-i netcfg/confirm_static boolean true\n\
+         d-i netcfg/get_hostname string worker-0\n\
+         d-i netcfg/get_domain string example.com\n\
+         d-i netcfg/hostname string worker-0\n"
+    );
+    let installed = |path: &str| file(&files, &format!("{}{path}", installed::DIRECTORY));
+    assert_eq!(installed("/etc/hostname"), "worker-0.example.com\n");
+    let expected = "# Written by dayone.\nsearch example.com\nnameserver 192.0.2.53\nnameserver 2001:db8::53\n";
+    assert_eq!(installed("/etc/resolv.conf"), expected);
+    let units: String =
+        files.iter().filter(|file| file.path.ends_with(".network")).map(|file| &*file.content).collect();
+    for address in ["192.0.2.10/24", "2001:db8::10/64", "198.51.100.10/25", "Gateway=192.0.2.1"] {
+        assert!(units.contains(address), "{address}: {units}");
+    }
+    assert!(!format!("{files:?}").contains("hunter2"));
+}
+
+#[test]
+fn what_netcfg_cannot_do_only_the_installed_system_has() {
+    let (files, findings) = completed(BOND, "");
+    let expected = "preseed file: gives the installer itself no network: no single NIC of the host has an address, and netcfg \
+                    knows neither bonds nor VLANs nor bridges. The packages must come from the medium \
+                    [installer-without-network]";
+    assert_eq!(findings, [expected]);
+    let files = files.unwrap();
+    assert!(file(&files, "/preseed.cfg").contains("d-i netcfg/enable boolean false\n"));
+    assert!(files.iter().any(|file| file.path.ends_with(".netdev") && file.content.contains("Kind=bond")), "{files:?}");
+}
+
+#[test]
+fn dhcp_needs_no_address_and_tells_no_name_servers() {
+    let dhcp = "interfaces: [{name: eno1, type: ethernet, state: up, ipv4: {enabled: true, dhcp: true}}]";
+    let (files, findings) = completed(dhcp, "");
+    assert!(findings.len() == 1 && findings[0].ends_with("[installed-without-resolver]"), "{findings:?}");
+    let files = files.unwrap();
+    let written = file(&files, "/preseed.cfg");
+    assert!(written.contains("choose_interface select eno1\n") && !written.contains("get_ipaddress"), "{written}");
+    let alone = "interfaces: [{name: eno1, type: ethernet, state: up, ipv4: {enabled: true, address: [{ip: 192.0.2.1, \
+                 prefix-length: 30}]}}]";
+    assert!(file(&completed(alone, "").0.unwrap(), "/preseed.cfg").contains("netcfg/get_gateway string none\n"));
+}
+
+#[test]
+fn what_the_file_says_of_the_network_must_agree_with_the_documents() {
+    for same in [
+        "d-i netcfg/get_ipaddress string 192.0.2.10",
+        "d-i netcfg/get_ipaddress string 192.0.2.10/24",
+        "d-i  netcfg/get_nameservers\tstring  192.0.2.53   2001:db8:0::53",
+        "d-i netcfg/get_nameservers string \\\n  192.0.2.53 \\\n  2001:db8::53",
+        "#d-i netcfg/get_ipaddress string 192.0.2.99",
+        "d-i netcfg/get_ipaddress string 192.0.2.99\nd-i netcfg/get_ipaddress string 192.0.2.10",
+        "d-i netcfg/choose_interface select 52:54:00:00:00:01",
+        "d-i netcfg/get_netmask string 255.255.255.0",
+    ] {
+        let (files, findings) = completed(STATIC, same);
+        assert_eq!(findings, [""; 0], "{same}");
+        // The last answer counts, and dayone adds none to a question that the file answers.
+        let question = same.split_whitespace().nth(1).unwrap();
+        let files = files.unwrap();
+        let lines = file(&files, "/preseed.cfg").lines().filter(|line| line.contains(question));
+        assert_eq!(
+            lines.filter(|line| !line.starts_with('#')).count(),
+            1.max(same.matches("192.0.2.99\nd-i").count() * 2),
+            "{same}"
+        );
+    }
+    for (line, question) in [
+        ("d-i netcfg/get_ipaddress string 192.0.2.11", "netcfg/get_ipaddress"),
+        ("d-i netcfg/get_ipaddress string 192.0.2.10/25", "netcfg/get_ipaddress"),
+        ("d-i netcfg/get_netmask string 255.255.0.0", "netcfg/get_netmask"),
+        ("d-i netcfg/get_gateway string none", "netcfg/get_gateway"),
+        ("d-i netcfg/get_nameservers string 192.0.2.54", "netcfg/get_nameservers"),
+        ("d-i netcfg/choose_interface select auto", "netcfg/choose_interface"),
+        ("d-i netcfg/disable_autoconfig boolean false", "netcfg/disable_autoconfig"),
+        ("d-i netcfg/get_hostname string other", "netcfg/get_hostname"),
+        ("d-i netcfg/target_network_config select ifupdown", "netcfg/target_network_config"),
+    ] {
+        let (_, findings) = completed(STATIC, &format!("# a comment\n{line}\n"));
+        let begun = format!("preseed file: line 2 says {question} is ");
+        assert!(findings.len() == 1 && findings[0].starts_with(&begun), "{line}: {findings:?}");
+        assert!(findings[0].ends_with("[answers-contradict-network]"), "{findings:?}");
+    }
+}
+
+#[test]
+fn findings_show_nothing_of_lines_that_may_be_secret() {
+    for line in ["d-i hunter2", "passwd/root-password hunter2", "hunter2", "d-i root-password password hunter2"] {
+        let (files, findings) = completed(STATIC, line);
+        assert!(files.is_none() && findings.len() == 1 && findings[0].contains(" line 1 "), "{findings:?}");
+        assert!(!findings[0].contains("hunter2"), "{findings:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever is in a file, dayone keeps it, and asks for nothing twice.
+    #[test]
+    fn any_file_is_kept_or_refused(lines in prop::collection::vec("(d-i )?(netcfg/get_[a-z]{0,9}|[a-z/]{0,6}|#)[ \\\\a-z0-9./]{0,12}", 0..6)) {
+        let text = lines.join("\n");
+        let (files, findings) = completed(STATIC, &text);
+        match files {
+            Some(files) => prop_assert!(file(&files, "/preseed.cfg").starts_with(&text)),
+            None => prop_assert!(!findings.is_empty()),
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! What all kinds of interfaces of version 2 have: addresses, DHCP, routes, rules and name servers.
+
+use ipnet::IpNet;
+use serde_yaml::Value;
+
+use super::addressing::Addressing;
+use super::draft::{Draft, Entry};
+use super::routes;
+use super::settings::{check_rest, refuse};
+use crate::family::Family;
+use crate::input::fields::{Fields, refuse_type};
+use crate::input::listing::quoted;
+use crate::input::shapes::network_data::address::Placed;
+use crate::input::shapes::network_data::{address, members, services};
+use vocabulary::report::{DocumentPath, Report, Reported};
+
+/// The settings that this module and the writer of an interface read.
+pub(super) const KNOWN: [&str; 17] = [
+    "macaddress",
+    "mtu",
+    "dhcp4",
+    "dhcp6",
+    "dhcp4-overrides",
+    "dhcp6-overrides",
+    "dhcp-identifier",
+    "accept-ra",
+    "link-local",
+    "addresses",
+    "gateway4",
+    "gateway6",
+    "nameservers",
+    "routes",
+    "routing-policy",
+    "ipv6-address-generation",
+    "ipv6-address-token",
+];
+
+/// Overrides of DHCP, each with NMState's members for it.
+const OVERRIDES: [(&str, &[&str]); 3] = [
+    ("use-dns", &["auto-dns"]),
+    // Without its routes, the network gives no default route either.
+    ("use-routes", &["auto-routes", "auto-gateway"]),
+    ("send-hostname", &["dhcp-send-hostname"]),
+];
+
+/// Reads how the interface gets its addresses.
+pub(super) fn addressing(fields: &Fields<'_>, is_port: bool, report: &mut Report) -> Result<Addressing, Reported> {
+    let switch = |key: &str, report: &mut Report| -> Result<Option<(bool, DocumentPath)>, Reported> {
+        Ok(fields.boolean(key, report)?.map(|value| (value, fields.path.key(key))))
+    };
+    let on = |found: Option<(bool, DocumentPath)>| found.filter(|(on, _)| *on).map(|(_, path)| path);
+    let routers = switch("accept-ra", report)?;
+    let dhcp6 = on(switch("dhcp6", report)?);
+    let mut addressing = Addressing {
+        addresses: addresses(fields, report)?,
+        dhcp4: on(switch("dhcp4", report)?),
+        automatic6: dhcp6.or_else(|| on(routers.clone())),
+        without_routers: routers.filter(|(on, _)| !on).map(|(_, path)| path),
+        link_local6: !is_port,
+        members: Vec::new(),
+    };
+    if let Some(families) = fields.mapping.get("link-local") {
+        link_local(fields, families, &mut addressing, report)?;
+    }
+    overrides(fields, &mut addressing, report)?;
+    for (key, member) in [("ipv6-address-generation", "addr-gen-mode"), ("ipv6-address-token", "token")] {
+        if let Some(text) = fields.text(key, report)? {
+            addressing.members.push((Family::V6, member, text.into(), fields.path.key(key)));
+        }
+    }
+    match fields.text("dhcp-identifier", report)? {
+        None | Some("duid") => {}
+        Some("mac") => {
+            let path = fields.path.key("dhcp-identifier");
+            addressing.members.push((Family::V4, "dhcp-client-id", "ll".into(), path));
+        }
+        Some(_) => refuse(fields, "dhcp-identifier", "netplan knows mac and duid", report),
+    }
+    Ok(addressing)
+}
+
+/// netplan gives every interface a link-local address of IPv6, unless `link-local` leaves `ipv6` out.
+fn link_local(
+    fields: &Fields<'_>,
+    families: &Value,
+    addressing: &mut Addressing,
+    report: &mut Report,
+) -> Result<(), Reported> {
+    let found = if families.is_null() { Vec::new() } else { fields.texts("link-local", report)? };
+    let has = |family: &str| found.iter().any(|(text, _)| *text == family);
+    addressing.link_local6 &= has("ipv6");
+    let uses_v6 = addressing.automatic6.is_some()
+        || addressing.addresses.iter().any(|placed| Family::of(placed.network.addr()) == Family::V6);
+    let path = fields.path.key("link-local");
+    if has("ipv4") {
+        refuse(fields, "link-local", "NMState has no link-local addresses of IPv4", report);
+    }
+    if uses_v6 && !has("ipv6") {
+        let message = "is not used: an interface with other addresses of IPv6 has a link-local address as well";
+        report.warning("network-config-ignored", &path, message);
+    }
+    Ok(())
+}
+
+/// Reads the overrides of DHCP, which count only if DHCP is on.
+fn overrides(fields: &Fields<'_>, addressing: &mut Addressing, report: &mut Report) -> Result<(), Reported> {
+    for (key, family) in [("dhcp4-overrides", Family::V4), ("dhcp6-overrides", Family::V6)] {
+        let Some(overrides) = fields.mapping(key, report)? else { continue };
+        let is_on = match family {
+            Family::V4 => addressing.dhcp4.is_some(),
+            Family::V6 => addressing.automatic6.is_some(),
+        };
+        if !is_on {
+            let message = "is not used: the interface gets no addresses of this family from the network";
+            report.warning("network-config-ignored", &overrides.path, message);
+            continue;
+        }
+        check_rest(&overrides, &["use-dns", "use-routes", "send-hostname", "hostname", "route-metric"], report);
+        let mut set = |member: &'static str, value: Value, path| addressing.members.push((family, member, value, path));
+        for (key, members) in OVERRIDES {
+            if let Some(value) = overrides.boolean(key, report)? {
+                for member in members {
+                    set(member, value.into(), overrides.path.key(key));
+                }
+            }
+        }
+        if let Some(name) = overrides.text("hostname", report)? {
+            set("dhcp-custom-hostname", name.into(), overrides.path.key("hostname"));
+        }
+        if let Some(metric) = members::number(&overrides, "route-metric", 0..=u64::from(u32::MAX), report)? {
+            set("auto-route-metric", metric.into(), overrides.path.key("route-metric"));
+        }
+    }
+    Ok(())
+}
+
+/// Reads `addresses`: texts, or mappings of one address to its settings.
+fn addresses(fields: &Fields<'_>, report: &mut Report) -> Result<Vec<Placed>, Reported> {
+    let list = match fields.mapping.get("addresses") {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(Value::Sequence(list)) => list,
+        Some(other) => return Err(refuse_type(other, &fields.path.key("addresses"), "a list", report)),
+    };
+    let mut all = Ok(Vec::new());
+    for (index, item) in list.iter().enumerate() {
+        let path = fields.path.key("addresses").index(index);
+        let found = match item {
+            Value::String(text) => address(text, &path, report),
+            Value::Mapping(mapping) => with_settings(&Fields::new(mapping, path), report),
+            other => Err(refuse_type(other, &path, "an address with its prefix length", report)),
+        };
+        match (found, &mut all) {
+            (Ok(found), Ok(all)) => all.push(found),
+            (Err(reported), _) => all = Err(reported),
+            (Ok(_), Err(_)) => {}
+        }
+    }
+    all
+}
+
+fn with_settings(item: &Fields<'_>, report: &mut Report) -> Result<Placed, Reported> {
+    let mut entries = item.mapping.iter();
+    let (Some((Value::String(text), settings)), None) = (entries.next(), entries.next()) else {
+        let message = "is not an address with its settings";
+        return Err(report.refuse("network-config-invalid", &item.path, message));
+    };
+    let path = item.path.key(text);
+    if let Value::Mapping(settings) = settings {
+        let mut settings = settings.clone();
+        // An address that never expires is any other address.
+        settings.retain(|key, value| key.as_str() != Some("lifetime") || value.as_str() != Some("forever"));
+        check_rest(&Fields::new(&settings, path.clone()), &[], report);
+    }
+    address(text, &path, report)
+}
+
+fn address(text: &str, path: &DocumentPath, report: &mut Report) -> Result<Placed, Reported> {
+    let network: Option<IpNet> = text.parse().ok();
+    let Some(network) = network else {
+        let message =
+            format!("is {}, which is not an address with its prefix length, such as 192.0.2.5/24", quoted(text));
+        return Err(report.refuse("ip-address-invalid", path, message));
+    };
+    Ok(Placed { network, path: path.clone(), length_path: path.clone() })
+}
+
+/// Reads what NMState has outside of interfaces: routes, rules and name servers.
+pub(super) fn read_shared(fields: &Fields<'_>, name: &str, draft: &mut Draft, report: &mut Report) {
+    for (key, family) in [("gateway4", Family::V4), ("gateway6", Family::V6)] {
+        if let Ok(Some(gateway)) = address::address(fields, key, family, "gateway-invalid", report) {
+            let path = fields.path.key(key);
+            let mut route = Entry::new(&path);
+            route.set_unplaced(&["destination"], family.whole().to_string());
+            route.set_unplaced(&["next-hop-interface"], name);
+            route.set(&["next-hop-address"], gateway.to_string(), &path);
+            draft.add_route(route);
+        }
+    }
+    routes::read(fields, name, draft, report);
+    routes::read_rules(fields, draft, report);
+    if let Ok(Some(resolver)) = fields.mapping("nameservers", report) {
+        check_rest(&resolver, &["addresses", "search"], report);
+        draft.servers.extend(services::name_servers(&resolver, "addresses", report));
+        let search = members::texts(&resolver, "search", report).into_iter();
+        draft.search.extend(search.map(|(domain, path)| (domain.to_owned(), path)));
+    }
+}

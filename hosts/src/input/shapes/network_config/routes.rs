@@ -1,0 +1,170 @@
+//! Routes and routing rules of version 2, which are netplan's.
+
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+
+use super::draft::{Draft, Entry};
+use super::settings::{check_rest, refuse};
+use crate::family::Family;
+use crate::input::fields::Fields;
+use crate::input::listing::quoted;
+use crate::input::shapes::network_data::{address, members};
+use vocabulary::report::{Report, Reported};
+
+/// The main table, which a route is in unless it names another.
+const MAIN_TABLE: u64 = 254;
+
+/// netplan's types of routes, each with NMState's.
+const TYPES: [(&str, Option<&str>); 4] = [
+    ("unicast", None),
+    ("blackhole", Some("blackhole")),
+    ("prohibit", Some("prohibit")),
+    ("unreachable", Some("unreachable")),
+];
+
+/// Numbers of a route that have other names in NMState.
+const NUMBERS: [(&str, &str); 4] = [
+    ("metric", "metric"),
+    ("mtu", "mtu"),
+    ("congestion-window", "initcwnd"),
+    ("advertised-receive-window", "initrwnd"),
+];
+
+/// Reads `routes` of the interface `name`.
+pub(super) fn read(device: &Fields<'_>, name: &str, draft: &mut Draft, report: &mut Report) {
+    for fields in members::mappings(device, "routes", report) {
+        if let Ok(route) = route(&fields, name, report) {
+            draft.add_route(route);
+        }
+    }
+}
+
+fn route(fields: &Fields<'_>, name: &str, report: &mut Report) -> Result<Entry, Reported> {
+    let known = [
+        "to",
+        "via",
+        "from",
+        "metric",
+        "mtu",
+        "congestion-window",
+        "advertised-receive-window",
+        "table",
+        "type",
+        "scope",
+    ];
+    check_rest(fields, &known, report);
+    let via = any_address(fields, "via", report);
+    let source = any_address(fields, "from", report);
+    let table = members::number(fields, "table", 0..=u64::from(u32::MAX), report);
+    let kind = kind(fields, report);
+    let (via, source, table, kind) = (via?, source?, table?, kind?);
+    let destination = destination(fields, via, report)?;
+    let mut entry = Entry::new(&fields.path);
+    entry.set(&["destination"], destination.to_string(), &fields.path.key("to"));
+    if let Some(kind) = kind {
+        entry.set(&["route-type"], kind, &fields.path.key("type"));
+    } else {
+        entry.set_unplaced(&["next-hop-interface"], name);
+    }
+    check_scope(fields, via, report)?;
+    if let Some(via) = via {
+        entry.set(&["next-hop-address"], via.to_string(), &fields.path.key("via"));
+    }
+    if let Some(source) = source {
+        entry.set(&["source"], source.to_string(), &fields.path.key("from"));
+    }
+    if let Some(table) = table.filter(|table| *table != MAIN_TABLE) {
+        entry.set(&["table-id"], table, &fields.path.key("table"));
+    }
+    for (key, member) in NUMBERS {
+        if let Some(number) = members::number(fields, key, 0..=u64::from(u32::MAX), report)? {
+            entry.set(&[member], number, &fields.path.key(key));
+        }
+    }
+    Ok(entry)
+}
+
+fn kind(fields: &Fields<'_>, report: &mut Report) -> Result<Option<&'static str>, Reported> {
+    let Some(found) = fields.text("type", report)? else { return Ok(None) };
+    let known = TYPES.into_iter().find(|(name, _)| *name == found).map(|(_, kind)| kind);
+    known.ok_or_else(|| {
+        let names = TYPES.map(|(name, _)| name).join(", ");
+        refuse(fields, "type", &format!("NMState has no routes of this type; its types are {names}"), report);
+        Reported
+    })
+}
+
+/// A scope says what follows from the gateway, or something that NMState cannot say.
+fn check_scope(fields: &Fields<'_>, via: Option<IpAddr>, report: &mut Report) -> Result<(), Reported> {
+    match (fields.text("scope", report)?, via) {
+        (None, _) | (Some("global"), Some(_)) | (Some("link"), None) => Ok(()),
+        (Some(_), _) => {
+            let why = "in NMState, a route with a gateway has the scope global, and one without a gateway has link";
+            refuse(fields, "scope", why, report);
+            Err(Reported)
+        }
+    }
+}
+
+/// Returns the destination of a route: a network, an address, or `default`, whose family is that of the gateway.
+fn destination(fields: &Fields<'_>, via: Option<IpAddr>, report: &mut Report) -> Result<IpNet, Reported> {
+    let text = fields.required_text("to", "a network, an address, or default", report)?;
+    if text == "default" {
+        return via.map(|via| Family::of(via).whole()).ok_or_else(|| {
+            let message = "is default, which without via belongs to no family; write 0.0.0.0/0 or ::/0";
+            fields.wrong("to", "network-config-invalid", message, report)
+        });
+    }
+    network(text).ok_or_else(|| {
+        let message = format!("is {}, which is not a network such as 192.0.2.0/24", quoted(text));
+        fields.wrong("to", "network-config-invalid", message, report)
+    })
+}
+
+/// Parses a network, or the address of one host.
+pub(super) fn network(text: &str) -> Option<IpNet> {
+    let network = text.parse::<IpNet>().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
+    network.map(|network| network.trunc())
+}
+
+/// Parses the address at `key`, of any family.
+pub(super) fn any_address(fields: &Fields<'_>, key: &str, report: &mut Report) -> Result<Option<IpAddr>, Reported> {
+    let Some(text) = fields.text(key, report)? else { return Ok(None) };
+    let family = if text.contains(':') { Family::V6 } else { Family::V4 };
+    address::address(fields, key, family, "gateway-invalid", report)
+}
+
+/// Reads `routing-policy` of an interface. In NMState, rules are the host's.
+pub(super) fn read_rules(device: &Fields<'_>, draft: &mut Draft, report: &mut Report) {
+    for fields in members::mappings(device, "routing-policy", report) {
+        if let Ok(rule) = rule(&fields, report) {
+            draft.add_rule(rule);
+        }
+    }
+}
+
+fn rule(fields: &Fields<'_>, report: &mut Report) -> Result<Entry, Reported> {
+    check_rest(fields, &["from", "to", "table", "priority", "mark"], report);
+    let mut entry = Entry::new(&fields.path);
+    let mut is_selective = false;
+    for (key, member) in [("from", "ip-from"), ("to", "ip-to")] {
+        let Some(text) = fields.text(key, report)? else { continue };
+        let Some(network) = network(text) else {
+            let message = format!("is {}, which is not a network such as 192.0.2.0/24", quoted(text));
+            return Err(fields.wrong(key, "network-config-invalid", message, report));
+        };
+        entry.set(&[member], network.to_string(), &fields.path.key(key));
+        is_selective = true;
+    }
+    if !is_selective {
+        let message = "is missing, and so is to: a rule names a source or a destination";
+        return Err(fields.wrong("from", "member-missing", message, report));
+    }
+    for (key, member) in [("table", "route-table"), ("priority", "priority"), ("mark", "fwmark")] {
+        if let Some(number) = members::number(fields, key, 0..=u64::from(u32::MAX), report)? {
+            entry.set(&[member], number, &fields.path.key(key));
+        }
+    }
+    Ok(entry)
+}

@@ -1,0 +1,135 @@
+use serde_json::json;
+
+use super::*;
+use crate::network::convert;
+use vocabulary::host::HostSpec;
+
+fn translated(yaml: &str) -> (Option<NmstateDocument>, Report) {
+    let document: Mapping = serde_yaml::from_str(yaml).unwrap();
+    let mut report = Report::new();
+    let translated = translate(&document, &DocumentPath::root(), &mut report);
+    (translated.ok(), report)
+}
+
+/// What is found by the translation, or else by the conversion to keyfiles.
+fn findings(yaml: &str) -> Vec<String> {
+    let (document, mut report) = translated(yaml);
+    if let Some(document) = document {
+        report.append(convert(&HostSpec::with_network(document)).1);
+    }
+    report.findings().iter().map(|finding| format!("{} [{}]", finding, finding.code)).collect()
+}
+
+fn nmstate(yaml: &str) -> serde_json::Value {
+    let (document, report) = translated(yaml);
+    let document = document.unwrap_or_else(|| panic!("{:#?}", report.findings()));
+    serde_json::to_value(document.value).unwrap()
+}
+
+#[test]
+fn findings_about_the_nmstate_name_the_place_in_the_document() {
+    let with = |rest: &str| format!("network: {{version: 2, ethernets: {{eth0: {{{rest}}}}}}}");
+    for (rest, place) in [
+        ("addresses: [192.0.2.0/24]", "network.ethernets.eth0.addresses[0]"),
+        ("mtu: 20", "network.ethernets.eth0.mtu"),
+        (
+            "addresses: [192.0.2.5/24], routes: [{to: default, via: 198.51.100.1}]",
+            "network.ethernets.eth0.routes[0].via",
+        ),
+        (
+            "addresses: [192.0.2.5/24], nameservers: {addresses: [198.51.100.53]}",
+            "network.ethernets.eth0.nameservers.addresses[0]",
+        ),
+        ("addresses: [192.0.2.5/24], macaddress: '01:00:5e:00:00:01'", "network.ethernets.eth0 sets"),
+    ] {
+        let found = findings(&with(rest));
+        assert!(found.iter().any(|finding| finding.starts_with(place)), "{rest}: {found:#?}");
+    }
+    let bond = "{version: 1, config: [{type: physical, name: eth0}, {type: bond, name: bond0, bond_interfaces: [eth0], params: \
+                {bond-mode: 802.3ad, bond_lacp_rate: often}, subnets: [{type: static, address: 192.0.2.5/24}]}]}";
+    let found = findings(bond);
+    assert!(found.iter().any(|finding| finding.starts_with("config[1].params.bond_lacp_rate")), "{found:#?}");
+}
+
+/// netplan gives interfaces link-local addresses of IPv6, unless the document says otherwise. STP is on in netplan as in
+/// `NetworkManager`.
+#[test]
+fn the_defaults_are_netplans() {
+    let found =
+        nmstate("{version: 2, ethernets: {a: {}, b: {link-local: []}, c: {}}, bridges: {d: {interfaces: [c]}}}");
+    let off = json!({"enabled": true, "dhcp": false, "autoconf": false});
+    let v6 = |index: usize| found["interfaces"][index].get("ipv6");
+    assert_eq!((v6(0), v6(1), v6(2), v6(3)), (Some(&off), None, None, Some(&off)));
+    assert_eq!(found["interfaces"][3]["bridge"], json!({"port": [{"name": "c"}]}));
+    let yaml = "{version: 2, ethernets: {c: {}}, bridges: {d: {interfaces: [c]}}}";
+    let (network, _) = convert(&HostSpec::with_network(translated(yaml).0.unwrap()));
+    let bridge = network.unwrap().topology.interfaces.into_iter().find_map(|interface| match interface.kind {
+        crate::model::Kind::LinuxBridge(bridge) => Some(bridge.stp),
+        _ => None,
+    });
+    assert_eq!(bridge, Some(true));
+    let bond = nmstate("{version: 2, bonds: {b: {interfaces: [x]}}, ethernets: {x: {}}}");
+    assert_eq!(bond["interfaces"][1]["link-aggregation"], json!({"mode": "balance-rr", "port": ["x"]}));
+}
+
+#[test]
+fn nics_found_by_their_addresses_have_the_names_by_which_the_document_refers_to_them() {
+    let nic = |rest: &str| format!("{{match: {{macaddress: '52:54:00:00:00:0{rest}'}}}}");
+    let yaml = format!(
+        "{{version: 2, ethernets: {{'my first NIC': {}, a-name-that-is-too-long: {}, lan: {}}}, bonds: {{bond0: {{interfaces: \
+         [a-name-that-is-too-long, 'my first NIC']}}}}}}",
+        nic("1"),
+        nic("2"),
+        nic("3")
+    );
+    let found = nmstate(&yaml);
+    let names: Vec<_> = (0..4).map(|index| found["interfaces"][index]["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["nic0", "nic1", "lan", "bond0"]);
+    assert_eq!(found["interfaces"][3]["link-aggregation"]["port"], json!(["nic1", "nic0"]));
+}
+
+#[test]
+fn times_have_netplans_units_and_modes_may_be_numbers() {
+    let bridge = |parameters: &str| {
+        let yaml = format!("{{version: 2, bridges: {{br0: {{parameters: {{{parameters}}}}}}}}}");
+        nmstate(&yaml)["interfaces"][0]["bridge"]["options"].clone()
+    };
+    assert_eq!(bridge("forward-delay: 4")["stp"]["forward-delay"], 4);
+    assert_eq!(bridge("forward-delay: 4000ms")["stp"]["forward-delay"], 4);
+    assert_eq!(bridge("ageing-time: 5s")["mac-ageing-time"], 5);
+    assert_eq!(bridge("aging-time: 5")["mac-ageing-time"], 5);
+    let bond = |parameters: &str| {
+        let yaml = format!(
+            "{{version: 2, bonds: {{b: {{interfaces: [x], parameters: {{{parameters}}}}}}}, ethernets: {{x: {{}}}}}}"
+        );
+        nmstate(&yaml)["interfaces"][1]["link-aggregation"]["options"].clone()
+    };
+    assert_eq!(bond("mii-monitor-interval: 1s"), json!({"miimon": 1000}));
+    let by_number = "{version: 1, config: [{type: physical, name: x}, {type: bond, name: b, bond_interfaces: [x], params: \
+                     {bond-mode: 4}}]}";
+    assert_eq!(nmstate(by_number)["interfaces"][1]["link-aggregation"]["mode"], "802.3ad");
+    assert_eq!(bond("learn-packet-interval: 2000ms"), json!({"lp_interval": 2}));
+}
+
+#[test]
+fn nothing_is_left_out_without_a_word() {
+    let setting = |rest: &str| format!("{{version: 2, ethernets: {{eth0: {{addresses: [192.0.2.5/24], {rest}}}}}}}");
+    for (rest, code) in [
+        ("optional: true", "network-config-ignored"),
+        ("critical: true", "network-config-ignored"),
+        ("dhcp4-overrides: {use-dns: false}", "network-config-ignored"),
+        ("dhcp4: true, dhcp4-overrides: {use-ntp: false}", "network-config-ignored"),
+        ("dhcp4: true, dhcp4-overrides: {use-dsn: false}", "network-config-unknown"),
+        ("link-local: [], dhcp6: true", "network-config-ignored"),
+        ("ipv6-mtu: 1280", "network-config-unsupported"),
+        ("networkmanager: {passthrough: {x.y: z}}", "network-config-unsupported"),
+        ("nameservers: {address: [192.0.2.53]}", "network-config-unknown"),
+        ("dhcp-identifier: something", "network-config-unsupported"),
+    ] {
+        let found = findings(&setting(rest));
+        assert!(found.iter().any(|finding| finding.contains(code)), "{rest}: {found:#?}");
+    }
+    for rest in ["optional: false", "openvswitch: {}", "ipv6-privacy: false", "dhcp-identifier: duid"] {
+        assert_eq!(findings(&setting(rest)), [""; 0], "{rest}");
+    }
+}

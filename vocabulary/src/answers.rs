@@ -1,0 +1,58 @@
+//! Answer files: what an installer reads in place of asking.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// The installer that an answer file is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Installer {
+    /// The Debian installer, which reads a preseed file.
+    Preseed,
+}
+
+/// A text that names no installer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a kind of answer file that dayone knows; use preseed")]
+pub struct InstallerError(String);
+
+crate::text_as_serde!(Installer, InstallerError);
+
+/// An answer file. It often has passwords.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Answers {
+    /// The kind of the file.
+    pub kind: Installer,
+    /// The file's text. dayone adds the host's network to it.
+    #[schema(example = "d-i passwd/root-login boolean false\n")]
+    pub text: String,
+}
+
+impl fmt::Debug for Answers {
+    /// Without the text, which may have passwords.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answers").field("kind", &self.kind).field("size", &self.text.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_debug_output_has_no_passwords() {
+        let answers =
+            Answers { kind: Installer::Preseed, text: "d-i passwd/root-password password hunter2".to_owned() };
+        assert_eq!(format!("{answers:?}"), "Answers { kind: Preseed, size: 41, .. }");
+    }
+
+    #[test]
+    fn kinds_are_written_as_words() {
+        assert_eq!("preseed".parse(), Ok(Installer::Preseed));
+        assert_eq!(Installer::Preseed.to_string(), "preseed");
+        assert!("kickstart".parse::<Installer>().unwrap_err().to_string().contains("use preseed"));
+    }
+}

@@ -77,7 +77,6 @@ pub struct ImageBody {
     /// What limits how many bytes of the file are delivered.
     reads: Option<Reads>,
     /// What the store keeps as long as this answer is under way.
-    #[expect(dead_code, reason = "it is held, and nobody looks at it")]
     keeps: Option<Arc<dyn Any + Send + Sync>>,
 }
 

@@ -18,12 +18,12 @@ fn plan_is_in_memory(plan: &std::sync::Weak<PlannedImage>) -> bool {
 /// Reads a file of each image, so that each of them is planned.
 fn look_at_all(store: &Store, images: &[Arc<StoredImage>]) {
     for image in images {
-        assert!(matches!(store.find(&image.token().as_str(), "initrd.img"), Lookup::Found(_)));
+        assert!(matches!(store.find(image.token().as_str(), "initrd.img"), Lookup::Found(_)));
     }
 }
 
 fn found(store: &Store, image: &StoredImage) -> ServedFile {
-    match store.find(&image.token().as_str(), "initrd.img") {
+    match store.find(image.token().as_str(), "initrd.img") {
         Lookup::Found(file) => file,
         other => panic!("{other:?}"),
     }
@@ -104,7 +104,7 @@ fn images_without_a_base_do_not_get_a_plan_that_is_left() {
     store.recheck();
     assert!(!image.is_available());
     assert!(image.state().is_err() && image.sizes().is_err());
-    assert!(matches!(store.find(&image.token().as_str(), "initrd.img"), Lookup::Unavailable(_)));
+    assert!(matches!(store.find(image.token().as_str(), "initrd.img"), Lookup::Unavailable(_)));
     drop(answer);
 }
 

@@ -32,9 +32,15 @@ impl Comparison<'_> {
             servers.sort_unstable();
             found.sort_unstable();
         }
-        let (servers, domains) = (json!(servers), json!(domains));
-        self.expect("name servers", &servers, &json!(found));
-        self.expect("search domains", &domains, &json!(self.resolver("search")));
+        let mut search = self.resolver("search");
+        if takes("ipv4") || takes("ipv6") {
+            // A profile with domains of its own takes none that is offered, but the document's may be those of another profile.
+            search.retain(|domain| domains.contains(domain) || *domain != text(&offered["domain"]));
+        }
+        let (servers, found) = (json!(servers), json!(found));
+        let (domains, search) = (json!(domains), json!(search));
+        self.expect("name servers", &servers, &found);
+        self.expect("search domains", &domains, &search);
         self.expect("resolver options", &json!(self.wanted_names("options")), &json!(self.resolver("options")));
     }
 

@@ -43,7 +43,9 @@ impl Comparison<'_> {
             let Some(prefix) = wanted[key].as_str() else { continue };
             let (address, length) = prefix.split_once('/').unwrap_or((prefix, ""));
             rule.insert(name.to_owned(), json!(address));
-            if let Ok(length) = length.parse::<u64>() {
+            // iproute2 does not show the length of a single address.
+            let whole = if address.contains(':') { 128 } else { 32 };
+            if let Some(length) = length.parse::<u64>().ok().filter(|length| *length != whole) {
                 rule.insert(format!("{name}len"), json!(length));
             }
         }

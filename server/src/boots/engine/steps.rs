@@ -1,5 +1,7 @@
 //! The steps up to `booted`.
 
+mod power;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,13 +13,11 @@ use crate::boots::call_home;
 use crate::boots::evidence::Evidence;
 use crate::boots::method::BootMethod;
 use crate::boots::reading;
-use crate::boots::record::{AtBmc, BootRecord, BootState, Started};
+use crate::boots::record::{AtBmc, BootRecord, BootState};
 use crate::boots::shared::Shared;
 use crate::boots::step::Step;
 use crate::store::StoredImage;
-use redfish::bmc::{
-    Bmc, BmcError, BootMode, BootOverride, BootSource, Plan, PowerAction, PowerChange, PowerState, Ready, Survey,
-};
+use redfish::bmc::{Bmc, BmcError, BootMode, BootOverride, BootSource, Plan, PowerAction, Survey};
 
 /// The steps of one boot. They share a connection.
 pub(super) struct Steps<'a> {
@@ -250,106 +250,6 @@ impl<'a> Steps<'a> {
         Ok(if by_http { bmc.boot_http_once(plan, &url).await } else { bmc.boot_once(plan).await })
     }
 
-    async fn power(&mut self) -> Result<(), Stop> {
-        self.check_not_deleted()?;
-        let graceful = Duration::from_secs(self.boot.record().options.shutdown_within);
-        let mut is_off = false;
-        if self.resumed {
-            if let Some(detail) = self.was_started().await? {
-                self.boot.mark_started();
-                self.call = None;
-                return self.change(|record| record.done(Step::Power, detail)).await;
-            }
-            // The BMC may still follow an earlier request. A host that starts late uses the override up, so dayone sets it
-            // again while the host is off. If the host is on by then, it has started with the override.
-            self.boot.show_progress("switching the host off, and setting the boot override again");
-            is_off = match self.connected().await?.power(PowerAction::Off { graceful }).await {
-                Ok(_) => true,
-                // Such a BMC only switches off and on in one step.
-                Err(BmcError::PowerUnsupported { .. }) => false,
-                Err(error) => return Err(error.into()),
-            };
-            self.boot_override().await?;
-        }
-        self.boot.show_progress("switching the host off and on");
-        let bmc = self.connected().await?;
-        let ready = if is_off { bmc.ready_to_switch_on().await? } else { bmc.ready_to_restart(graceful).await? };
-        let change = self.start(ready).await?;
-        let detail = match (change.before, change.graceful) {
-            (PowerState::Off, _) => "switched on".to_owned(),
-            (_, Some(true)) => "the host shut down, and was switched on".to_owned(),
-            (_, Some(false)) => {
-                format!("the host did not shut down within {} s, and was switched off and on", graceful.as_secs())
-            }
-            (_, None) => "switched off and on".to_owned(),
-        };
-        self.change(|record| record.done(Step::Power, detail)).await
-    }
-
-    /// Starts the host. Earlier signs do not count, and from now on the host may read its medium.
-    async fn start(&mut self, ready: Ready) -> Result<PowerChange, Stop> {
-        let running = ready.boot_progress().filter(|progress| progress.is_running());
-        let started = Started {
-            was_off: ready.is_off(),
-            os_running: running.is_some(),
-            os_running_since: running
-                .and_then(|progress| progress.last_state_time.clone())
-                .filter(|time| is_time(time)),
-        };
-        let was_off = started.was_off;
-        self.change_at_bmc(|at_bmc| at_bmc.started = Some(started)).await?;
-        self.reset_signs()?;
-        let change = match self.connected().await?.start(ready).await {
-            Ok(change) => change,
-            Err(error) => {
-                self.clear_started_if_refused(&error).await?;
-                return Err(error.into());
-            }
-        };
-        if !was_off {
-            // Until now, signs may have come from the system that ran before.
-            self.reset_signs()?;
-        }
-        Ok(change)
-    }
-
-    /// Forgets earlier signs: only those from now on count.
-    fn reset_signs(&mut self) -> Result<(), Stop> {
-        let (image, _) = self.stored()?;
-        if !self.shared.is_shared(self.boot) {
-            image.restart_reading();
-        }
-        self.boot.mark_started();
-        self.call = None;
-        self.expect_call()
-    }
-
-    /// Notes that the host was not started, if the BMC refused to start it and it is off.
-    async fn clear_started_if_refused(&mut self, error: &BmcError) -> Result<(), Stop> {
-        if !matches!(error, BmcError::PowerRefused { .. }) {
-            return Ok(());
-        }
-        // If the state is not known, the host counts as started.
-        let Ok(bmc) = self.connected().await else { return Ok(()) };
-        if !matches!(bmc.power_state().await, Ok(PowerState::Off)) {
-            return Ok(());
-        }
-        self.change_at_bmc(|at_bmc| at_bmc.started = None).await
-    }
-
-    /// Whether the host was started before a restart of dayone, or by a failed attempt: it is on, and the boot override for one
-    /// boot is used up. dayone must then not start it again, because it would boot from another device.
-    async fn was_started(&mut self) -> Result<Option<String>, Stop> {
-        let at_bmc = self.at_bmc()?;
-        let survey = self.connected().await?.survey().await?;
-        let used_up = match &at_bmc.before {
-            Some(set) => self.connected().await?.is_used_up(set, &survey.system.boot.source).await?,
-            None => false,
-        };
-        let started = survey.system.power_state == PowerState::On && used_up;
-        Ok(started.then(|| "the host was already started: the boot override is used up".to_owned()))
-    }
-
     /// Waits for the host's call from now on, if the host calls home.
     fn expect_call(&mut self) -> Result<(), Stop> {
         let record = self.boot.record();
@@ -399,9 +299,4 @@ impl<'a> Steps<'a> {
         })
         .await
     }
-}
-
-/// Whether a BMC's text looks like a time, so that the record may contain it.
-fn is_time(text: &str) -> bool {
-    text.len() <= 40 && text.bytes().all(|byte| byte.is_ascii_digit() || b"TZ:+-.".contains(&byte))
 }

@@ -18,7 +18,8 @@ Examples:
 const ENROL_EXAMPLES: &str = "\
 Examples:
   dayone bmc enrol redfish-virtualmedia://192.0.2.10 --certificate site.crt --bmc-username root --bmc-password-file pw
-  dayone bmc enrol hosts.yaml --host worker-0 --certificate site.crt";
+  dayone bmc enrol hosts.yaml --host worker-0 --certificate site.crt
+  dayone bmc enrol redfish-virtualmedia+http://192.0.2.10/redfish/v1/Systems/1 --certificate site.crt --format json";
 
 /// The examples in the help text of `dayone eject`.
 const EJECT_EXAMPLES: &str = "\

@@ -84,7 +84,7 @@ fn of_entries(live: &LiveIso) -> Option<u64> {
 /// The loaders, a menu and directories come on top: less than a MiB beside the EFI system partition.
 fn of_kernel(base: &KernelInitrdBase, format: Format) -> Option<(u64, u64)> {
     const REST: u64 = 1 << 20;
-    // A disk has room that nobody reads.
+    // A disk image has free space, which no boot reads.
     let files = (format == Format::Iso).then_some(base.kernel_size? + base.initrd_size)?;
     let esp = base.loaders.esp.as_ref().map_or(0, Esp::size);
     Some((files, files + esp + REST))

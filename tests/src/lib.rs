@@ -22,6 +22,7 @@ pub mod ironic;
 pub mod kubernetes;
 pub mod kustomize;
 pub mod libnm;
+pub mod machine_hosts;
 pub mod metal3;
 pub mod network_manager;
 pub mod nginx;

@@ -111,9 +111,25 @@ fn report(host: &Host, results: &Path) -> Report {
         report.insert(name.trim_end_matches(".json").to_owned(), value);
     }
     report.insert("nics".to_owned(), json!(host.nics.keys().collect::<Vec<_>>()));
-    let offered = json!({"ipv4": "10.99.0.53", "ipv6": "2001:db8:99::53", "domain": "offered.example"});
+    let offered = json!({
+        "ipv4": "10.99.0.53",
+        "ipv6": "2001:db8:99::53",
+        "domain": "offered.example",
+        "is_domain_taken": host.keyfiles.iter().any(|keyfile| takes_domain(&keyfile.content)),
+    });
     report.insert("offered".to_owned(), offered);
     Report(Value::Object(report))
+}
+
+/// Whether NetworkManager takes a search domain from the network for a profile: it does for a family without domains of its own.
+fn takes_domain(keyfile: &str) -> bool {
+    let sections = keyfile.split("\n[").filter(|section| section.starts_with("ipv4]") || section.starts_with("ipv6]"));
+    let mut sections = sections.map(|section| section.lines().collect::<Vec<_>>());
+    sections.any(|lines| {
+        lines.contains(&"method=auto")
+            && !lines.contains(&"ignore-auto-dns=true")
+            && !lines.iter().any(|line| line.starts_with("dns-search="))
+    })
 }
 
 fn stand_in_mac(number: usize) -> String {

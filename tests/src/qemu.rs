@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-pub use network_boot::packets;
+pub use network_boot::{asks_dhcp, packets};
 
 use crate::peers;
 use crate::report::Report;

@@ -5,6 +5,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+/// The program of the Debian installer that gives the installed system its network. It comes with a preseed file that dayone has
+/// completed, and with nothing else.
+pub const PRESEED_PROGRAM: &str = "/usr/lib/finish-install.d/56dayone-network";
+
 /// The installer that an answer file is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -17,13 +17,12 @@ use super::installed;
 use super::installer::{self, InstallerNetwork};
 use crate::network::ConvertedNetwork;
 use read::Preseed;
+use vocabulary::answers::PRESEED_PROGRAM;
 use vocabulary::host::HostName;
 use vocabulary::report::{DocumentPath, Report, Reported};
 
 /// Where the installer looks for the file in its initramfs.
 const PATH: &str = "/preseed.cfg";
-/// The program that gives the installed system its network.
-const PROGRAM: &str = "/usr/lib/finish-install.d/56dayone-network";
 const PROGRAM_CONTENT: &str = include_str!("preseed/finish-install.sh");
 
 /// The document that findings are about.
@@ -38,10 +37,10 @@ pub(super) fn complete(
     hostname: Option<&HostName>,
     report: &mut Report,
 ) -> Result<Vec<InstallerFile>, Reported> {
-    let had_errors = report.has_errors();
     // The installed system has a resolv.conf with the name servers of the documents.
     report.forget("needs-systemd-resolved");
     let (given, invalid) = Preseed::read(text);
+    let mut is_refused = !invalid.is_empty();
     for line in invalid {
         // Nothing of the line is shown, because it may be secret.
         let message = format!(
@@ -78,17 +77,18 @@ pub(super) fn complete(
                     found.line, found.value
                 );
                 report.error("answers-contradict-network", &document(), message);
+                is_refused = true;
             }
             // Writing to a String does not fail.
             None => drop(writeln!(written, "d-i {question} {kind} {value}")),
         }
     }
-    if report.has_errors() && !had_errors {
+    if is_refused {
         return Err(Reported);
     }
     let answers = InstallerFile { path: PATH.to_owned(), is_program: false, is_secret: true, content: written };
     let program = InstallerFile {
-        path: PROGRAM.to_owned(),
+        path: PRESEED_PROGRAM.to_owned(),
         is_program: true,
         is_secret: false,
         content: PROGRAM_CONTENT.to_owned(),

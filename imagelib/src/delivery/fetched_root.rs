@@ -28,9 +28,7 @@ const LIVE_ROOT: &str = "root=live:";
 #[non_exhaustive]
 pub enum NotFetched {
     /// dayone knows no way for a system of this kind.
-    #[error(
-        "dayone knows how live systems of dracut fetch their root file system, and those of the kind '{0}' are of another one"
-    )]
+    #[error("dayone makes minimal ISOs of live systems of dracut and CoreOS, and this system is of the kind '{0}'")]
     Profile(DeliveryProfile),
     /// The kernel arguments start something other than a live system on a medium.
     #[error("its kernel arguments have no root=live:…, by which dracut finds the medium of a live system")]

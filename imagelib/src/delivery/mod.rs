@@ -32,11 +32,9 @@ pub(crate) use signs::is_debian_installer;
 use crate::cpio::{Archive, ArchiveError, MemberPathError};
 use crate::ignition::{Additions, IgnitionError, UserConfig};
 use crate::initramfs::{PlacementError, Tree};
+use vocabulary::answers::PRESEED_PROGRAM;
 use vocabulary::network_files::NetworkFiles;
 use vocabulary::report::{DocumentPath, Report};
-
-/// The program that comes with a preseed file which dayone has completed. It gives the installed system its network.
-const PRESEED_PROGRAM: &str = "/usr/lib/finish-install.d/56dayone-network";
 
 const DEBIAN: &str = "Debian installer";
 

@@ -43,6 +43,11 @@ impl ImageReading {
         Arc::clone(self.0.lock().files.entry(name).or_default())
     }
 
+    /// Whether no file of the image was ever requested.
+    pub fn is_empty(&self) -> bool {
+        self.0.lock().files.is_empty()
+    }
+
     /// Begins a new record, because a boot begins.
     pub fn restart(&self) {
         let mut record = self.0.lock();

@@ -53,12 +53,12 @@ impl fmt::Debug for PemCertificate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Enrolment {
-    /// It was there before. Nothing was sent.
+    /// The database had it. Nothing was sent.
     AlreadyThere,
     /// The BMC lists it now. Some firmware takes it at its next start.
     Enrolled,
-    /// The BMC has accepted it and does not list it, or lists certificates without their text. Whether the machine trusts it shows at
-    /// its next start.
+    /// The BMC has accepted it, but does not list it, or lists certificates without their text. The machine's next start shows whether
+    /// it trusts the certificate.
     Accepted,
 }
 
@@ -75,7 +75,7 @@ pub enum EnrolError {
          the machine's firmware"
     )]
     NotOffered,
-    /// There are databases, but none of authorities that takes certificates.
+    /// The BMC has databases, but no `db` that takes certificates. With their names.
     #[error(
         "the BMC has no database 'db' that takes certificates; it has: {}. Enrol the certificate in the setup of the machine's firmware",
         .0.join(", ")
@@ -84,8 +84,8 @@ pub enum EnrolError {
 }
 
 impl Bmc {
-    /// Lets the machine trust a certificate. Does nothing if it does already. It is for the owner of the machine: whoever has the key of the
-    /// certificate can then start anything on it.
+    /// Adds a certificate to the machine's database `db`, unless the database has it. Only for the owner of the machine: whoever holds the
+    /// certificate's key can then start any program on it.
     pub async fn enrol(&self, system: &System, certificate: &PemCertificate) -> Result<Enrolment, EnrolError> {
         let certificates = self.authorities(system).await?;
         if self.holds(&certificates, certificate).await? {

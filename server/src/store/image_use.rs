@@ -39,6 +39,11 @@ impl StoredImage {
         self.common.reading.snapshot(self.sizes().unwrap_or_default())
     }
 
+    /// Whether any file was requested since the server was started.
+    pub fn was_requested(&self) -> bool {
+        !self.common.reading.is_empty()
+    }
+
     /// Clears the record of what was read, because a boot begins.
     pub fn restart_reading(&self) {
         self.common.reading.restart();

@@ -149,7 +149,7 @@ impl Images {
             Known::Image(image) => Arc::clone(image),
             Known::Unreadable(reason) => return Some(Lookup::Unavailable(reason.clone())),
         };
-        // It may have to be planned first, for which nobody else should wait.
+        // `find` may have to plan the image, so the maps are no longer locked.
         Some(image.find(file))
     }
 

@@ -1,4 +1,4 @@
-//! The plan of an image, which dayone makes when somebody asks for it and forgets some time later.
+//! The plan of an image, which dayone makes on demand and drops some time later.
 //!
 //! A plan takes more memory than all that an image needs otherwise, and a tenth of a millisecond to make again. So only the plans that
 //! were made last stay in memory, and those of answers that are under way.
@@ -33,7 +33,7 @@ struct Present {
 
 #[derive(Debug)]
 enum State {
-    /// Nobody has compared the bytes over this base with those that were published.
+    /// The bytes over this base have not been compared with the published ones yet.
     Unchecked,
     Possible(Plan),
     Impossible(String),
@@ -79,7 +79,7 @@ impl PlanCell {
                 }
             }
         };
-        // The cell is not locked any more: others may give up its plan, while this gives up theirs.
+        // This cell is no longer locked: `made` may lock the cell of another image, whose thread may lock this one.
         plans.made(self);
         Ok(planned)
     }
@@ -91,13 +91,13 @@ impl PlanCell {
         (present.base.clone(), reason)
     }
 
-    /// The base over which nobody has planned the image yet.
+    /// The base, if the image has not been planned over it yet.
     pub(super) fn unchecked(&self) -> Option<Arc<OpenBase>> {
         let present = self.0.read();
         present.base.clone().filter(|_| matches!(present.state, State::Unchecked))
     }
 
-    /// Leaves the plan over this base to whoever asks for it first.
+    /// Sets the base. The first caller that needs the plan makes it.
     pub(super) fn leave_unchecked(&self, base: &Arc<OpenBase>) {
         *self.0.write() = Present { base: Some(Arc::clone(base)), state: State::Unchecked };
     }
@@ -131,11 +131,24 @@ impl PlanCell {
         }
     }
 
-    /// A plan over this base is possible.
-    pub(super) fn set(&self, planned: PlannedImage) -> Arc<PlannedImage> {
+    /// Sets the plan, and its base.
+    pub(super) fn set(&self, planned: PlannedImage) {
         let mut present = self.0.write();
         present.base = Some(Arc::clone(&planned.base));
-        present.keep(planned)
+        present.keep(planned);
+    }
+
+    /// Sets the result of a plan over the base that [`unchecked`](Self::unchecked) returned, unless the image has another result or
+    /// another base by now.
+    pub(super) fn settle(&self, base: &Arc<OpenBase>, planned: Result<PlannedImage, String>) {
+        let mut present = self.0.write();
+        let is_unchecked = matches!(present.state, State::Unchecked);
+        if is_unchecked && present.base.as_ref().is_some_and(|present| Arc::ptr_eq(present, base)) {
+            match planned {
+                Ok(planned) => drop(present.keep(planned)),
+                Err(reason) => present.state = State::Impossible(reason),
+            }
+        }
     }
 
     /// No plan over this base is possible, or there is no base.
@@ -143,7 +156,7 @@ impl PlanCell {
         *self.0.write() = Present { base, state: State::Impossible(reason) };
     }
 
-    /// Forgets the plan, unless it takes long to make it again.
+    /// Drops the plan, unless making it again takes long.
     pub(super) fn give_up(&self) {
         let mut present = self.0.write();
         let State::Possible(plan) = &mut present.state else { return };
@@ -185,7 +198,7 @@ impl Plans {
         Self { media_url, last: Mutex::default() }
     }
 
-    /// Notes that a cell has a plan, and lets another one give up its own.
+    /// Notes that a cell has a plan, and drops the oldest plan if there are too many.
     pub(super) fn made(&self, cell: &Arc<PlanCell>) {
         let first = {
             let mut last = self.last.lock();

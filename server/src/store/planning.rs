@@ -35,7 +35,7 @@ impl Store {
         self.give_bases(StoredImage::plan_over);
     }
 
-    /// Gives every image its base. Plans it when somebody asks for it, or at the first [`recheck`](Self::recheck).
+    /// Gives every image its base. An image is planned at the first request for it, or at the first [`recheck`](Self::recheck).
     pub(super) fn plan_images_later(&self) {
         self.give_bases(StoredImage::plan_later);
     }
@@ -81,7 +81,7 @@ impl Store {
     pub fn replaced_bases(&self) -> Vec<ReplacedBase> {
         let mut images: BTreeMap<(BaseName, BaseIdentity), usize> = BTreeMap::new();
         for image in self.images() {
-            let Some(name) = image.base_name().filter(|_| !image.is_available()) else { continue };
+            let Some(name) = image.base_name().filter(|_| image.lacks_base()) else { continue };
             *images.entry((name.clone(), image.recipe().base)).or_default() += 1;
         }
         let replaced = images.into_iter().filter_map(|((name, was), images)| {

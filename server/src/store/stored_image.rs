@@ -224,11 +224,7 @@ impl StoredImage {
 
     /// The plan, or why the image cannot be served at the moment.
     pub fn state(&self) -> ImageState {
-        if let Some(base) = self.plan.unchecked() {
-            let checked = self.check_over(&base).map_err(|error| error.to_string());
-            self.plans.made(&self.plan);
-            return checked;
-        }
+        self.check();
         self.plan.state(&self.plans, |base| self.plan_at(&self.address.token, base))
     }
 
@@ -249,12 +245,17 @@ impl StoredImage {
         self.plan.sizes()
     }
 
-    /// Plans it once, if nobody has yet.
+    /// Plans the image if it has not been planned over its base yet.
     fn check(&self) {
-        if let Some(base) = self.plan.unchecked() {
-            // The reason against it is in its state.
-            drop(self.plan_over(&base));
-        }
+        let Some(base) = self.plan.unchecked() else { return };
+        let planned = self.plan_as_published(&base).map_err(|error| error.to_string());
+        self.plan.settle(&base, planned);
+        self.plans.made(&self.plan);
+    }
+
+    /// Whether no base has its identity. Does not need the plan.
+    pub(super) fn lacks_base(&self) -> bool {
+        self.plan.base_and_reason().0.is_none()
     }
 
     /// Whether the image is planned over this base.
@@ -266,8 +267,8 @@ impl StoredImage {
         PlannedImage::plan(&self.recipe, base, token, self.record.created, &self.plans.media_url)
     }
 
-    /// Takes a base with its identity, and leaves the plan to whoever asks for it first. Not while an installation key is being
-    /// replaced, because the bytes decide then of which key the record is.
+    /// Takes a base with its identity. The first caller that needs the plan makes it. While an installation key is being replaced, plans
+    /// the image at once: its bytes tell then which key the record is for.
     pub(super) fn plan_later(&self, base: &Arc<OpenBase>) -> Result<(), PlanError> {
         if self.counterpart.is_some() {
             return self.plan_over(base);
@@ -278,15 +279,25 @@ impl StoredImage {
 
     /// Plans it again over a base with its identity, and checks that its bytes are the same as when it was published.
     pub(super) fn plan_over(&self, base: &Arc<OpenBase>) -> Result<(), PlanError> {
-        let result = self.check_over(base).map(drop);
-        // Nobody has asked for it yet, and it may be one of ten thousand.
-        self.plan.give_up();
-        result
+        match self.plan_as_published(base) {
+            Ok(planned) => {
+                self.plan.set(planned);
+                // No caller needs the plan yet, and there may be ten thousand images.
+                self.plan.give_up();
+                Ok(())
+            }
+            Err(error) => {
+                self.plan.set_reason(Some(Arc::clone(base)), error.to_string());
+                Err(error)
+            }
+        }
     }
 
+    /// Plans the image, and checks that its bytes are the same as when it was published.
+    ///
     /// An image that holds its own URL has other bytes under each installation key. If the record is of those under the other
     /// key, dayone makes these, too, and compares them.
-    fn check_over(&self, base: &Arc<OpenBase>) -> Result<Arc<PlannedImage>, PlanError> {
+    fn plan_as_published(&self, base: &Arc<OpenBase>) -> Result<PlannedImage, PlanError> {
         let same = self.plan_at(&self.address.token, base).and_then(|planned| {
             let identities = planned.identities();
             if identities == *self.identities() {
@@ -300,14 +311,7 @@ impl StoredImage {
             }
             Ok(planned)
         });
-        match same {
-            Ok(planned) => Ok(self.plan.set(planned)),
-            Err(error) => {
-                error!(image = %self.id, %error, "image is not served");
-                self.plan.set_reason(Some(Arc::clone(base)), error.to_string());
-                Err(error)
-            }
-        }
+        same.inspect_err(|error| error!(image = %self.id, %error, "image is not served"))
     }
 
     /// How many answers with bytes of the image are under way.

@@ -238,16 +238,21 @@ async fn curl_without_line_breaks_gets_a_hint() {
     assert!(problem["detail"].as_str().unwrap().contains("--data-binary"), "{problem}");
 }
 
-/// The answer file of an installer comes with an order. Its passwords are in no answer of the server.
-#[tokio::test]
-async fn an_answer_file_is_for_its_installer_and_agrees_with_the_documents() {
+/// A server whose base `ipa` has the initramfs of the Debian installer.
+async fn with_installer() -> Dayone {
     let place = Place::new();
     let mut installer = Archive::new();
     installer.file("lib/debian-installer-startup.d/S10syslog".parse().unwrap(), 0o755, "").unwrap();
     installer.add_parents(0o755).unwrap();
     std::fs::write(place.path("initrd"), installer.to_bytes()).unwrap();
     let config = place.config();
-    let dayone = Dayone::start_with(place, config).await;
+    Dayone::start_with(place, config).await
+}
+
+/// The answer file of an installer comes with an order. Its passwords are in no answer of the server.
+#[tokio::test]
+async fn an_answer_file_is_for_its_installer_and_agrees_with_the_documents() {
+    let dayone = with_installer().await;
     let order = |base: &str, text: &str| {
         let answers = json!({"kind": "preseed", "text": text});
         dayone.post_json(
@@ -283,4 +288,23 @@ async fn an_answer_file_is_for_its_installer_and_agrees_with_the_documents() {
         assert_eq!(answer.status, 400, "{answer:?}");
         assert!(!String::from_utf8_lossy(&answer.body).contains("hunter2"));
     }
+}
+
+#[tokio::test]
+async fn warnings_about_an_answer_file_are_in_the_answer_for_one_host_and_for_all() {
+    let dayone = with_installer().await;
+    let documents = "interfaces:\n- {name: eth0, type: ethernet, state: up, ipv4: {enabled: true, dhcp: true}}\n";
+    let mut order = json!({
+        "base": "ipa", "format": "initrd", "documents": documents, "answers": {"kind": "preseed", "text": ""},
+    });
+    let codes = |image: &Value| {
+        let findings = image["findings"].as_array().unwrap().iter();
+        findings.map(|finding| finding["code"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let one = codes(&Answer::of(dayone.post_json("/v1/images", &order)).await.ok());
+    assert!(one.iter().any(|code| code == "installed-without-resolver"), "{one:?}");
+    order["hosts"] = json!("all");
+    let all = Answer::of(dayone.post_json("/v1/images", &order)).await;
+    assert_eq!(all.status, 207, "{all:?}");
+    assert_eq!(codes(&all.ok()["hosts"][0]["image"]), one);
 }

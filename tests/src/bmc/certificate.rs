@@ -23,7 +23,7 @@ pub(super) fn add(shared: &Shared, path: &str, body: Option<&Value>) -> Option<A
     if !is_pem {
         return Some(Answer::error(400, "PropertyValueNotInList", "Only PEM is supported.", &["CertificateType"]));
     }
-    // Firmware of 2019, before the schema had it.
+    // Firmware from before version 1.2 of the schema.
     if state.tree.get(path)?["dayone-test"] == "no-owner" && !body["UefiSignatureOwner"].is_null() {
         return Some(Answer::error(400, "PropertyUnknown", "The property is not known.", &["UefiSignatureOwner"]));
     }

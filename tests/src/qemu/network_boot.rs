@@ -24,6 +24,13 @@ pub fn packets(directory: &Path) -> Vec<Vec<u8>> {
     frames
 }
 
+/// Whether an Ethernet frame is a request to a DHCP server for IPv4.
+pub fn asks_dhcp(frame: &[u8]) -> bool {
+    let udp = 14 + usize::from(frame.get(14).copied().unwrap_or(0) & 15) * 4;
+    let (is_ipv4, is_udp) = (frame.get(12..14) == Some(&[0x08, 0x00]), frame.get(23) == Some(&17));
+    is_ipv4 && is_udp && frame.get(udp..udp + 4) == Some(&[0, 68, 0, 67])
+}
+
 impl Machine {
     /// One whose firmware boots from a URL once. The firmware's own address is from DHCP, which OVMF always asks. Everything that
     /// the machine sends and receives is recorded ([`packets`]); this machine is 10.0.2.2 to it.

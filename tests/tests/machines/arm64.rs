@@ -5,43 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use acceptance::bases::arm64_iso;
+use acceptance::machine_hosts::{BOND_AND_VLAN, MAC, OTHER_MAC, STATIC, assert_network};
 use acceptance::peers::{run, run_text};
 use acceptance::qemu::{Boot, Machine};
 use acceptance::report::Report;
 use acceptance::server::dayone;
-use acceptance::state::differences;
 use serde_json::Value;
-
-const MAC: &str = "52:54:00:12:34:01";
-const OTHER_MAC: &str = "52:54:00:12:34:02";
-
-const STATIC: &str = "
-interfaces:
-- name: provisioning
-  type: ethernet
-  state: up
-  identifier: mac-address
-  mac-address: 52:54:00:12:34:01
-  ipv4: {enabled: true, address: [{ip: 192.0.2.10, prefix-length: 24}]}
-  ipv6: {enabled: false}
-routes: {config: [{destination: 0.0.0.0/0, next-hop-address: 192.0.2.1, next-hop-interface: provisioning}]}
-";
-
-const BOND_AND_VLAN: &str = "
-interfaces:
-- {name: uplink-a, type: ethernet, state: up, identifier: mac-address, mac-address: 52:54:00:12:34:01}
-- {name: uplink-b, type: ethernet, state: up, identifier: mac-address, mac-address: 52:54:00:12:34:02}
-- name: bond0
-  type: bond
-  state: up
-  link-aggregation: {mode: active-backup, options: {miimon: '100'}, port: [uplink-a, uplink-b]}
-- name: bond0.100
-  type: vlan
-  state: up
-  vlan: {base-iface: bond0, id: 100}
-  ipv4: {enabled: true, address: [{ip: 198.51.100.7, prefix-length: 24}]}
-routes: {config: [{destination: 0.0.0.0/0, next-hop-address: 198.51.100.1, next-hop-interface: bond0.100}]}
-";
 
 fn build(document: &str, base: &Path, format: &str, directory: &Path) -> PathBuf {
     let (host, image) = (directory.join("host.yaml"), directory.join(format!("image.{format}")));
@@ -50,12 +19,6 @@ fn build(document: &str, base: &Path, format: &str, directory: &Path) -> PathBuf
     build.args(["build", "--hostname", "node-7", "--format", format, "--base"]).arg(base);
     run(build.arg("--output").arg(&image).arg(&host));
     image
-}
-
-#[track_caller]
-fn assert_network(document: &str, report: &Report) {
-    let document: Value = serde_yaml::from_str(document).unwrap();
-    assert_eq!(differences(&document, report), [""; 0], "{report:#?}");
 }
 
 /// Builds the image of a host over this layout, and boots it.

@@ -7,41 +7,11 @@ use std::path::Path;
 use std::thread;
 
 use acceptance::bases::{debian_live_iso, dracut_live_iso, extracted, live_build_iso, ramdisk_iso};
+use acceptance::machine_hosts::{BOND_AND_VLAN, MAC, OTHER_MAC, STATIC};
 use acceptance::peers::run;
 use acceptance::qemu::{Boot, Machine};
 use acceptance::report::{Connection, Report};
 use acceptance::server::dayone;
-
-const MAC: &str = "52:54:00:12:34:01";
-const OTHER_MAC: &str = "52:54:00:12:34:02";
-
-const STATIC: &str = "
-interfaces:
-- name: provisioning
-  type: ethernet
-  state: up
-  identifier: mac-address
-  mac-address: 52:54:00:12:34:01
-  ipv4: {enabled: true, address: [{ip: 192.0.2.10, prefix-length: 24}]}
-  ipv6: {enabled: true, address: [{ip: '2001:db8::10', prefix-length: 64}]}
-routes: {config: [{destination: 0.0.0.0/0, next-hop-address: 192.0.2.1, next-hop-interface: provisioning}]}
-";
-
-const BOND_AND_VLAN: &str = "
-interfaces:
-- {name: uplink-a, type: ethernet, state: up, identifier: mac-address, mac-address: 52:54:00:12:34:01}
-- {name: uplink-b, type: ethernet, state: up, identifier: mac-address, mac-address: 52:54:00:12:34:02}
-- name: bond0
-  type: bond
-  state: up
-  link-aggregation: {mode: active-backup, options: {miimon: '100'}, port: [uplink-a, uplink-b]}
-- name: bond0.100
-  type: vlan
-  state: up
-  vlan: {base-iface: bond0, id: 100}
-  ipv4: {enabled: true, address: [{ip: 198.51.100.7, prefix-length: 24}]}
-routes: {config: [{destination: 0.0.0.0/0, next-hop-address: 198.51.100.1, next-hop-interface: bond0.100}]}
-";
 
 fn assert_static(report: &Report) {
     let nic = assert_static_addresses(report);

@@ -14,10 +14,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use acceptance::bases::{arm64_iso, extracted, ramdisk_iso};
+use acceptance::machine_hosts::{MAC, assert_network};
 use acceptance::qemu::{Boot, Machine, arm64};
 use acceptance::secure_boot::{GRUB, SHIM, SiteKey, esp, live_iso_of_bytes};
 use acceptance::server::{Server, free_address};
-use acceptance::state::differences;
 use acceptance::uki::{iso, trixie, unified_of_files, variables};
 use base64::prelude::*;
 use dayone::boots::call_home;
@@ -25,7 +25,6 @@ use reqwest::blocking::Client;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-const MAC: &str = "52:54:00:12:34:01";
 const MEMORY: u32 = 2048;
 const MICROSOFT: &str = "/usr/share/OVMF/OVMF_VARS_4M.ms.fd";
 
@@ -311,8 +310,7 @@ fn boots(chain: Chain, carrier: Carrier) {
     let image = site.order(&server, format, &call_home);
     let machine = site.machine(carrier, &image);
     let report = machine.report_and("that it is up, by its call home", &|| heard.load(Ordering::Relaxed));
-    let document: Value = serde_yaml::from_str(HOST).unwrap();
-    assert_eq!(differences(&document, &report), [""; 0], "{report:#?}");
+    assert_network(HOST, &report);
     assert_eq!(report.host_name(), "node-7");
 }
 

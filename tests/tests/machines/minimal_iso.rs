@@ -5,35 +5,11 @@ use std::fs;
 use std::path::Path;
 
 use acceptance::bases::dracut_live_iso;
-use acceptance::qemu::{Boot, Machine, packets};
+use acceptance::machine_hosts::{MAC, ON_QEMUS_NETWORK, assert_network};
+use acceptance::qemu::{Boot, Machine, asks_dhcp, packets};
 use acceptance::report::Report;
 use acceptance::server::{Server, free_address};
-use acceptance::state::differences;
 use serde_json::Value;
-
-const MAC: &str = "52:54:00:12:34:01";
-
-/// Addresses of QEMU's network. Its DHCP would offer 10.0.2.15.
-const HOST: &str = "
-interfaces:
-- name: provisioning
-  type: ethernet
-  state: up
-  identifier: mac-address
-  mac-address: 52:54:00:12:34:01
-  ipv4: {enabled: true, address: [{ip: 10.0.2.77, prefix-length: 24}]}
-  ipv6: {enabled: false}
-dns-resolver: {config: {server: [10.0.2.3]}}
-routes: {config: [{destination: 0.0.0.0/0, next-hop-address: 10.0.2.2, next-hop-interface: provisioning}]}
-";
-
-/// Whether a frame is a request for an address.
-fn is_dhcp(frame: &[u8]) -> bool {
-    let ports = 14 + usize::from(frame.get(14).copied().unwrap_or(0) & 15) * 4;
-    frame.get(12..14) == Some(&[0x08, 0x00])
-        && frame.get(23) == Some(&17)
-        && frame.get(ports..ports + 4) == Some(&[0, 68, 0, 67])
-}
 
 /// A host that has booted.
 struct Booted {
@@ -54,7 +30,7 @@ fn booted(base: &Path, boot: Boot) -> Booted {
     let answer = reqwest::blocking::Client::new()
         .post(format!("{}/v1/images?base=live&format=minimal-iso", server.api))
         .header("Content-Type", "application/yaml")
-        .body(HOST)
+        .body(ON_QEMUS_NETWORK)
         .send()
         .unwrap();
     assert!(answer.status().is_success(), "{}", answer.text().unwrap());
@@ -69,16 +45,11 @@ fn booted(base: &Path, boot: Boot) -> Booted {
 
     // QEMU reads the medium from dayone, as a BMC does.
     let report = Machine::with_image(Path::new(&medium), boot).nic_to_here(MAC, directory.path()).report();
-    let asked = packets(directory.path()).iter().filter(|frame| is_dhcp(frame)).count();
+    let asked = packets(directory.path()).iter().filter(|frame| asks_dhcp(frame)).count();
     assert_eq!(asked, 0, "the host asked DHCP");
     let reading = format!("{}/v1/images/{}/reading", server.api, image["id"].as_str().unwrap());
     let get = |url: String| reqwest::blocking::get(url).unwrap().json().unwrap();
     Booted { base: get(format!("{}/v1/bases/live", server.api)), reading: get(reading), report }
-}
-
-fn assert_network(report: &Report) {
-    let document: Value = serde_yaml::from_str(HOST).unwrap();
-    assert_eq!(differences(&document, report), [""; 0], "{report:#?}");
 }
 
 /// The root file system came in whole over the host's NIC, and the medium is read as far as a boot needs it.
@@ -103,7 +74,7 @@ fn assert_fetched(base: &Value, reading: &Value) {
 
 fn boots(base: &Path, boot: Boot) {
     let Booted { base, reading, report } = booted(base, boot);
-    assert_network(&report);
+    assert_network(ON_QEMUS_NETWORK, &report);
     assert!(report.initramfs().iter().any(|line| line.contains("10.0.2.77/24")), "{report:#?}");
     assert_fetched(&base, &reading);
 }

@@ -12,7 +12,7 @@ use vocabulary::report::LineColumn;
 use super::*;
 
 fn read(text: &str) -> Result<Vec<Value>, Problem> {
-    let documents = values::documents(text, &mut Budget::within(Limits::FILES))?;
+    let documents = values::documents(readable(text.as_bytes())?, &mut Budget::within(Limits::FILES))?;
     Ok(documents.into_iter().map(|document| document.value).collect())
 }
 
@@ -155,6 +155,23 @@ fn surrogate_pairs_are_read_and_long_keys_only_in_json() {
     assert_eq!((problem.code, problem.position), ("invalid-yaml", Some(LineColumn { line: 1, column: 2001 })));
     let json = format!("{{\"{long}\": 1}}");
     assert_eq!(documents(json.as_bytes(), &mut Budget::within(Limits::FILES)).unwrap()[0].value[&*long], 1);
+}
+
+/// nmstate reads YAML 1.1, in which these end a line.
+#[test]
+fn characters_that_end_a_line_for_some_readers_are_refused() {
+    for (code, c) in [("0085", '\u{85}'), ("2028", '\u{2028}'), ("2029", '\u{2029}')] {
+        for text in [format!("c: \n  1{c}5: "), format!("# a{c}b: 1"), format!("a: \"b{c}c\"")] {
+            let problem = documents(text.as_bytes(), &mut Budget::within(Limits::FILES)).unwrap_err();
+            assert_eq!(problem.code, "invalid-yaml", "{text:?}");
+            let escape = format!("write it as \"\\u{code}\" in double quotes");
+            assert!(problem.message.contains(&escape) && problem.position.is_some(), "{}", problem.message);
+        }
+        let escaped = format!("a: \"b\\u{code}c\"");
+        let read = documents(escaped.as_bytes(), &mut Budget::within(Limits::FILES)).unwrap();
+        assert_eq!(read[0].value["a"], format!("b{c}c"));
+        assert_eq!(peer(&escaped).unwrap()[0]["a"], format!("b{c}c"));
+    }
 }
 
 proptest! {

@@ -24,7 +24,7 @@ impl Cuts {
         self.0.is_empty()
     }
 
-    /// Where something stands after the cuts that stands at this offset before them.
+    /// Returns the offset after the cuts of what is at this offset before them. An offset inside a cut becomes the cut's place.
     pub(super) fn place(&self, offset: u64) -> u64 {
         let before = self.0.iter().take_while(|cut| cut.start < offset);
         offset - before.map(|cut| cut.end.min(offset) - cut.start).sum::<u64>()

@@ -101,26 +101,33 @@ fn publish_group(api: &Api, actor: &Actor, base: &OrderedBase, order: &Order, gr
     let mut images = Vec::with_capacity(group.len());
     let mut outcomes = Vec::with_capacity(group.len());
     for OneHost { name, converted, findings } in group {
-        let sealed: Result<Sealed, Problem> = match converted {
-            Some((host, network)) => base
-                .compose(&api.media_url, order.clone(), Some((&host, network)), Report::new())
-                .and_then(|draft| Ok(draft.seal(&api.store)?)),
+        let sealed: Result<(Sealed, Report), Problem> = match converted {
+            Some((host, network)) => {
+                base.compose(&api.media_url, order.clone(), Some((&host, network)), findings).and_then(|mut draft| {
+                    let findings = std::mem::take(&mut draft.report);
+                    Ok((draft.seal(&api.store)?, findings))
+                })
+            }
             None => Err(documents::host_refused(&findings)),
         };
-        outcomes.push((name, findings, sealed.map(|sealed| images.push(sealed.into()))));
+        let findings = sealed.map(|(sealed, findings)| {
+            images.push(sealed.into());
+            findings
+        });
+        outcomes.push((name, findings));
     }
     let published = api.store.publish_group(images);
     for (image, publication) in published.iter().flatten() {
         actor.record(show::ordered(image, *publication));
     }
     let mut published = published.into_iter();
-    let answer = |(name, findings, outcome): (Option<String>, Report, Result<(), Problem>)| {
-        let outcome = outcome.and_then(|()| match published.next() {
-            Some(published) => published.map_err(Problem::from),
+    let answer = |(name, findings): (Option<String>, Result<Report, Problem>)| {
+        let outcome = findings.and_then(|findings| match published.next() {
+            Some(published) => Ok((published?, findings)),
             None => Err(Problem::internal("an image without a result")),
         });
         match outcome {
-            Ok((image, publication)) => HostImage {
+            Ok(((image, publication), findings)) => HostImage {
                 host: name,
                 status: match publication {
                     Publication::Created => StatusCode::CREATED.as_u16(),

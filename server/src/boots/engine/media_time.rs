@@ -27,9 +27,9 @@ pub(super) fn remark(store: &Store, image: &StoredImage, address: &BmcAddress) -
     text(&planned.base.base, image.recipe().format, speed(store, bmc)?)
 }
 
-/// The bytes per second at which a BMC read media while it read: the fastest of the files that nobody else has read.
+/// Returns how fast this BMC has read media, in bytes per second: the highest rate over the files that only this BMC has read.
 fn speed(store: &Store, bmc: IpAddr) -> Option<u64> {
-    let images = store.images().into_iter();
+    let images = store.images().into_iter().filter(|image| image.was_requested());
     let files = images.flat_map(|image| image.reading().files);
     let own = files.filter(|file| {
         let is_alone = matches!(file.clients.as_slice(), [client] if client.address == bmc && file.more_clients == 0);

@@ -59,7 +59,7 @@ impl<'a> Names<'a> {
         found
     }
 
-    /// Returns the name of the interface that the document calls `id`, or reports that there is none.
+    /// Looks up the interface that the document calls `id`. Reports an unknown interface.
     pub(super) fn reference(&self, id: &str, path: &DocumentPath, report: &mut Report) -> Option<String> {
         let name = self.of(id);
         if name.is_none() {

@@ -29,6 +29,7 @@ seed_answers() {
     printf 'd-i netcfg/get_nameservers string \\\n  192.0.2.53\nd-i netcfg/choose_interface select eno1\n'
   } > "$1/preseed"
   { printf '\x01'; cat fixtures/answers/anaconda.ks; } > "$1/kickstart"
+  { printf '\x02'; cat fixtures/answers/ubuntu.yaml; } > "$1/autoinstall"
 }
 
 # The profiles of one host behind each other.

@@ -75,23 +75,22 @@ pub(crate) fn compose_installer(
         Recipe { additions: Additions { hostname: None, no_auto_default: false, ..order.additions }, ..order }
     };
     recipe.additions.files.extend(completed.into_iter().filter_map(extra_file));
-    if let Some(argument) = answers::kernel_argument(answers.kind) {
-        name_once(argument, &recipe.kernel_arguments, report)?;
-        // dayone makes the argument, so it is valid.
-        recipe.kernel_arguments.append.extend(argument.parse::<KernelArgument>());
-    }
+    name_once(answers.kind, &recipe.kernel_arguments, report)?;
+    let argument = answers::kernel_argument(answers.kind);
+    // dayone makes the argument, so it is valid.
+    recipe.kernel_arguments.append.extend(argument.and_then(|argument| argument.parse::<KernelArgument>().ok()));
     Ok(recipe)
 }
 
 /// Refuses an order whose own kernel arguments name another answer file: the installer reads one of the two.
-fn name_once(argument: &str, edits: &KernelArgumentEdits, report: &mut Report) -> Result<(), Reported> {
-    let key = |argument: &str| argument.split('=').next().unwrap_or_default().trim_start_matches("inst.").to_owned();
+fn name_once(kind: Installer, edits: &KernelArgumentEdits, report: &mut Report) -> Result<(), Reported> {
     let appended = edits.append.iter().map(KernelArgument::as_str);
-    let replaced = edits.replace.iter().map(Replacement::as_str);
-    if !appended.chain(replaced).any(|other| key(other) == key(argument)) {
+    let mut keys =
+        appended.chain(edits.replace.iter().map(Replacement::as_str)).filter_map(|text| text.split('=').next());
+    if !keys.any(|key| answers::other_file_arguments(kind).contains(&key)) {
         return Ok(());
     }
-    let message = "name an answer file, and the order has one, which dayone names itself; leave one of them out";
+    let message = "name an answer file, and the order has another one; leave one of them out";
     report.error("answers-named-twice", &DocumentPath::document("kernel arguments"), message);
     Err(Reported)
 }

@@ -16,6 +16,9 @@ pub const KICKSTART_FILE: &str = "/usr/lib/dayone/host.ks";
 /// that wait there to be copied to that system.
 pub const KICKSTART_ARGUMENT: &str = "inst.ks=file:/usr/lib/dayone/root/usr/lib/dayone/host.ks";
 
+/// The completed autoinstall file in the live system that Subiquity runs in.
+pub const AUTOINSTALL_FILE: &str = "/autoinstall.yaml";
+
 /// The installer that an answer file is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -24,11 +27,13 @@ pub enum Installer {
     Preseed,
     /// Anaconda, the installer of Fedora, RHEL and its rebuilds, which reads a kickstart file.
     Kickstart,
+    /// Subiquity, the installer of Ubuntu, which reads an autoinstall file.
+    Autoinstall,
 }
 
 /// A text that names no installer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a kind of answer file that dayone knows; use preseed or kickstart")]
+#[error("{0:?} is not a kind of answer file that dayone knows; use preseed, kickstart or autoinstall")]
 pub struct InstallerError(String);
 
 crate::text_as_serde!(Installer, InstallerError);
@@ -67,6 +72,8 @@ mod tests {
         assert_eq!("preseed".parse(), Ok(Installer::Preseed));
         assert_eq!(Installer::Preseed.to_string(), "preseed");
         assert_eq!("kickstart".parse(), Ok(Installer::Kickstart));
-        assert!("Kickstart".parse::<Installer>().unwrap_err().to_string().contains("use preseed or kickstart"));
+        assert!(
+            "Kickstart".parse::<Installer>().unwrap_err().to_string().contains("use preseed, kickstart or autoinstall")
+        );
     }
 }

@@ -3,6 +3,7 @@
 //! The network of the installed system is meant, and that of the installer as far as the installer can have it. What the file
 //! says of the network itself must agree with the host's documents.
 
+mod autoinstall;
 mod installed;
 mod installer;
 mod kickstart;
@@ -52,22 +53,33 @@ pub fn network_files(kind: Installer) -> NetworkFiles {
     match kind {
         Installer::Preseed => NetworkFiles::NetworkdUnits,
         Installer::Kickstart => NetworkFiles::Keyfiles,
+        Installer::Autoinstall => NetworkFiles::NetworkConfig,
     }
 }
 
 /// Whether the installer's own system takes network files of that form, too.
 pub fn takes_network_files(kind: Installer) -> bool {
     match kind {
-        Installer::Preseed => false,
+        Installer::Preseed | Installer::Autoinstall => false,
         Installer::Kickstart => true,
     }
 }
 
-/// The kernel argument by which the installer finds its file, if it needs one.
+/// The kernel argument without which the installer does not use its file, if there is one.
 pub fn kernel_argument(kind: Installer) -> Option<&'static str> {
     match kind {
         Installer::Preseed => None,
         Installer::Kickstart => Some(KICKSTART_ARGUMENT),
+        Installer::Autoinstall => Some("autoinstall"),
+    }
+}
+
+/// The keys of the kernel arguments by which the installer would read another file.
+pub fn other_file_arguments(kind: Installer) -> &'static [&'static str] {
+    match kind {
+        Installer::Preseed => &[],
+        Installer::Kickstart => &["inst.ks", "ks"],
+        Installer::Autoinstall => &["subiquity.autoinstallpath"],
     }
 }
 
@@ -80,5 +92,6 @@ pub fn complete(
     match answers.kind {
         Installer::Preseed => preseed::complete(&answers.text, system.network, system.hostname, report),
         Installer::Kickstart => kickstart::complete(&answers.text, system, report),
+        Installer::Autoinstall => autoinstall::complete(&answers.text, system, report),
     }
 }

@@ -34,6 +34,8 @@ pub use yaml::Limits;
 
 use std::borrow::Cow;
 
+use serde_yaml::{Mapping, Value};
+
 use documents::Documents;
 use shapes::network_secret;
 use shapes::nmstate;
@@ -106,6 +108,18 @@ pub fn bare_nmstate(text: &Text<'_>, report: &mut Report) -> Option<(NmstateDocu
     report.append(found);
     document.check_octals(report);
     Some((NmstateDocument::new(document.value.into(), text.top()), content.into_owned()))
+}
+
+/// Reads a text that is one mapping and no document about hosts. The error is a sentence whose subject is the text, without values
+/// of it.
+pub(crate) fn yaml_mapping(text: &str) -> Result<Mapping, String> {
+    let mut budget = Budget::within(Limits::REQUEST);
+    let documents = yaml::documents(text.as_bytes(), &mut budget).map_err(|problem| problem.to_string())?;
+    match <[yaml::Document; 1]>::try_from(documents) {
+        Ok([yaml::Document { value: Value::Mapping(mapping), .. }]) => Ok(mapping),
+        Err(several) if several.len() > 1 => Err("has several documents".to_owned()),
+        _ => Err("is not a mapping".to_owned()),
+    }
 }
 
 /// Reads the network in a Secret at `path` with these keys and contents. Returns a host of which only the network is known.

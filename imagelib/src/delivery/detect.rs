@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::signs::{
-    ANACONDA, DEBIAN_INSTALLER, dracut_hooks, has_directory, has_file, has_network_manager, is_anaconda,
+    ANACONDA, CASPER, DEBIAN_INSTALLER, dracut_hooks, has_directory, has_file, has_network_manager, is_anaconda,
     is_debian_installer, starts_networkd,
 };
 use super::{DeliveryProfile, network_manager_version};
@@ -93,10 +93,9 @@ fn kind(tree: &Tree, release: Option<&Release>, evidence: &mut Vec<String>) -> D
     }
     if has_file(tree, "conf/initramfs.conf") && has_directory(tree, "scripts") {
         let mut signs = vec![("conf/initramfs.conf", "made by initramfs-tools")];
-        for (path, meaning) in [
-            ("scripts/live", "starts a live system with live-boot"),
-            ("scripts/casper", "starts a live system with casper"),
-        ] {
+        for (path, meaning) in
+            [("scripts/live", "starts a live system with live-boot"), (CASPER, "starts a live system with casper")]
+        {
             if has_file(tree, path) {
                 signs.push((path, meaning));
             }

@@ -32,8 +32,8 @@ pub(crate) use signs::is_debian_installer;
 use crate::cpio::{Archive, ArchiveError, MemberPathError};
 use crate::ignition::{Additions, IgnitionError, UserConfig};
 use crate::initramfs::{PlacementError, Tree};
-use signs::is_anaconda;
-use vocabulary::answers::{Installer, KICKSTART_FILE, PRESEED_PROGRAM};
+use signs::{is_anaconda, is_casper};
+use vocabulary::answers::{AUTOINSTALL_FILE, Installer, KICKSTART_FILE, PRESEED_PROGRAM};
 use vocabulary::network_files::NetworkFiles;
 use vocabulary::report::{DocumentPath, Report};
 
@@ -134,6 +134,7 @@ pub(crate) fn installer(additions: &Additions) -> Option<Installer> {
     additions.files.iter().find_map(|file| match file.path.as_str() {
         PRESEED_PROGRAM => Some(Installer::Preseed),
         KICKSTART_FILE => Some(Installer::Kickstart),
+        AUTOINSTALL_FILE => Some(Installer::Autoinstall),
         _ => None,
     })
 }
@@ -145,6 +146,7 @@ fn check_installer(profile: DeliveryProfile, additions: &Additions, tree: &Tree)
         Installer::Preseed => is_debian_installer(tree),
         // The kernel argument has the path at which the profile puts the file.
         Installer::Kickstart => profile == DeliveryProfile::Dracut && is_anaconda(tree),
+        Installer::Autoinstall => profile == DeliveryProfile::InitramfsTools && is_casper(tree),
     };
     if is_there { Ok(()) } else { Err(not_the_installer(installer)) }
 }
@@ -153,6 +155,7 @@ fn not_the_installer(installer: Installer) -> DeliveryError {
     DeliveryError::NotTheInstaller(match installer {
         Installer::Preseed => "the Debian installer",
         Installer::Kickstart => "Anaconda, the installer of Fedora and RHEL",
+        Installer::Autoinstall => "Ubuntu's live media (casper)",
     })
 }
 

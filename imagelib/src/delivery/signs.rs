@@ -11,6 +11,8 @@ const NETWORKD: [&str; 2] = ["usr/lib/systemd/systemd-networkd", "lib/systemd/sy
 pub(super) const DEBIAN_INSTALLER: &str = "lib/debian-installer-startup.d";
 /// The library of Anaconda's module of dracut, by which the initramfs finds and reads a kickstart file.
 pub(super) const ANACONDA: &str = "lib/anaconda-lib.sh";
+/// What mounts the live system of Ubuntu's media.
+pub(super) const CASPER: &str = "scripts/casper";
 /// Where dracut has its hooks: in releases of 2025 and later, and before.
 const DRACUT_HOOKS: [&str; 3] = ["var/lib/dracut/hooks", "usr/lib/dracut/hooks", "lib/dracut/hooks"];
 
@@ -38,6 +40,11 @@ pub(crate) fn is_debian_installer(tree: &Tree) -> bool {
 /// one can start Anaconda there.
 pub(super) fn is_anaconda(tree: &Tree) -> bool {
     has_file(tree, ANACONDA)
+}
+
+/// Whether an initramfs starts a live system of Ubuntu, in which its installer runs.
+pub(super) fn is_casper(tree: &Tree) -> bool {
+    has_file(tree, CASPER)
 }
 
 /// The directory of dracut's hooks.

@@ -1,5 +1,6 @@
 //! Images: what is built is read by the tools that others read it with.
 
+mod autoinstall;
 mod boot_config;
 mod boot_paths;
 mod build;

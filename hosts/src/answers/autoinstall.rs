@@ -1,0 +1,105 @@
+//! The autoinstall file of Subiquity, the installer of Ubuntu.
+//!
+//! Sources: `subiquity/server/server.py` reads `/autoinstall.yaml` of the live system in all releases; those before 24.04 do not
+//! know a member `autoinstall` around everything in it. `subiquity/server/controllers/network.py` applies the member `network`, which
+//! is netplan's, and writes it to the installed system as it is. The kernel argument `autoinstall` keeps the installer from asking
+//! whether it may begin.
+
+mod given;
+mod unwrap;
+
+use serde_yaml::{Mapping, Value};
+
+use super::{InstalledSystem, InstallerFile};
+use crate::input::yaml_mapping;
+use crate::yaml_text;
+use vocabulary::answers::AUTOINSTALL_FILE;
+use vocabulary::report::{DocumentPath, Report, Reported};
+
+/// The member around everything else, which cloud-init requires.
+const WRAPPER: &str = "autoinstall";
+const NETWORK: &str = "network";
+
+/// The document that findings are about.
+fn document() -> DocumentPath {
+    DocumentPath::document("autoinstall file")
+}
+
+fn refuse(report: &mut Report, path: &DocumentPath, message: impl Into<String>) -> Reported {
+    report.refuse("answers-invalid", path, message)
+}
+
+/// Returns the completed file.
+pub(super) fn complete(
+    text: &str,
+    system: InstalledSystem<'_>,
+    report: &mut Report,
+) -> Result<Vec<InstallerFile>, Reported> {
+    let (mut content, answers) = read(text, report)?;
+    let path = document();
+    given::check_hostname(&answers, system.hostname, &path, report)?;
+    // There is one, because the network was converted for netplan.
+    let wanted: Value =
+        serde_yaml::from_str(system.network.network_data.as_deref().unwrap_or_default()).unwrap_or_default();
+    match answers.get(NETWORK) {
+        Some(network) => given::check_network(network, &wanted, &path.key(NETWORK), report)?,
+        None => {
+            if !content.ends_with('\n') {
+                content.push('\n');
+            }
+            content.push_str("\n# Written by dayone: the network of the host.\n");
+            // The installer's reader takes MAC addresses without quotes for numbers.
+            let network = Mapping::from_iter([(NETWORK.into(), wanted)]);
+            content.push_str(&yaml_text::document(&Value::from(network.clone())));
+            let mut expected = answers;
+            expected.extend(network);
+            verify(&content, &expected, report)?;
+        }
+    }
+    Ok(vec![InstallerFile { path: AUTOINSTALL_FILE.to_owned(), is_program: false, is_secret: true, content }])
+}
+
+/// Reads the answers, and returns them with their text, which has no wrapper.
+fn read(text: &str, report: &mut Report) -> Result<(String, Mapping), Reported> {
+    let path = document();
+    let top = yaml_mapping(text).map_err(|problem| refuse(report, &path, problem))?;
+    let Some(wrapped) = top.get(WRAPPER) else {
+        if !top.contains_key("version") {
+            return Err(refuse(
+                report,
+                &path,
+                "has neither a member autoinstall nor a version, which the installer requires",
+            ));
+        }
+        return Ok((text.to_owned(), top));
+    };
+    let others = top.keys().filter(|key| key.as_str() != Some(WRAPPER)).filter_map(Value::as_str);
+    let others: Vec<&str> = others.collect();
+    if !others.is_empty() {
+        let message = format!(
+            "has more than the member autoinstall: {}. Only cloud-init reads these, for the installer's own system, and dayone hands \
+             the file to the installer",
+            others.join(", ")
+        );
+        return Err(refuse(report, &path, message));
+    }
+    let Value::Mapping(answers) = wrapped else {
+        return Err(refuse(report, &path.key(WRAPPER), "is not a mapping"));
+    };
+    let content = unwrap::unwrapped(text);
+    verify(&content, answers, report)?;
+    Ok((content, answers.clone()))
+}
+
+/// Checks that a changed text says what it is meant to say. dayone changes lines, and YAML has forms in which that is not possible.
+fn verify(content: &str, expected: &Mapping, report: &mut Report) -> Result<(), Reported> {
+    if yaml_mapping(content).is_ok_and(|found| found == *expected) {
+        return Ok(());
+    }
+    let message = "is not written in a way that dayone can add the network to; write each member on lines of its own (no braces \
+                   around everything)";
+    Err(refuse(report, &document(), message))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::answers::testing::{self, BOND, STATIC, file};
+use vocabulary::answers::Installer;
+
+fn completed(nmstate: &str, text: &str) -> (Option<Vec<InstallerFile>>, Vec<String>) {
+    testing::completed(Installer::Autoinstall, nmstate, text)
+}
+
+const ANSWERS: &str = "version: 1\nidentity: {hostname: worker-0.example.com, username: u, password: hunter2}\n";
+
+fn value(text: &str) -> Value {
+    serde_yaml::from_str(text).unwrap()
+}
+
+#[test]
+fn the_network_is_added_behind_the_file() {
+    let (files, findings) = completed(STATIC, ANSWERS);
+    assert_eq!(findings, [""; 0]);
+    let files = files.unwrap();
+    let written = file(&files, AUTOINSTALL_FILE);
+    assert!(written.starts_with(ANSWERS), "{written}");
+    // Without quotes, it is a number to base 60 for the installer.
+    assert!(written.contains("macaddress: \"52:54:00:00:00:01\"\n"), "{written}");
+    let network = &value(written)["network"];
+    assert_eq!(
+        (&network["version"], &network["ethernets"]["eno1"]["match"]["macaddress"]),
+        (&2.into(), &"52:54:00:00:00:01".into())
+    );
+    assert_eq!(network["ethernets"]["eno2"]["addresses"], value("[198.51.100.10/25]"));
+    assert!(!format!("{files:?}").contains("hunter2"));
+    let bond = completed(BOND, "version: 1").0.unwrap();
+    assert_eq!(value(file(&bond, AUTOINSTALL_FILE))["network"]["vlans"]["bond0.7"]["link"], "bond0");
+}
+
+#[test]
+fn what_is_around_the_answers_for_cloud_init_goes() {
+    let wrapped = format!("#cloud-config\nautoinstall:\n  {}", ANSWERS.replace('\n', "\n  "));
+    for text in
+        [wrapped.as_str(), "---\n'autoinstall':\n    version: 1\n    late-commands:\n    - |\n      yes\n\n      no\n"]
+    {
+        let (files, findings) = completed(STATIC, text);
+        assert_eq!(findings, [""; 0], "{text}");
+        let mut written = value(file(&files.unwrap(), AUTOINSTALL_FILE));
+        assert!(written.as_mapping_mut().unwrap().remove("network").is_some());
+        assert_eq!(written, value(text)["autoinstall"]);
+    }
+}
+
+#[test]
+fn a_network_of_the_users_own_must_be_that_of_the_documents() {
+    let mut own = file(&completed(STATIC, ANSWERS).0.unwrap(), AUTOINSTALL_FILE).to_owned();
+    assert_eq!(completed(STATIC, &own).1, [""; 0]);
+    // What netplan has a default for, and most files leave out.
+    for line in ["    accept-ra: false\n", "    dhcp6: false\n"] {
+        own = own.replace(&format!("  {line}"), "");
+    }
+    let (files, findings) = completed(STATIC, &own);
+    assert_eq!(findings, [""; 0], "{own}");
+    assert_eq!(file(&files.unwrap(), AUTOINSTALL_FILE), own);
+    for (from, to, finding) in [
+        ("192.0.2.10/24", "192.0.2.11/24", "network.ethernets.eno1.addresses is [\"192.0.2.11/24\""),
+        ("\"192.0.2.1\"", "\"192.0.2.2\"", "network.ethernets.eno1.routes is "),
+        ("dhcp4: false", "dhcp4: true", "network.ethernets.eno1.dhcp4 is true"),
+        ("    eno2:", "    eno3:", "network.ethernets.eno2 is nothing"),
+        (
+            "  version: 2",
+            "  version: 2\n  wifis: {wlan0: {access-points: {x: {password: hunter2}}}}",
+            "network has something that dayone cannot compare",
+        ),
+        ("hostname: worker-0", "hostname: worker-1", "identity.hostname is \"worker-1.example.com\""),
+    ] {
+        assert!(own.contains(from), "{from}: {own}");
+        let (files, findings) = completed(STATIC, &own.replace(from, to));
+        assert!(files.is_none() && findings.len() == 1, "{to}: {findings:?}");
+        assert!(findings[0].contains(finding) && findings[0].ends_with("[answers-contradict-network]"), "{findings:?}");
+        assert!(!findings[0].contains("hunter2"));
+    }
+}
+
+#[test]
+fn what_the_installer_or_dayone_cannot_read_is_refused() {
+    for (text, finding) in [
+        ("", "is not a mapping"),
+        ("- a\n", "is not a mapping"),
+        ("a: b\n", "has neither a member autoinstall nor a version"),
+        ("version: 1\n---\nversion: 1\n", "has several documents"),
+        ("autoinstall: {version: 1}\n", "is not written in a way that dayone can add the network to"),
+        ("{version: 1}\n", "is not written in a way that dayone can add the network to"),
+        ("autoinstall: hunter2\n", "is not a mapping"),
+        ("autoinstall:\n  version: 1\nusers: [hunter2]\n", "has more than the member autoinstall: users."),
+        ("version: 'hunter2\n", "is not YAML"),
+    ] {
+        let (files, findings) = completed(STATIC, text);
+        assert!(files.is_none() && findings.len() == 1 && findings[0].contains(finding), "{text}: {findings:?}");
+        assert!(!findings[0].contains("hunter2"), "{findings:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever is in a file, its answers stay as they are.
+    #[test]
+    fn any_file_is_kept_or_refused(
+        wrapped in any::<bool>(),
+        lines in prop::collection::vec("[ ]{0,3}(a|b|#|- |\\||>|late-commands)?[:'\"{}\\[\\]|#a-c \\-]{0,6}", 0..6),
+    ) {
+        let (start, indent) = if wrapped { ("autoinstall:\n  version: 1\n", "  ") } else { ("version: 1\n", "") };
+        let text: String = start.to_owned() + &lines.iter().map(|line| format!("{indent}{line}\n")).collect::<String>();
+        let (files, findings) = completed(BOND, &text);
+        match files {
+            Some(files) => {
+                let mut written = yaml_mapping(file(&files, AUTOINSTALL_FILE)).unwrap();
+                prop_assert!(written.remove(NETWORK).is_some());
+                let given = yaml_mapping(&text).unwrap();
+                let given = given.get(WRAPPER).map_or(given.clone(), |inner| inner.as_mapping().unwrap().clone());
+                prop_assert_eq!(written, given);
+            }
+            None => prop_assert!(!findings.is_empty()),
+        }
+    }
+}

@@ -41,20 +41,19 @@ pub(super) fn complete(
     // There is one, because the network was converted for netplan.
     let wanted: Value =
         serde_yaml::from_str(system.network.network_data.as_deref().unwrap_or_default()).unwrap_or_default();
-    match answers.get(NETWORK) {
-        Some(network) => given::check_network(network, &wanted, &path.key(NETWORK), report)?,
-        None => {
-            if !content.ends_with('\n') {
-                content.push('\n');
-            }
-            content.push_str("\n# Written by dayone: the network of the host.\n");
-            // The installer's reader takes MAC addresses without quotes for numbers.
-            let network = Mapping::from_iter([(NETWORK.into(), wanted)]);
-            content.push_str(&yaml_text::document(&Value::from(network.clone())));
-            let mut expected = answers;
-            expected.extend(network);
-            verify(&content, &expected, report)?;
+    if let Some(network) = answers.get(NETWORK) {
+        given::check_network(network, &wanted, &path.key(NETWORK), report)?;
+    } else {
+        if !content.ends_with('\n') {
+            content.push('\n');
         }
+        content.push_str("\n# Written by dayone: the network of the host.\n");
+        // The installer's reader takes MAC addresses without quotes for numbers.
+        let network = Mapping::from_iter([(NETWORK.into(), wanted)]);
+        content.push_str(&yaml_text::document(&Value::from(network.clone())));
+        let mut expected = answers;
+        expected.extend(network);
+        verify(&content, &expected, report)?;
     }
     Ok(vec![InstallerFile { path: AUTOINSTALL_FILE.to_owned(), is_program: false, is_secret: true, content }])
 }

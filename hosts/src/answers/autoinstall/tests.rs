@@ -108,7 +108,7 @@ proptest! {
         lines in prop::collection::vec("[ ]{0,3}(a|b|#|- |\\||>|late-commands)?[:'\"{}\\[\\]|#a-c \\-]{0,6}", 0..6),
     ) {
         let (start, indent) = if wrapped { ("autoinstall:\n  version: 1\n", "  ") } else { ("version: 1\n", "") };
-        let text: String = start.to_owned() + &lines.iter().map(|line| format!("{indent}{line}\n")).collect::<String>();
+        let text: String = lines.iter().flat_map(|line| [indent, line, "\n"]).fold(start.to_owned(), |text, part| text + part);
         let (files, findings) = completed(BOND, &text);
         match files {
             Some(files) => {

@@ -92,6 +92,7 @@ fn commands_that_agree_with_the_documents_are_kept() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn commands_that_contradict_the_documents_are_found() {
     for (nmstate, command, finding) in [
         (

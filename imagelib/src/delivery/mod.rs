@@ -12,6 +12,7 @@ mod embedded;
 mod fetched_root;
 mod flatcar;
 mod handover;
+mod live_boot;
 mod network_manager;
 mod profile;
 mod root;
@@ -21,8 +22,8 @@ pub use coreos::embed_area;
 pub use detect::{Detected, RELEASE_FILE_LIMIT, detect, release_files};
 pub(crate) use drivers::{DRIVERS, Drivers};
 pub use embedded::{DeliveredBy, EmbeddedFile};
-pub(crate) use fetched_root::FetchedRoot;
 pub use fetched_root::NotFetched;
+pub(crate) use fetched_root::{FetchedRoot, Places};
 pub(crate) use handover::is_handed_over;
 pub use network_manager::network_manager_version;
 pub use profile::{DeliveryProfile, DeliveryProfileError};
@@ -33,7 +34,7 @@ use crate::cpio::{Archive, ArchiveError, MemberPathError};
 use crate::ignition::{Additions, IgnitionError, UserConfig};
 use crate::initramfs::{PlacementError, Tree};
 use vocabulary::answers::PRESEED_PROGRAM;
-use vocabulary::network_files::NetworkFiles;
+use vocabulary::network_files::{InitramfsNetwork, NetworkFiles};
 use vocabulary::report::{DocumentPath, Report};
 
 const DEBIAN: &str = "Debian installer";
@@ -108,6 +109,17 @@ pub fn members(
     ignition: Option<&UserConfig>,
     tree: &Tree,
 ) -> Result<Members, DeliveryError> {
+    members_with_network(profile, additions, ignition, None, tree)
+}
+
+/// The same for an initramfs that may get a network of its own, in which live-boot fetches the root file system.
+pub(crate) fn members_with_network(
+    profile: DeliveryProfile,
+    additions: &Additions,
+    ignition: Option<&UserConfig>,
+    network: Option<&InitramfsNetwork>,
+    tree: &Tree,
+) -> Result<Members, DeliveryError> {
     if profile.network_files() == NetworkFiles::NetworkdUnits
         && additions.networkd_units.is_empty()
         && !additions.keyfiles.is_empty()
@@ -120,7 +132,7 @@ pub fn members(
     if has_preseed(additions) && !is_debian_installer(tree) {
         return Err(DeliveryError::NotTheInstaller(DEBIAN));
     }
-    let contents = match profile {
+    let mut contents = match profile {
         DeliveryProfile::Coreos => coreos::contents(additions, ignition, true),
         DeliveryProfile::Flatcar => flatcar::contents(additions, ignition),
         DeliveryProfile::RootInInitramfs | DeliveryProfile::Networkd => root::contents(profile, additions, tree),
@@ -128,6 +140,9 @@ pub fn members(
         DeliveryProfile::InitramfsTools => handover::initramfs_tools(additions, tree),
         DeliveryProfile::Unknown => Err(DeliveryError::UnknownSystem),
     }?;
+    if let Some(network) = network {
+        contents.file(live_boot::COMPONENT, 0o644, live_boot::component(network))?;
+    }
     let (embedded, archive) = (contents.embedded(), contents.archive_for(tree)?);
     Ok(Members { archive, embedded, report: report(profile, tree, &DocumentPath::document("initrd")) })
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use bytes::Bytes;
+use imagelib::base::Base;
 use imagelib::digest::Digest;
-use imagelib::image::{FileName, Image, ImageError};
+use imagelib::image::{self, FileName, Image, ImageError};
 use imagelib::overlay::{Content, Overlay, OverlayError, Segment, Sizes};
 use imagelib::recipe::{Recipe, RootfsLocation, RootfsUrl, RootfsUrlError};
 use imagelib::secure_boot::{SecureBoot, Verdict};
@@ -57,11 +58,11 @@ pub(super) enum PlanError {
     OtherBytes,
 }
 
-/// The URL of the image's own `rootfs.img`, for a recipe whose host fetches it from the media plane.
-fn rootfs_url(recipe: &Recipe, token: &MediaToken) -> Result<Option<RootfsUrl>, PlanError> {
+/// The URL of the image's own root file system, for a recipe whose host fetches it from the media plane.
+fn rootfs_url(recipe: &Recipe, base: &Base, token: &MediaToken) -> Result<Option<RootfsUrl>, PlanError> {
     let Some(RootfsLocation::MediaPlane(media_url)) = &recipe.rootfs else { return Ok(None) };
     let media_url: MediaUrl = media_url.parse().map_err(PlanError::MediaUrl)?;
-    Ok(Some(media_url.file(&token.as_str(), FileName::Rootfs.as_str()).parse()?))
+    Ok(Some(media_url.file(&token.as_str(), image::rootfs_name(recipe, base).as_str()).parse()?))
 }
 
 /// The media type of a file. Firmware that boots by HTTP takes from it what to make of the file: a CD or a disk in memory
@@ -83,7 +84,7 @@ impl PlannedImage {
         created: SystemTime,
         media_url: &MediaUrl,
     ) -> Result<Self, PlanError> {
-        let rootfs_url = rootfs_url(recipe, token)?;
+        let rootfs_url = rootfs_url(recipe, &base.base, token)?;
         let image = Image::plan_at(recipe, &base.base, base.identity, rootfs_url.as_ref())?;
         let served_file = |overlay: Overlay, identity: &Digest, media_type| ServedFile {
             base: Arc::new(base.files_of(&overlay)),

@@ -22,6 +22,15 @@ seed_documents() {
   done
 }
 
+# Each behind a byte that says which installer reads it.
+seed_answers() {
+  {
+    printf '\x00d-i passwd/root-password password x\nd-i netcfg/get_ipaddress string 192.0.2.10/24\n'
+    printf 'd-i netcfg/get_nameservers string \\\n  192.0.2.53\nd-i netcfg/choose_interface select eno1\n'
+  } > "$1/preseed"
+  { printf '\x01'; cat fixtures/answers/anaconda.ks; } > "$1/kickstart"
+}
+
 # The profiles of one host behind each other.
 seed_keyfiles() {
   local directory

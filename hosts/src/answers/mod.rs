@@ -5,10 +5,13 @@
 
 mod installed;
 mod installer;
+mod kickstart;
 mod preseed;
+#[cfg(test)]
+mod testing;
 
 use crate::network::ConvertedNetwork;
-use vocabulary::answers::{Answers, Installer};
+use vocabulary::answers::{Answers, Installer, KICKSTART_ARGUMENT};
 use vocabulary::host::HostName;
 use vocabulary::network_files::NetworkFiles;
 use vocabulary::report::{Report, Reported};
@@ -33,22 +36,49 @@ impl std::fmt::Debug for InstallerFile {
     }
 }
 
+/// The system that an installer installs.
+#[derive(Debug, Clone, Copy)]
+pub struct InstalledSystem<'a> {
+    /// Its network, in the form of [`network_files`].
+    pub network: &'a ConvertedNetwork,
+    /// Its host name.
+    pub hostname: Option<&'a HostName>,
+    /// Whether NICs without a profile stay down. Units of systemd-networkd say so themselves.
+    pub no_auto_default: bool,
+}
+
 /// The form of the network that the system has which an installer installs.
 pub fn network_files(kind: Installer) -> NetworkFiles {
     match kind {
         Installer::Preseed => NetworkFiles::NetworkdUnits,
+        Installer::Kickstart => NetworkFiles::Keyfiles,
     }
 }
 
-/// Returns the files for the installer: the completed answer file, and what it installs. `network` has the form of
-/// [`network_files`].
+/// Whether the installer's own system takes network files of that form, too.
+pub fn takes_network_files(kind: Installer) -> bool {
+    match kind {
+        Installer::Preseed => false,
+        Installer::Kickstart => true,
+    }
+}
+
+/// The kernel argument by which the installer finds its file, if it needs one.
+pub fn kernel_argument(kind: Installer) -> Option<&'static str> {
+    match kind {
+        Installer::Preseed => None,
+        Installer::Kickstart => Some(KICKSTART_ARGUMENT),
+    }
+}
+
+/// Returns the files for the installer: the completed answer file, and what it installs.
 pub fn complete(
     answers: &Answers,
-    network: &ConvertedNetwork,
-    hostname: Option<&HostName>,
+    system: InstalledSystem<'_>,
     report: &mut Report,
 ) -> Result<Vec<InstallerFile>, Reported> {
     match answers.kind {
-        Installer::Preseed => preseed::complete(&answers.text, network, hostname, report),
+        Installer::Preseed => preseed::complete(&answers.text, system.network, system.hostname, report),
+        Installer::Kickstart => kickstart::complete(&answers.text, system, report),
     }
 }

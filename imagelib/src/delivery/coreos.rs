@@ -1,7 +1,7 @@
 //! CoreOS live systems: `coreos-copy-firstboot-network.service` and Ignition read what is added to the initramfs.
 
 use super::contents::Contents;
-use super::{DEBIAN, DeliveryError, Members, has_preseed};
+use super::{DeliveryError, Members, installer, not_the_installer};
 use crate::ignition::{Additions, UserConfig};
 use vocabulary::report::Report;
 
@@ -18,8 +18,8 @@ pub fn embed_area(
     ignition: Option<&UserConfig>,
     live_initrd_network: bool,
 ) -> Result<Members, DeliveryError> {
-    if has_preseed(additions) {
-        return Err(DeliveryError::NotTheInstaller(DEBIAN));
+    if let Some(installer) = installer(additions) {
+        return Err(not_the_installer(installer));
     }
     let contents = contents(additions, ignition, live_initrd_network)?;
     let (embedded, archive) = (contents.embedded(), contents.archive()?);

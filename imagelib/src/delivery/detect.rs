@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::signs::{
-    DEBIAN_INSTALLER, dracut_hooks, has_directory, has_file, has_network_manager, is_debian_installer, starts_networkd,
+    ANACONDA, DEBIAN_INSTALLER, dracut_hooks, has_directory, has_file, has_network_manager, is_anaconda,
+    is_debian_installer, starts_networkd,
 };
 use super::{DeliveryProfile, network_manager_version};
 use crate::cpio::MemberPath;
@@ -84,6 +85,9 @@ fn kind(tree: &Tree, release: Option<&Release>, evidence: &mut Vec<String>) -> D
         let live = "sbin/dmsquash-live-root";
         if has_file(tree, live) || has_file(tree, "usr/sbin/dmsquash-live-root") {
             signs.push((live, "the root file system is an image on a live medium"));
+        }
+        if is_anaconda(tree) {
+            signs.push((ANACONDA, "starts Anaconda, the installer of Fedora and RHEL"));
         }
         return found(DeliveryProfile::Dracut, &signs);
     }

@@ -33,11 +33,10 @@ pub(crate) use signs::is_debian_installer;
 use crate::cpio::{Archive, ArchiveError, MemberPathError};
 use crate::ignition::{Additions, IgnitionError, UserConfig};
 use crate::initramfs::{PlacementError, Tree};
-use vocabulary::answers::PRESEED_PROGRAM;
+use signs::is_anaconda;
+use vocabulary::answers::{Installer, KICKSTART_FILE, PRESEED_PROGRAM};
 use vocabulary::network_files::{InitramfsNetwork, NetworkFiles};
 use vocabulary::report::{DocumentPath, Report};
-
-const DEBIAN: &str = "Debian installer";
 
 /// Why dayone cannot deliver the additions to a system.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -72,7 +71,7 @@ pub enum DeliveryError {
         missing: &'static str,
     },
     /// An answer file for an installer that is not in this initramfs.
-    #[error("this initramfs is not that of the {0}, which alone reads such an answer file; use the installer as base")]
+    #[error("this initramfs is not that of {0}, which alone reads such an answer file; use the installer as base")]
     NotTheInstaller(&'static str),
     /// A file cannot be in the archive.
     #[error(transparent)]
@@ -129,9 +128,7 @@ pub(crate) fn members_with_network(
     if !profile.reads_ignition() && profile != DeliveryProfile::Unknown {
         needs_no_ignition(additions, ignition)?;
     }
-    if has_preseed(additions) && !is_debian_installer(tree) {
-        return Err(DeliveryError::NotTheInstaller(DEBIAN));
-    }
+    check_installer(profile, additions, tree)?;
     let mut contents = match profile {
         DeliveryProfile::Coreos => coreos::contents(additions, ignition, true),
         DeliveryProfile::Flatcar => flatcar::contents(additions, ignition),
@@ -147,9 +144,31 @@ pub(crate) fn members_with_network(
     Ok(Members { archive, embedded, report: report(profile, tree, &DocumentPath::document("initrd")) })
 }
 
-/// Whether the additions have a preseed file with the host's network.
-pub(crate) fn has_preseed(additions: &Additions) -> bool {
-    additions.files.iter().any(|file| file.path.as_str() == PRESEED_PROGRAM)
+/// The installer for which the additions have an answer file with the host's network.
+pub(crate) fn installer(additions: &Additions) -> Option<Installer> {
+    additions.files.iter().find_map(|file| match file.path.as_str() {
+        PRESEED_PROGRAM => Some(Installer::Preseed),
+        KICKSTART_FILE => Some(Installer::Kickstart),
+        _ => None,
+    })
+}
+
+/// Refuses an answer file that nothing in this initramfs would read.
+fn check_installer(profile: DeliveryProfile, additions: &Additions, tree: &Tree) -> Result<(), DeliveryError> {
+    let Some(installer) = installer(additions) else { return Ok(()) };
+    let is_there = match installer {
+        Installer::Preseed => is_debian_installer(tree),
+        // The kernel argument has the path at which the profile puts the file.
+        Installer::Kickstart => profile == DeliveryProfile::Dracut && is_anaconda(tree),
+    };
+    if is_there { Ok(()) } else { Err(not_the_installer(installer)) }
+}
+
+fn not_the_installer(installer: Installer) -> DeliveryError {
+    DeliveryError::NotTheInstaller(match installer {
+        Installer::Preseed => "the Debian installer",
+        Installer::Kickstart => "Anaconda, the installer of Fedora and RHEL",
+    })
 }
 
 /// Warnings about the delivery to the initramfs at `path` with this tree, whatever is delivered.

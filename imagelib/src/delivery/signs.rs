@@ -9,6 +9,8 @@ const NETWORK_MANAGER: [&str; 2] = ["usr/sbin/NetworkManager", "usr/bin/NetworkM
 const NETWORKD: [&str; 2] = ["usr/lib/systemd/systemd-networkd", "lib/systemd/systemd-networkd"];
 /// What the Debian installer does when it starts (`rootskel`).
 pub(super) const DEBIAN_INSTALLER: &str = "lib/debian-installer-startup.d";
+/// The library of Anaconda's module of dracut, by which the initramfs finds and reads a kickstart file.
+pub(super) const ANACONDA: &str = "lib/anaconda-lib.sh";
 /// Where dracut has its hooks: in releases of 2025 and later, and before.
 const DRACUT_HOOKS: [&str; 3] = ["var/lib/dracut/hooks", "usr/lib/dracut/hooks", "lib/dracut/hooks"];
 
@@ -30,6 +32,12 @@ pub(super) fn starts_networkd(tree: &Tree) -> bool {
 /// Whether an initramfs is that of the Debian installer, whose root it stays. Its network is set up by `netcfg`.
 pub(crate) fn is_debian_installer(tree: &Tree) -> bool {
     has_directory(tree, DEBIAN_INSTALLER)
+}
+
+/// Whether an initramfs starts Anaconda, and reads a kickstart file for it. The initramfs of a live system does neither, even if
+/// one can start Anaconda there.
+pub(super) fn is_anaconda(tree: &Tree) -> bool {
+    has_file(tree, ANACONDA)
 }
 
 /// The directory of dracut's hooks.

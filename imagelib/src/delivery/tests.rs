@@ -8,6 +8,7 @@ use super::*;
 use crate::compression::Compression;
 use crate::cpio::{FileKind, MemberPath};
 use crate::initramfs::{Survey, survey, walk};
+use vocabulary::answers::KICKSTART_ARGUMENT;
 
 const SECRET: &str = "tops3cret";
 
@@ -99,6 +100,7 @@ fn systems_are_told_by_their_files() {
     use DeliveryProfile::{Coreos, Dracut, Flatcar, InitramfsTools, RootInInitramfs, Unknown};
     let with_nm = [NETWORKD.as_slice(), &["usr/sbin/NetworkManager"]].concat();
     let coreos = [DRACUT.as_slice(), &["etc/coreos-live-initramfs"]].concat();
+    let anaconda = [DRACUT.as_slice(), &["usr/lib/anaconda-lib.sh"]].concat();
     for (entries, profile, evidence) in [
         (
             DRACUT.as_slice(),
@@ -112,6 +114,7 @@ fn systems_are_told_by_their_files() {
             "var/lib/dracut/hooks: made",
         ),
         (&coreos, Coreos, "CoreOS live system"),
+        (&anaconda, Dracut, "lib/anaconda-lib.sh: starts Anaconda"),
         (&INITRAMFS_TOOLS, InitramfsTools, "scripts/live: starts a live system with live-boot"),
         (&["conf/initramfs.conf", "scripts/casper"], InitramfsTools, "casper"),
         (&NETWORKD, DeliveryProfile::Networkd, "systemd-networkd"),
@@ -331,14 +334,32 @@ fn what_a_system_cannot_take_is_refused() {
     }
 }
 
-/// It comes with a program that only that installer runs.
+/// Each comes with a file that only that installer reads.
 #[test]
-fn a_completed_preseed_file_is_for_the_debian_installer_alone() {
-    let program = json!([{"path": PRESEED_PROGRAM, "mode": "0755", "contents": ""}]);
-    let additions = Additions { files: serde_json::from_value(program).unwrap(), ..Additions::default() };
-    let planned = |tree: &Tree| members(DeliveryProfile::RootInInitramfs, &additions, None, tree);
-    assert!(planned(&tree(&["init", "lib/debian-installer-startup.d/S10syslog"])).is_ok());
-    for other in [planned(&tree(&["init"])), embed_area(&additions, None, true)] {
-        assert_eq!(other.unwrap_err(), DeliveryError::NotTheInstaller(DEBIAN));
+fn a_completed_answer_file_is_for_its_installer_alone() {
+    let planned = |path: &str, profile, tree: &Tree| {
+        let file = json!([{"path": path, "mode": "0755", "contents": ""}]);
+        let additions = Additions { files: serde_json::from_value(file).unwrap(), ..Additions::default() };
+        (members(profile, &additions, None, tree), embed_area(&additions, None, true).unwrap_err())
+    };
+    let debian = tree(&["init", "lib/debian-installer-startup.d/S10syslog"]);
+    let anaconda = tree(&[DRACUT.as_slice(), &["usr/lib/anaconda-lib.sh"]].concat());
+    let others = [tree(&["init"]), tree(&DRACUT)];
+    for (path, profile, own, foreign, installer) in [
+        (PRESEED_PROGRAM, DeliveryProfile::RootInInitramfs, &debian, &anaconda, Installer::Preseed),
+        (KICKSTART_FILE, DeliveryProfile::Dracut, &anaconda, &debian, Installer::Kickstart),
+    ] {
+        assert!(planned(path, profile, own).0.is_ok(), "{path}");
+        for other in others.iter().chain([foreign]) {
+            let (refused, of_coreos) = planned(path, profile, other);
+            assert_eq!([refused.unwrap_err(), of_coreos], [not_the_installer(installer), not_the_installer(installer)]);
+        }
     }
+    // Elsewhere the file would not be where the kernel argument says.
+    let (refused, _) = planned(KICKSTART_FILE, DeliveryProfile::RootInInitramfs, &anaconda);
+    assert_eq!(refused.unwrap_err(), not_the_installer(Installer::Kickstart));
+    let file = "usr/lib/dayone/root/usr/lib/dayone/host.ks";
+    let (planned, _) = planned(KICKSTART_FILE, DeliveryProfile::Dracut, &anaconda);
+    assert!(paths(&planned.unwrap().archive).contains(&file.to_owned()));
+    assert_eq!(KICKSTART_ARGUMENT, format!("inst.ks=file:/{file}"));
 }

@@ -6,11 +6,9 @@ use std::collections::BTreeMap;
 use super::user::NodeKind;
 use super::{AbsolutePath, Additions, IgnitionError, UserConfig};
 use crate::cpio::Owner;
+use vocabulary::network_files::{CONFIGURATION, KEYFILES, NO_AUTO_DEFAULT};
 
-const KEYFILES: &str = "/etc/NetworkManager/system-connections";
 const NETWORKD_UNITS: &str = "/etc/systemd/network";
-const CONFIGURATION: &str = "/etc/NetworkManager/conf.d";
-const NO_AUTO_DEFAULT: &[u8] = b"[main]\nno-auto-default=*\n";
 const UNITS: &str = "/etc/systemd/system";
 
 /// A file in its final place.
@@ -48,8 +46,8 @@ pub(super) fn added(additions: &Additions) -> Vec<AddedFile> {
         add(path, 0o644, Bytes::from(unit.content.clone()));
     }
     if additions.no_auto_default {
-        let path = AbsolutePath::in_directory(CONFIGURATION, "99-dayone-no-auto-default.conf");
-        add(path, 0o644, Bytes::from_static(NO_AUTO_DEFAULT));
+        let (name, content) = NO_AUTO_DEFAULT;
+        add(AbsolutePath::in_directory(CONFIGURATION, name), 0o644, Bytes::from_static(content.as_bytes()));
     }
     if let Some(name) = &additions.hostname {
         add(AbsolutePath::in_directory("/etc", "hostname"), 0o644, Bytes::from(format!("{name}\n")));

@@ -34,6 +34,7 @@ use crate::iso::edit::EditError;
 use crate::kernel_arguments::{KernelArgumentError, KernelArguments};
 use crate::overlay::{Overlay, OverlayError};
 use crate::recipe::{Recipe, RootfsUrl};
+use vocabulary::answers::Installer;
 use vocabulary::report::{DocumentPath, Report};
 
 /// Why dayone cannot make an image. The user can correct every error except `Overlay`.
@@ -279,9 +280,12 @@ impl Image {
             let message = format!("has {key}, which its spec does not know: Ignition will ignore it");
             image.report.warning("ignition-unused-key", &DocumentPath::document("ignition"), message);
         }
-        if delivery::has_preseed(&recipe.additions) {
+        match delivery::installer(&recipe.additions) {
             // The installer gets its network from that file.
-            image.report.forget("debian-installer");
+            Some(Installer::Preseed) => image.report.forget("debian-installer"),
+            // The system that follows is the installer's, and has NetworkManager.
+            Some(Installer::Kickstart) => image.report.forget("network-manager-assumed"),
+            None => {}
         }
         Ok(image)
     }

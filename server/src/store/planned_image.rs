@@ -1,6 +1,5 @@
 //! An image that is planned over its open base: the files that the media plane serves.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -15,8 +14,10 @@ use media::served::{ETag, ServedFile};
 use media::{MediaToken, MediaUrl, MediaUrlError};
 use parking_lot::Mutex;
 
+use super::identities::Identities;
 use super::ipxe;
 use super::open_base::OpenBase;
+use super::packed_recipe::UnpackError;
 
 /// The iPXE script's name in an image's URL.
 pub const IPXE_SCRIPT: &str = "boot.ipxe";
@@ -44,6 +45,9 @@ pub(super) enum PlanError {
     /// A mistake in dayone.
     #[error("the image needs a file that its base does not have")]
     NoFile,
+    /// The recipe cannot be unpacked.
+    #[error(transparent)]
+    Unpack(#[from] UnpackError),
     /// The media URL in the recipe is not valid.
     #[error("the URL of the root file system: {0}")]
     MediaUrl(MediaUrlError),
@@ -115,7 +119,7 @@ impl PlannedImage {
     }
 
     /// The identities of the bytes of each file.
-    pub(super) fn identities(&self) -> BTreeMap<String, Digest> {
+    pub(super) fn identities(&self) -> Identities {
         let files = self.image.files.iter();
         files.filter_map(|(name, part)| Some((name.to_string(), self.base.identity_of(part)?))).collect()
     }

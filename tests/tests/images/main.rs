@@ -17,6 +17,7 @@ mod iso_author;
 mod iso_edit;
 mod iso_reader;
 mod kernel_mounts;
+mod kickstart;
 mod layout;
 mod live_boot_network;
 mod live_iso;

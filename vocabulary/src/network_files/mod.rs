@@ -14,6 +14,13 @@ pub use keyfile::{Keyfile, KeyfileName};
 pub use manager_version::{NetworkManagerVersion, NetworkManagerVersionError};
 pub use networkd_unit::{NetworkdUnit, NetworkdUnitName};
 
+/// NetworkManager's directory of keyfiles.
+pub const KEYFILES: &str = "/etc/NetworkManager/system-connections";
+/// NetworkManager's directory of configuration files.
+pub const CONFIGURATION: &str = "/etc/NetworkManager/conf.d";
+/// The name and the content of the configuration file by which NetworkManager leaves NICs without a profile alone.
+pub const NO_AUTO_DEFAULT: (&str, &str) = ("99-dayone-no-auto-default.conf", "[main]\nno-auto-default=*\n");
+
 /// The form in which a system reads its network configuration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]

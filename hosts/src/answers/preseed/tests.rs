@@ -1,48 +1,11 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::answers::{InstallerFile, complete, network_files};
-use crate::network::{Target, convert_network};
-use vocabulary::answers::{Answers, Installer};
-use vocabulary::host::{HostSpec, NmstateDocument};
+use crate::answers::testing::{self, BOND, STATIC, file};
+use vocabulary::answers::Installer;
 
-const STATIC: &str = "
-hostname: {config: worker-0.example.com}
-interfaces:
-- {name: eno1, type: ethernet, state: up, identifier: mac-address, mac-address: '52:54:00:00:00:01',
-   ipv4: {enabled: true, address: [{ip: 192.0.2.10, prefix-length: 24}]},
-   ipv6: {enabled: true, address: [{ip: '2001:db8::10', prefix-length: 64}]}}
-- {name: eno2, type: ethernet, state: up, ipv4: {enabled: true, address: [{ip: 198.51.100.10, prefix-length: 25}]}}
-routes: {config: [{destination: 0.0.0.0/0, next-hop-address: 192.0.2.1, next-hop-interface: eno1}]}
-dns-resolver: {config: {server: [192.0.2.53, '2001:db8::53'], search: [example.com]}}
-";
-
-const BOND: &str = "
-interfaces:
-- {name: eno1, type: ethernet, state: up}
-- {name: eno2, type: ethernet, state: up}
-- {name: bond0, type: bond, state: up, link-aggregation: {mode: 802.3ad, port: [eno1, eno2]}}
-- {name: bond0.7, type: vlan, state: up, vlan: {base-iface: bond0, id: 7},
-   ipv4: {enabled: true, address: [{ip: 192.0.2.10, prefix-length: 24}]}}
-routes: {config: [{destination: 0.0.0.0/0, next-hop-address: 192.0.2.1, next-hop-interface: bond0.7}]}
-dns-resolver: {config: {server: [192.0.2.53]}}
-";
-
-/// The files for a host, and the findings.
 fn completed(nmstate: &str, text: &str) -> (Option<Vec<InstallerFile>>, Vec<String>) {
-    let document = NmstateDocument::new(serde_yaml::from_str(nmstate).unwrap(), DocumentPath::root());
-    let target = Target { files: network_files(Installer::Preseed), no_auto_default: true, ..Target::default() };
-    let (network, mut report) = convert_network(&HostSpec::with_network(document), target);
-    let network = network.unwrap_or_else(|| panic!("{:?}", report.findings()));
-    let answers = Answers { kind: Installer::Preseed, text: text.to_owned() };
-    let files = complete(&answers, &network, network.hostname.as_ref(), &mut report).ok();
-    assert_eq!(files.is_none(), report.has_errors());
-    (files, report.findings().iter().map(|finding| format!("{finding} [{}]", finding.code)).collect())
-}
-
-fn file<'a>(files: &'a [InstallerFile], path: &str) -> &'a str {
-    let found = files.iter().find(|file| file.path == path);
-    &found.unwrap_or_else(|| panic!("{path} is not one of {files:?}")).content
+    testing::completed(Installer::Preseed, nmstate, text)
 }
 
 #[test]

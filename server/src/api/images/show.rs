@@ -113,7 +113,7 @@ pub(crate) fn summary(image: &StoredImage) -> SummaryBody {
     SummaryBody {
         id: image.id().to_string(),
         base: image.base_name().map(ToString::to_string),
-        format: image.recipe().format,
+        format: image.format(),
         label: image.label().map(ToOwned::to_owned),
         created: Time(image.created()).to_string(),
         available: sizes.is_ok(),

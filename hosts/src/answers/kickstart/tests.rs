@@ -1,0 +1,295 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::answers::testing::{self, BOND, STATIC, file};
+use vocabulary::answers::Installer;
+
+const DHCP: &str = "interfaces: [{name: eno1, type: ethernet, state: up, ipv4: {enabled: true, dhcp: true},
+  ipv6: {enabled: true, autoconf: true, dhcp: true}}]";
+const BY_NAME: &str = "
+hostname: {config: worker-0.example.com}
+interfaces:
+- {name: eno1, type: ethernet, state: up, mtu: 9000,
+   ipv4: {enabled: true, address: [{ip: 192.0.2.10, prefix-length: 24}, {ip: 192.0.2.11, prefix-length: 24}]},
+   ipv6: {enabled: true, address: [{ip: '2001:db8::10', prefix-length: 64}]}}
+- {name: eno2, type: ethernet, state: up}
+- {name: br0, type: linux-bridge, state: up, bridge: {port: [{name: eno2}]}, ipv4: {enabled: true, dhcp: true, auto-dns: false, auto-gateway: false}}
+routes:
+  config:
+  - {destination: 0.0.0.0/0, next-hop-address: 192.0.2.1, next-hop-interface: eno1}
+  - {destination: '::/0', next-hop-address: '2001:db8::1', next-hop-interface: eno1}
+dns-resolver: {config: {server: [192.0.2.53, '2001:db8::53'], search: [example.com]}}
+";
+
+fn completed(nmstate: &str, text: &str) -> (Option<Vec<InstallerFile>>, Vec<String>) {
+    testing::completed(Installer::Kickstart, nmstate, text)
+}
+
+/// The findings about a file, without what all of them begin and end with.
+fn contradictions(nmstate: &str, text: &str) -> Vec<String> {
+    let (files, findings) = completed(nmstate, text);
+    assert_eq!(files.is_none(), !findings.is_empty(), "{findings:?}");
+    let end = "; remove the command, which the installer does not need, or correct the one that is wrong \
+               [answers-contradict-network]";
+    let short = |finding: &str| Some(finding.strip_prefix("kickstart file: line ")?.strip_suffix(end)?.to_owned());
+    findings.iter().map(|finding| short(finding).unwrap_or_else(|| finding.clone())).collect()
+}
+
+#[test]
+fn the_file_is_kept_and_the_network_added() {
+    let text = "lang en_US.UTF-8\nrootpw --plaintext hunter2";
+    let (files, findings) = completed(STATIC, text);
+    assert_eq!(findings, [""; 0]);
+    let files = files.unwrap();
+    let written = file(&files, KICKSTART_FILE);
+    assert!(written.starts_with(&format!("{text}\n\n# Written by dayone")), "{written}");
+    assert_eq!(files.len(), 1);
+    let installed: Vec<&str> = written.lines().filter(|line| line.starts_with("install_file ")).collect();
+    let expected = [
+        "install_file /etc/NetworkManager/system-connections/eno1.nmconnection 0600 <<'END'",
+        "install_file /etc/NetworkManager/system-connections/eno2.nmconnection 0600 <<'END'",
+        "install_file /etc/NetworkManager/conf.d/99-dayone-no-auto-default.conf 0644 <<'END'",
+        "install_file /etc/hostname 0644 <<'END'",
+    ];
+    assert_eq!(installed, expected);
+    assert!(written.contains("\nd29ya2VyLTAuZXhhbXBsZS5jb20K\nEND\n%end\n"), "{written}");
+    assert!(!format!("{files:?}").contains("hunter2"));
+    assert!(file(&completed(BOND, "").0.unwrap(), KICKSTART_FILE).contains("/bond0.7.nmconnection"));
+}
+
+#[test]
+fn commands_that_agree_with_the_documents_are_kept() {
+    for (nmstate, text) in [
+        (STATIC, "network --bootproto=static --ip=192.0.2.10 --netmask=255.255.255.0 --gateway=192.0.2.1"),
+        (STATIC, "network --device=link --bootproto static --ip 198.51.100.10 --netmask=25 --nameserver=192.0.2.53"),
+        (STATIC, "network --device=52:54:00:00:00:01 --bootproto=static --ip=192.0.2.10 --ipv6=2001:db8::10/64"),
+        // The name of the NIC with this MAC address is the kernel's affair.
+        (STATIC, "network --device=ens3 --bootproto=static --ip=192.0.2.10 --hostname=worker-0.example.com"),
+        (STATIC, "network --hostname=worker-0.example.com"),
+        (STATIC, "%post\nnetwork --device=eno1 --bootproto=dhcp\n%end"),
+        (
+            BY_NAME,
+            "network --device=eno1 --boot=static --ip=192.0.2.11 --ipv6=2001:db8::10 --ipv6gateway=2001:db8::1 --mtu=9000",
+        ),
+        (BY_NAME, "network --device=br0 --bridgeslaves=eno2 --nodefroute --onboot=yes --ipv4-ignore-auto-dns"),
+        (
+            BY_NAME,
+            "network --device=eno1 --bootproto=static --nameserver=2001:db8::53,192.0.2.53 --ipv4-dns-search=example.com",
+        ),
+        (DHCP, "network"),
+        (DHCP, "network --device=eno1 --bootproto=dhcp --ipv6=auto --activate"),
+        (
+            BOND,
+            "network --device=bond0 --bondslaves=eno1,eno2 --bondopts=mode=802.3ad,miimon=100 --vlanid=7 --bootproto=static --ip=192.0.2.10",
+        ),
+        (BOND, "network --device=bond0 --vlanid=7 --interfacename=bond0.7 --bootproto=static --noipv6"),
+        (BOND, "network --device=bond0 --bondslaves=eno2,eno1 --bondopts=mode=4 --noipv4"),
+    ] {
+        let (files, findings) = completed(nmstate, text);
+        assert_eq!(findings, [""; 0], "{text}");
+        assert!(file(&files.unwrap(), KICKSTART_FILE).starts_with(text));
+    }
+}
+
+#[test]
+fn commands_that_contradict_the_documents_are_found() {
+    for (nmstate, command, finding) in [
+        (
+            STATIC,
+            "--device=eno2 --bootproto=dhcp",
+            r#"says network --bootproto is "dhcp", and by the host's documents eno2 has the address "198.51.100.10/25""#,
+        ),
+        (
+            STATIC,
+            "--device=eno2",
+            r#"says network --bootproto is "dhcp", and by the host's documents eno2 has the address "198.51.100.10/25""#,
+        ),
+        (
+            STATIC,
+            "--device=52:54:00:00:00:01 --bootproto=static --ip=192.0.2.11",
+            r#"says network --ip is "192.0.2.11", and by the host's documents eno1 has the address "192.0.2.10/24""#,
+        ),
+        (
+            STATIC,
+            "--bootproto=static --ip=192.0.2.10 --netmask=255.255.0.0",
+            r#"says network --netmask is "255.255.0.0", and by the host's documents eno1 has the address "192.0.2.10/24""#,
+        ),
+        (
+            STATIC,
+            "--bootproto=static --ip=192.0.2.10 --gateway=192.0.2.254",
+            r#"says network --gateway is "192.0.2.254", and by the host's documents eno1 has the default gateway "192.0.2.1""#,
+        ),
+        (
+            STATIC,
+            "--bootproto=static --nameserver=192.0.2.53,192.0.2.54",
+            r#"says network --nameserver is "192.0.2.53,192.0.2.54", and by the host's documents eno1 has the name servers "192.0.2.53", "2001:db8::53""#,
+        ),
+        (
+            STATIC,
+            "--hostname=worker-1",
+            r#"says network --hostname is "worker-1", and the host's documents have "worker-0.example.com""#,
+        ),
+        (
+            STATIC,
+            "--essid=hunter2 --wpakey=hunter2",
+            "says network --essid, and the host's documents have no wireless network",
+        ),
+        (
+            STATIC,
+            "--device=52:54:00:00:00:01 --bootproto=static --nodefroute",
+            "says network --nodefroute, and by the host's documents eno1 has a default route",
+        ),
+        (
+            STATIC,
+            "--bootproto=static --nodns",
+            r#"says network --nodns, and by the host's documents eno1 has the name servers "192.0.2.53", "2001:db8::53""#,
+        ),
+        (
+            STATIC,
+            "--device=br0 --bridgeslaves=eno2 --noipv4",
+            r#"says network --device is "br0", and the host's documents have the interfaces "eno1", "eno2""#,
+        ),
+        (
+            BY_NAME,
+            "--device=eno3 --bootproto=dhcp",
+            r#"says network --device is "eno3", and the host's documents have the interfaces "br0", "eno1", "eno2""#,
+        ),
+        (
+            BY_NAME,
+            "--device=eno1 --bootproto=static --noipv6",
+            r#"says network --noipv6, and by the host's documents eno1 has the address "2001:db8::10/64""#,
+        ),
+        (
+            BY_NAME,
+            "--device=eno1 --bootproto=static --ipv6=auto",
+            r#"says network --ipv6 is "auto", and by the host's documents eno1 has the address "2001:db8::10/64""#,
+        ),
+        (
+            BY_NAME,
+            "--device=eno1 --bootproto=static --ipv6=2001:db8::10/48",
+            r#"says network --ipv6 is "2001:db8::10/48", and by the host's documents eno1 has the address "2001:db8::10/64""#,
+        ),
+        (
+            BY_NAME,
+            "--device=eno1 --bootproto=static --ipv6gateway=2001:db8::2",
+            r#"says network --ipv6gateway is "2001:db8::2", and by the host's documents eno1 has the default gateway "2001:db8::1""#,
+        ),
+        (
+            BY_NAME,
+            "--device=eno1 --bootproto=static --mtu=1500",
+            r#"says network --mtu is "1500", and by the host's documents eno1 has the MTU 9000"#,
+        ),
+        (
+            BY_NAME,
+            "--device=eno1 --bootproto=static --onboot=no",
+            r#"says network --onboot is "no", and by the host's documents eno1 has the state up"#,
+        ),
+        (
+            BY_NAME,
+            "--device=br0 --bridgeslaves=eno1,eno2",
+            r#"says network --bridgeslaves is "eno1,eno2", and by the host's documents br0 has the ports "eno2""#,
+        ),
+        (
+            BY_NAME,
+            "--device=eno1 --bootproto=static --ipv4-dns-search=example.org",
+            r#"says network --ipv4-dns-search is "example.org", and by the host's documents eno1 has the search domains "example.com""#,
+        ),
+        (
+            DHCP,
+            "--bootproto=static --ip=192.0.2.1 --netmask=255.255.255.0",
+            r#"says network --bootproto is "static", and by the host's documents eno1 has DHCP"#,
+        ),
+        (DHCP, "--noipv4", "says network --noipv4, and by the host's documents eno1 has DHCP"),
+        (
+            DHCP,
+            "--ipv4-ignore-auto-dns",
+            "says network --ipv4-ignore-auto-dns, and by the host's documents eno1 has the name servers of the network",
+        ),
+        (
+            BOND,
+            "--device=bond0 --vlanid=8 --noipv4",
+            r#"says network --vlanid is "8", and the host's documents have the VLANs "bond0.7""#,
+        ),
+        (
+            BOND,
+            "--device=eno1 --vlanid=7 --noipv4",
+            r#"says network --vlanid is "7", and the host's documents have the VLANs "bond0.7""#,
+        ),
+        (
+            BOND,
+            "--device=bond0 --bondslaves=eno1,eno3 --noipv4",
+            r#"says network --bondslaves is "eno1,eno3", and by the host's documents bond0 has the ports "eno1", "eno2""#,
+        ),
+        (
+            BOND,
+            "--device=bond0 --bondopts=mode=1 --noipv4",
+            r#"says network --bondopts is "mode=1", and by the host's documents bond0 has the mode "802.3ad""#,
+        ),
+        (
+            BOND,
+            "--device=bond0 --vlanid=7 --interfacename=vlan7 --bootproto=static",
+            r#"says network --interfacename is "vlan7", and by the host's documents bond0.7 has this name"#,
+        ),
+        (
+            BOND,
+            "--device=bond0 --teamslaves=eno1,eno2",
+            "says network --teamslaves, and the host's documents have no team",
+        ),
+        (
+            BOND,
+            "--device=eno1 --bootproto=dhcp",
+            r#"says network --bootproto is "dhcp", and by the host's documents eno1 has no address"#,
+        ),
+    ] {
+        assert_eq!(
+            contradictions(nmstate, &format!("text\nnetwork {command}\n")),
+            [format!("2 {finding}")],
+            "{command}"
+        );
+    }
+}
+
+#[test]
+fn what_dayone_cannot_compare_is_said() {
+    let (files, findings) = completed(DHCP, "%include /tmp/network\nnetwork --new-option x --device=eno1\n");
+    let expected = [
+        "kickstart file: line 2 has the option \"--new-option\" of network, which dayone does not know [answers-unchecked]",
+        "kickstart file: line 1 includes a file, and dayone does not see what that says of the network [answers-unchecked]",
+    ];
+    assert_eq!(findings, expected);
+    assert!(files.is_some());
+}
+
+#[test]
+fn findings_show_nothing_of_lines_that_may_be_secret() {
+    for text in ["rootpw 'hunter2", "network hunter2", "network --wpakey", "%post\nhunter2", "network --wepkey=hunter2"]
+    {
+        let (files, findings) = completed(DHCP, text);
+        assert!(files.is_none() && findings.len() == 1 && findings[0].contains(" line 1 "), "{findings:?}");
+        assert!(!findings[0].contains("hunter2"), "{findings:?}");
+    }
+    let (files, findings) = completed(DHCP, &"#".repeat(LIMIT + 1));
+    assert!(files.is_none() && findings[0].ends_with("may have 1048576 [answers-invalid]"), "{findings:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever is in a file, dayone keeps it and adds its sections behind it, where the installer reads them as such.
+    #[test]
+    fn any_file_is_kept_or_refused(
+        lines in prop::collection::vec("(network |%post|%end|%include |#|rootpw )?[-=a-z0-9.:/ '\"\\\\\u{b}\u{85}]{0,20}", 0..8),
+        end in "\n?",
+    ) {
+        let text = lines.join("\n") + &end;
+        let (files, findings) = completed(STATIC, &text);
+        match files {
+            Some(files) => {
+                let written = file(&files, KICKSTART_FILE);
+                prop_assert!(written.starts_with(&text));
+                prop_assert!(Kickstart::read(written).mistakes.is_empty());
+            }
+            None => prop_assert!(!findings.is_empty()),
+        }
+    }
+}

@@ -526,6 +526,22 @@ libnm_releases() {
   done
 }
 
+# live-boot as three releases of Debian have it, unpacked and not installed: its scripts call the functions that dayone adds.
+live_boot_releases() {
+  local release part apt
+  for release in bullseye bookworm trixie; do
+    [ -d "$cache/live-boot/$release" ] && continue
+    echo "setup: unpacking live-boot of Debian $release"
+    part="$cache/live-boot/$release.part"
+    rm -rf "$part" && mkdir -p "$part"
+    apt_of "$release" "$part/apt" || { echo "setup: apt names no mirror with Debian $release" >&2; return 1; }
+    # What is installed here must not decide which version is fetched.
+    apt+=(-o Dir::State::status=/dev/null)
+    (cd "$part" && "${apt[@]}" update && "${apt[@]}" download live-boot && dpkg-deb -x live-boot_*.deb .)
+    rm -rf "$part/apt" "$part"/*.deb && mv "$part" "$cache/live-boot/$release"
+  done
+}
+
 # apt_with_arm64 DIRECTORY: `apt` becomes an apt-get that knows arm64's packages, too, from the sources of this machine. Its lists are
 # in DIRECTORY.
 apt_with_arm64() {
@@ -661,6 +677,7 @@ unpacked_packages() {
   kustomize_binary
   unpacked_program prometheus usr/bin/promtool
   libnm_releases
+  live_boot_releases
   ukify_and_stubs
 }
 

@@ -5,6 +5,7 @@
 //! - [`model`] describes the network that a host will have, and [`topology`] shows it.
 //! - [`check`] checks hosts by themselves and against each other.
 //! - [`answers`] completes the answer files of installers with a host's network.
+//! - [`initramfs_network`] finds the part of a host's network by which an initramfs can fetch its root file system.
 //! - [`second_step`] and [`manifests`] write documents for a cluster.
 //!
 //! ```
@@ -31,6 +32,7 @@ pub mod answers;
 pub mod check;
 pub mod every_host;
 mod family;
+pub mod initramfs_network;
 pub mod input;
 mod keyfile_format;
 pub mod manifests;

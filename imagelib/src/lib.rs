@@ -91,5 +91,6 @@ pub mod ram_disk;
 pub mod recipe;
 pub mod secure_boot;
 pub mod uki;
+mod url_server;
 
 pub use vocabulary::{digest, source};

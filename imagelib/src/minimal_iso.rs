@@ -41,8 +41,8 @@ impl MinimalIso {
             },
             IsoSystem::Live(live) if live.is_customised() => return None,
             IsoSystem::Live(live) => match live.minimal() {
-                Ok(MinimalMedium { rootfs, .. }) => Ok(format!(
-                    "dracut's module livenet fetches the root file system, {rootfs} bytes, which the host must hold in memory"
+                Ok(MinimalMedium { rootfs, fetched_by, .. }) => Ok(format!(
+                    "{fetched_by} fetches the root file system, {rootfs} bytes, which the host must hold in memory"
                 )),
                 Err(reason) => Err(reason.to_string()),
             },

@@ -9,7 +9,7 @@ use url::{Host, Url};
 /// Maximum length of a URL in characters, which several vendors demand.
 const LONGEST_URL: usize = 255;
 
-/// What [`MediaUrl::file`] appends to the base: `/i/`, a token, `/`, and the longest file name.
+/// What [`MediaUrl::file`] appends to the base: `/i/`, a token, `/`, and the longest name of a file that BMCs read.
 const LONGEST_FILE: usize = "/i/".len() + 26 + "/".len() + "initrd.img".len();
 
 /// The maximum length of the base that follows from that.

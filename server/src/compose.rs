@@ -6,9 +6,11 @@ use imagelib::base::Base;
 use imagelib::data_image::DataKind;
 use imagelib::delivery::DeliveryProfile;
 use imagelib::ignition::{Additions, ExtraFile, FileMode};
+use imagelib::image;
 use imagelib::kernel_arguments::{KernelArgument, KernelArgumentEdits, Replacement};
 use imagelib::recipe::{DataDrive, Recipe};
 use vocabulary::answers::{Answers, Installer};
+use vocabulary::network_files::InitramfsNetwork;
 use vocabulary::report::{DocumentPath, Report, Reported};
 
 /// The parts of an order that determine the form of the host's network.
@@ -56,15 +58,31 @@ pub(crate) fn compose(order: Recipe, network: ConvertedNetwork) -> Recipe {
     Recipe { additions, data, ..order }
 }
 
+/// Returns the network by which the initramfs fetches its root file system, if the recipe must have it. Without a network of the host, the
+/// image is refused later.
+fn initramfs_network(
+    order: &Recipe,
+    network: &ConvertedNetwork,
+    base: &Base,
+    report: &mut Report,
+) -> Result<Option<InitramfsNetwork>, Reported> {
+    let server = image::initramfs_server(order, base).filter(|_| !network.topology.interfaces.is_empty());
+    server.map(|server| hosts::initramfs_network::leading_to(server, &network.topology, report)).transpose()
+}
+
 /// Makes the recipe of an order that may have an answer file. With one, the network goes to the installer and to the system that
 /// it installs.
 pub(crate) fn compose_installer(
     order: Recipe,
     network: ConvertedNetwork,
     answers: Option<&Answers>,
+    base: &Base,
     report: &mut Report,
 ) -> Result<Recipe, Reported> {
-    let Some(answers) = answers else { return Ok(compose(order, network)) };
+    let Some(answers) = answers else {
+        let initramfs_network = initramfs_network(&order, &network, base, report)?;
+        return Ok(Recipe { initramfs_network, ..compose(order, network) });
+    };
     let Additions { hostname, no_auto_default, .. } = &order.additions;
     let hostname = hostname.as_ref().or(network.hostname.as_ref());
     let system = InstalledSystem { network: &network, hostname, no_auto_default: *no_auto_default };

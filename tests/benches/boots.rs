@@ -1,5 +1,8 @@
-//! 500 boots in flight against 500 emulated BMCs: the time, the requests to each BMC, and the memory and the processor
-//! time of dayone. Prints a part of `docs/benchmarks.md`.
+//! 500 boots in flight against 500 emulated BMCs, or as many as `BENCH_BOOTS` says: the time, the requests to each BMC, and the
+//! memory and the processor time of dayone. Prints a part of `docs/benchmarks.md`.
+
+#[path = "common/fleet.rs"]
+mod fleet;
 
 use std::error::Error;
 use std::fs;
@@ -8,14 +11,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use acceptance::bases::coreos_iso;
-use acceptance::bmc::{Machine, Vendor};
+use acceptance::bmc::{EmulatedBmc, Machine, PASSWORD, USERNAME, Vendor};
 use acceptance::fleet::Fleet;
 use acceptance::server::free_address;
 use acceptance::usage::{peak_memory, processor_time};
 use reqwest::Client;
 use serde_json::Value;
 
-const HOSTS: usize = 500;
 /// What each machine reads of its image.
 const READS: u64 = 1 << 20;
 const LIMIT: Duration = Duration::from_mins(10);
@@ -24,16 +26,17 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 
 #[tokio::main]
 async fn main() -> Outcome<()> {
+    let hosts = std::env::var("BENCH_BOOTS").map_or(Ok(500), |boots| boots.parse())?;
     let work = tempfile::tempdir()?;
-    let server = Server::start(work.path()).await?;
+    let server = Server::start(work.path(), hosts).await?;
     let machine = Machine { reads: READS, starts_in: Duration::from_millis(500), ..Machine::default() };
     let vendor = Vendor::named("hpe-ilo6");
-    let fleet = Fleet::start((0..HOSTS).map(|_| vendor.clone()), &machine).await;
+    let fleet = Fleet::start((0..hosts).map(|_| vendor.clone()), &machine).await;
     let before = peak_memory(server.process.id());
 
     let begin = Instant::now();
     let url = format!("{}/v1/boots?base=coreos&wait_for=boot-progress", server.api);
-    let request = server.client.post(url).header("Content-Type", "application/yaml").body(fleet.documents());
+    let request = server.client.post(url).header("Content-Type", "application/yaml").body(documents(&fleet));
     let answer = request.send().await?;
     let (status, answer) = (answer.status(), answer.text().await?);
     assert_eq!(status, 201, "{answer}");
@@ -55,30 +58,30 @@ async fn main() -> Outcome<()> {
     server.wait("ejected").await?;
     let ejected = begin.elapsed();
     let in_all: Vec<usize> = fleet.0.iter().map(|bmc| bmc.requests().len()).collect();
-    let left: usize = fleet.0.iter().map(acceptance::bmc::EmulatedBmc::sessions).sum();
+    let left: usize = fleet.0.iter().map(EmulatedBmc::sessions).sum();
 
-    println!("## {HOSTS} boots at once\n");
+    println!("## {hosts} boots at once\n");
     println!(
-        "One request with {HOSTS} hosts, each with its own network, and {HOSTS} emulated BMCs in one process beside"
+        "One request with {hosts} hosts, each with its own network, and {hosts} emulated BMCs in one process beside"
     );
     println!(
         "dayone. Each machine reads {} MiB of its image in ranges of 64 KiB, and takes 0.5 s to start its system.",
         READS >> 20
     );
-    println!("All boots run at the same time (`--boots-at-once {HOSTS}`). No BMC gets two requests at a time.\n");
+    println!("All boots run at the same time (`--boots-at-once {hosts}`). No BMC gets two requests at a time.\n");
     println!("| measure | value |\n| --- | --- |");
     println!(
         "| until the images are made, the boots are recorded and the request is answered | {:.1} s |",
         accepted.as_secs_f64()
     );
-    println!("| until all {HOSTS} have booted, from the request on | {:.1} s |", booted.as_secs_f64());
-    println!("| until all {HOSTS} are ejected, from the first DELETE on | {:.1} s |", ejected.as_secs_f64());
+    println!("| until all {hosts} have booted, from the request on | {:.1} s |", booted.as_secs_f64());
+    println!("| until all {hosts} are ejected, from the first DELETE on | {:.1} s |", ejected.as_secs_f64());
     println!("| requests to a BMC until its host has booted, median and maximum | {} |", median_and_most(to_boot));
     println!("| all requests to a BMC, median and maximum | {} |", median_and_most(in_all));
     println!("| sessions left open on the BMCs | {left} |");
     println!("| dayone's memory before (RSS, peak) | {:.1} MiB |", mib(before));
-    println!("| dayone's memory with {HOSTS} running boots (RSS, peak) | {:.1} MiB |", mib(memory));
-    println!("| memory for each boot | {:.0} KiB |", memory.saturating_sub(before) as f64 / HOSTS as f64);
+    println!("| dayone's memory with {hosts} running boots (RSS, peak) | {:.1} MiB |", mib(memory));
+    println!("| memory for each boot | {:.0} KiB |", memory.saturating_sub(before) as f64 / hosts as f64);
     println!("| dayone's total processor time | {:.1} s |", processor_time(server.process.id()).as_secs_f64());
     println!(
         "| processor time of the BMCs and their machines | {:.1} s |",
@@ -91,6 +94,20 @@ async fn main() -> Outcome<()> {
         println!("| {step} | {:.1} s | {:.1} s |", times[times.len() / 2], times[times.len() - 1]);
     }
     Ok(())
+}
+
+/// The hosts as a table with their BMCs, of which one request can hold ten thousand.
+fn documents(bmcs: &Fleet) -> String {
+    let mut fleet: Value = serde_json::from_str(&fleet::fleet(0..bmcs.0.len())).expect("JSON");
+    let spec = &mut fleet["spec"];
+    spec["template"]["bmc"] = serde_json::json!({"address": "${bmc}", "credentialsName": "racks-bmc"});
+    let addresses = bmcs.0.iter().map(|bmc| bmc.origin().replace("http://", "redfish-virtualmedia+http://"));
+    let column = std::iter::once("bmc".to_owned()).chain(addresses);
+    let csv = spec["hosts"]["csv"].as_str().expect("a table");
+    let csv: String = csv.lines().zip(column).map(|(line, bmc)| format!("{line},{bmc}\n")).collect();
+    spec["hosts"]["csv"] = csv.into();
+    let credentials = format!("stringData: {{username: {USERNAME}, password: {PASSWORD}}}");
+    format!("{fleet}\n---\napiVersion: v1\nkind: Secret\nmetadata: {{name: racks-bmc}}\n{credentials}\n")
 }
 
 /// How long a step of a boot took.
@@ -112,19 +129,20 @@ struct Server {
     process: Child,
     api: String,
     client: Client,
+    hosts: usize,
 }
 
 impl Server {
-    async fn start(work: &Path) -> Outcome<Self> {
+    async fn start(work: &Path, hosts: usize) -> Outcome<Self> {
         let (api, media) = (free_address(), free_address());
         let log = fs::File::create(work.join("log"))?;
         let mut command = Command::new(binary()?);
         command.arg("serve").arg("--data-dir").arg(work.join("data"));
         command.args(["--base", &format!("coreos={}", coreos_iso(&["--size-mib", "64"]).display())]);
         command.args(["--api-listen", &api, "--media-listen", &media, "--media-url", &format!("http://{media}")]);
-        command.args(["--boots-at-once", &HOSTS.to_string(), "--log", "warn"]);
+        command.args(["--boots-at-once", &hosts.to_string(), "--log", "warn"]);
         let process = command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?;
-        let server = Self { process, api: format!("http://{api}"), client: Client::new() };
+        let server = Self { process, api: format!("http://{api}"), client: Client::new(), hosts };
         let deadline = Instant::now() + Duration::from_mins(1);
         let ready = format!("{}/readyz", server.api);
         while !server.client.get(&ready).send().await.is_ok_and(|answer| answer.status().is_success()) {
@@ -134,14 +152,25 @@ impl Server {
         Ok(server)
     }
 
+    /// All boots, page by page.
+    async fn boots(&self) -> Outcome<Vec<Value>> {
+        let (mut boots, mut after) = (Vec::new(), String::new());
+        loop {
+            let url = format!("{}/v1/boots?limit=1000{after}", self.api);
+            let page: Value = self.client.get(url).send().await?.json().await?;
+            boots.extend(page["boots"].as_array().ok_or("boots")?.iter().cloned());
+            let Some(next) = page["next"].as_str() else { return Ok(boots) };
+            after = format!("&after={next}");
+        }
+    }
+
     /// Waits until all boots are in this state, and returns them.
     async fn wait(&self, state: &str) -> Outcome<Vec<Value>> {
         let deadline = Instant::now() + LIMIT;
         loop {
-            let list: Value = self.client.get(format!("{}/v1/boots?limit=1000", self.api)).send().await?.json().await?;
-            let boots = list["boots"].as_array().ok_or("boots")?;
-            if boots.len() == HOSTS && boots.iter().all(|boot| boot["state"] == state) {
-                return Ok(boots.clone());
+            let boots = self.boots().await?;
+            if boots.len() == self.hosts && boots.iter().all(|boot| boot["state"] == state) {
+                return Ok(boots);
             }
             let other = boots.iter().find(|boot| boot["state"] == "failed" || boot["state"] != state);
             let failed = boots.iter().any(|boot| boot["state"] == "failed");

@@ -51,7 +51,11 @@ impl Host {
         }
         let dhcp_vlans = interfaces().filter(|interface| interface["ipv4"]["dhcp"] == true);
         let vlans = dhcp_vlans.filter_map(|interface| interface["vlan"]["id"].as_u64()).collect();
-        Self { name: name.to_owned(), nics, vlans, neighbours: Vec::new(), keyfiles, wait: 120 }
+        // A bond asks these whether they are there, and is down if nobody answers.
+        let targets = interfaces().map(|interface| text(&interface["link-aggregation"]["options"]["arp_ip_target"]));
+        let neighbours = targets.flat_map(|targets| targets.split(',')).filter(|target| !target.is_empty());
+        let neighbours = neighbours.map(|target| format!("{target}/32")).collect();
+        Self { name: name.to_owned(), nics, vlans, neighbours, keyfiles, wait: 120 }
     }
 
     fn write(&self, directory: &Path) {
@@ -121,15 +125,13 @@ fn report(host: &Host, results: &Path) -> Report {
     Report(Value::Object(report))
 }
 
-/// Whether NetworkManager takes a search domain from the network for a profile: it does for a family without domains of its own.
+/// Whether NetworkManager takes the search domain of the network for a profile. Only DHCPv4 offers one there (dnsmasq sends `--domain`
+/// as option 15, and nothing like it by DHCPv6 or router advertisements), and NetworkManager prefers domains of the profile in the same
+/// family.
 fn takes_domain(keyfile: &str) -> bool {
-    let sections = keyfile.split("\n[").filter(|section| section.starts_with("ipv4]") || section.starts_with("ipv6]"));
-    let mut sections = sections.map(|section| section.lines().collect::<Vec<_>>());
-    sections.any(|lines| {
-        lines.contains(&"method=auto")
-            && !lines.contains(&"ignore-auto-dns=true")
-            && !lines.iter().any(|line| line.starts_with("dns-search="))
-    })
+    let Some(ipv4) = keyfile.split("\n[").find(|section| section.starts_with("ipv4]")) else { return false };
+    let has = |beginning: &str| ipv4.lines().any(|line| line.starts_with(beginning));
+    has("method=auto") && !has("ignore-auto-dns=true") && !has("dns-search=")
 }
 
 fn stand_in_mac(number: usize) -> String {

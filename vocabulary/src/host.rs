@@ -10,7 +10,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::report::DocumentPath;
-use crate::{checked_text, text_as_serde};
+use crate::{checked_text, serde_as_text, text_as_serde};
 
 pub use bmc::{BmcCredentials, BmcSpec, BootMode, HostBmc, NoCredentials};
 pub use cluster::{Cluster, VirtualIp, VirtualIpRole};
@@ -69,8 +69,11 @@ impl FromStr for HostName {
 }
 
 /// An Ethernet address of six bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct MacAddress([u8; 6]);
+
+serde_as_text!(MacAddress, HostError);
 
 impl MacAddress {
     /// Whether it is a multicast or the broadcast address.

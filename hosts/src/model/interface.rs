@@ -51,6 +51,8 @@ pub struct InterfaceOptions {
     pub wait_ip: Option<WaitIp>,
     /// Its settings as the port of a bridge.
     pub bridge_port: BridgePort,
+    /// Whether it authenticates itself to the switch (802.1X).
+    pub authenticates: bool,
 }
 
 /// A port of a bond, a bridge or a VRF.

@@ -241,7 +241,8 @@ fn ten_thousand_rows_are_read_at_once_and_more_are_refused() {
 }
 
 fn fleet(hosts: &str, value: &str) -> Vec<u8> {
-    let quoted = serde_json::to_string(value).unwrap();
+    // JSON leaves these two as they are, and in YAML 1.1 they end a line.
+    let quoted = serde_json::to_string(value).unwrap().replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029");
     format!(
         "{{apiVersion: dayone.metal3.io/v1alpha1, kind: HostFleet, metadata: {{name: f}}, spec: {{hosts: {{{hosts}: {quoted}}}, \
          template: {{network: {{interfaces: [{{name: a, description: 'x${{v}}y'}}]}}}}}}}}"

@@ -24,6 +24,11 @@ pub enum Selection {
 }
 
 impl Selection {
+    /// The entries with these titles or ids; all entries if there are none.
+    pub fn of(titles: &BTreeSet<String>) -> Self {
+        if titles.is_empty() { Self::All } else { Self::Titles(titles.clone()) }
+    }
+
     /// Whether the selection contains an entry.
     pub fn has(&self, entry: &BootEntry) -> bool {
         match self {

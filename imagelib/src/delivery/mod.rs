@@ -12,6 +12,7 @@ mod embedded;
 mod fetched_root;
 mod flatcar;
 mod handover;
+mod live_boot;
 mod network_manager;
 mod profile;
 mod root;
@@ -21,8 +22,8 @@ pub use coreos::embed_area;
 pub use detect::{Detected, RELEASE_FILE_LIMIT, detect, release_files};
 pub(crate) use drivers::{DRIVERS, Drivers};
 pub use embedded::{DeliveredBy, EmbeddedFile};
-pub(crate) use fetched_root::FetchedRoot;
 pub use fetched_root::NotFetched;
+pub(crate) use fetched_root::{FetchedRoot, Places};
 pub(crate) use handover::is_handed_over;
 pub use network_manager::network_manager_version;
 pub use profile::{DeliveryProfile, DeliveryProfileError};
@@ -34,7 +35,7 @@ use crate::ignition::{Additions, IgnitionError, UserConfig};
 use crate::initramfs::{PlacementError, Tree};
 use signs::{is_anaconda, is_casper};
 use vocabulary::answers::{AUTOINSTALL_FILE, Installer, KICKSTART_FILE, PRESEED_PROGRAM};
-use vocabulary::network_files::NetworkFiles;
+use vocabulary::network_files::{InitramfsNetwork, NetworkFiles};
 use vocabulary::report::{DocumentPath, Report};
 
 /// Why dayone cannot deliver the additions to a system.
@@ -107,6 +108,17 @@ pub fn members(
     ignition: Option<&UserConfig>,
     tree: &Tree,
 ) -> Result<Members, DeliveryError> {
+    members_with_network(profile, additions, ignition, None, tree)
+}
+
+/// The same for an initramfs that may get a network of its own, in which live-boot fetches the root file system.
+pub(crate) fn members_with_network(
+    profile: DeliveryProfile,
+    additions: &Additions,
+    ignition: Option<&UserConfig>,
+    network: Option<&InitramfsNetwork>,
+    tree: &Tree,
+) -> Result<Members, DeliveryError> {
     if profile.network_files() == NetworkFiles::NetworkdUnits
         && additions.networkd_units.is_empty()
         && !additions.keyfiles.is_empty()
@@ -117,7 +129,7 @@ pub fn members(
         needs_no_ignition(additions, ignition)?;
     }
     check_installer(profile, additions, tree)?;
-    let contents = match profile {
+    let mut contents = match profile {
         DeliveryProfile::Coreos => coreos::contents(additions, ignition, true),
         DeliveryProfile::Flatcar => flatcar::contents(additions, ignition),
         DeliveryProfile::RootInInitramfs | DeliveryProfile::Networkd => root::contents(profile, additions, tree),
@@ -125,6 +137,9 @@ pub fn members(
         DeliveryProfile::InitramfsTools => handover::initramfs_tools(additions, tree),
         DeliveryProfile::Unknown => Err(DeliveryError::UnknownSystem),
     }?;
+    if let Some(network) = network {
+        contents.file(live_boot::COMPONENT, 0o644, live_boot::component(network))?;
+    }
     let (embedded, archive) = (contents.embedded(), contents.archive_for(tree)?);
     Ok(Members { archive, embedded, report: report(profile, tree, &DocumentPath::document("initrd")) })
 }

@@ -40,7 +40,7 @@ pub(super) fn plan(
     if recipe.format == Format::Initrd {
         return network_boot(recipe, size, report, live);
     }
-    let selection = selection(recipe);
+    let selection = Selection::of(&recipe.boot_entries);
     let is_minimal = recipe.format == Format::MinimalIso;
     let minimal = is_minimal.then(|| minimal::plan(recipe, live, &selection, rootfs_url)).transpose()?;
     if is_minimal || !recipe.changes_nothing() {
@@ -86,7 +86,7 @@ pub(super) fn plan(
     let mut files = BTreeMap::from([(name, overlay)]);
     if let (Some(minimal), None | Some(RootfsLocation::MediaPlane(_))) = (&minimal, &recipe.rootfs) {
         let rootfs = Overlay::concatenated(&Sizes::from([(Role::Iso, size)]), vec![minimal.rootfs.clone()])?;
-        files.insert(FileName::Rootfs, rootfs);
+        files.insert(minimal.file_name, rootfs);
     }
     let first = chosen(live, &selection).next();
     let kernel_arguments = first.and_then(|entry| {
@@ -109,10 +109,6 @@ fn check_paths(recipe: &Recipe, live: &LiveIso) -> Result<(), ImageError> {
     }
 }
 
-fn selection(recipe: &Recipe) -> Selection {
-    if recipe.boot_entries.is_empty() { Selection::All } else { Selection::Titles(recipe.boot_entries.clone()) }
-}
-
 fn chosen<'a>(live: &'a LiveIso, selection: &'a Selection) -> impl Iterator<Item = EntryView<'a>> {
     live.entries().filter(|entry| selection.has(entry.entry))
 }
@@ -127,7 +123,7 @@ fn grown_initrds(
     report: &mut Report,
 ) -> Result<Vec<EmbeddedFile>, ImageError> {
     let mut embedded = Vec::new();
-    if recipe.additions.is_empty() && recipe.ignition.is_none() {
+    if recipe.additions.is_empty() && recipe.ignition.is_none() && recipe.initramfs_network.is_none() {
         return Ok(embedded);
     }
     let mut grown_any = false;
@@ -231,7 +227,8 @@ fn members(recipe: &Recipe, initrd: &LiveInitrd) -> Result<Members, ImageError> 
         }
     };
     let profile = recipe.delivery.unwrap_or(detected.profile);
-    let members = delivery::members(profile, &recipe.additions, recipe.ignition.as_ref(), tree)?;
+    let (ignition, network) = (recipe.ignition.as_ref(), recipe.initramfs_network.as_ref());
+    let members = delivery::members_with_network(profile, &recipe.additions, ignition, network, tree)?;
     Ok(Members { report: delivery::report(profile, tree, &DocumentPath::document(&initrd.path)), ..members })
 }
 
@@ -352,7 +349,7 @@ impl<'a> Reasons<'a> {
 /// The files for network boot of a system that needs nothing else from its medium.
 fn network_boot(recipe: &Recipe, size: u64, mut report: Report, live: &LiveIso) -> Result<Image, ImageError> {
     let refuse = |reason| Err(ImageError::Format { format: Format::Initrd, reason });
-    let selection = selection(recipe);
+    let selection = Selection::of(&recipe.boot_entries);
     let usable = |entry: &EntryView<'_>| entry.initrd.is_some_and(|initrd| initrd.state.is_ok());
     let Some(entry) = chosen(live, &selection).find(usable) else {
         return refuse("none of its boot entries loads an initrd that can be extended");

@@ -14,6 +14,7 @@ mod uki;
 use std::collections::BTreeMap;
 
 pub use changes::Change;
+pub use minimal::{initramfs_server, rootfs_name};
 pub use uki::sign;
 
 use crate::authenticode::SignError;
@@ -194,6 +195,8 @@ pub enum FileName {
     Initrd,
     /// `rootfs.img`
     Rootfs,
+    /// `rootfs.squashfs`: the same for live-boot, which sees from the ending what it fetches.
+    RootSquashfs,
     /// `boot.img`
     BootDisk,
     /// `data.iso`
@@ -213,6 +216,7 @@ named_variants!(FileName {
     Kernel => "vmlinuz",
     Initrd => "initrd.img",
     Rootfs => "rootfs.img",
+    RootSquashfs => "rootfs.squashfs",
     BootDisk => "boot.img",
     DataIso => "data.iso",
     DataDisk => "data.img",
@@ -248,7 +252,7 @@ impl Image {
         Self::plan_at(recipe, base, identity, None)
     }
 
-    /// Plans an image that a server publishes. `rootfs_url` is the URL of its own `rootfs.img`.
+    /// Plans an image that a server publishes. `rootfs_url` is the URL of its own root file system ([`rootfs_name`]).
     pub fn plan_at(
         recipe: &Recipe,
         base: &Base,

@@ -1,6 +1,6 @@
 //! Checks of a recipe against the kind of its base.
 
-use super::ImageError;
+use super::{ImageError, initramfs_server};
 use crate::base::{Base, DeliveryProfile, IsoSystem};
 use crate::recipe::Recipe;
 
@@ -22,6 +22,12 @@ pub(super) fn check(recipe: &Recipe, base: &Base) -> Result<(), ImageError> {
         return Err(ImageError::NoEffect {
             what: "a delivery profile",
             reason: "a CoreOS live ISO has embed areas for its own, 'coreos'",
+        });
+    }
+    if recipe.initramfs_network.is_some() && initramfs_server(recipe, base).is_none() {
+        return Err(ImageError::NoEffect {
+            what: "the network of the initramfs",
+            reason: "only a minimal-iso of live-boot that fetches its root file system from an IPv4 address has one",
         });
     }
     if recipe.rootfs.is_some() && !base.fetches_rootfs(recipe.format) {

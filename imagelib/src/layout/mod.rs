@@ -68,7 +68,9 @@ impl Layout {
                 Self::of_iso(&source, &roles).or_else(|_| Ok(disk::layout(&source, &roles)))
             }
             FileName::Kernel => Ok(Self::whole(name.as_str(), Some(BootRole::Kernel), file.size())),
-            FileName::Rootfs => Ok(Self::whole(name.as_str(), Some(BootRole::Rootfs), file.size())),
+            FileName::Rootfs | FileName::RootSquashfs => {
+                Ok(Self::whole(name.as_str(), Some(BootRole::Rootfs), file.size()))
+            }
             FileName::Initrd => Ok(Self::of_initrd(file)),
         }
     }

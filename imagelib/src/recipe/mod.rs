@@ -17,6 +17,7 @@ use crate::delivery::DeliveryProfile;
 use crate::digest::{Digest, DigestError};
 use crate::ignition::{Additions, UserConfig};
 use crate::kernel_arguments::KernelArgumentEdits;
+use vocabulary::network_files::InitramfsNetwork;
 
 pub use data::{DataDrive, DriveFile};
 pub use order::PartOrder;
@@ -50,6 +51,9 @@ pub struct Recipe {
     /// Where the system fetches its root file system from. `None` if the user's kernel arguments determine it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rootfs: Option<RootfsLocation>,
+    /// The network by which an initramfs fetches it that gets no keyfiles: live-boot's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initramfs_network: Option<InitramfsNetwork>,
     /// The content of a data image, whose base is [`Base::Nothing`](crate::base::Base::Nothing).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<DataDrive>,
@@ -81,6 +85,7 @@ impl Recipe {
             boot_entries: BTreeSet::new(),
             delivery: None,
             rootfs: None,
+            initramfs_network: None,
             data: None,
             addon_signatures: None,
             replace_embedded: false,

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::url_server::UrlServer;
 use vocabulary::checked_text;
 
 /// The longest URL that leaves room for other kernel arguments, in bytes.
@@ -55,9 +56,19 @@ impl FromStr for RootfsUrl {
 pub enum RootfsLocation {
     /// This URL.
     Url(RootfsUrl),
-    /// The URL of the image's own `rootfs.img`. This is its beginning, the address of a media plane; the rest depends on the
+    /// The URL of the image's own root file system. This is its beginning, the address of a media plane; the rest depends on the
     /// image's token, which only the server knows.
     MediaPlane(String),
+}
+
+impl RootfsLocation {
+    /// The server that has it.
+    pub fn server(&self) -> UrlServer {
+        match self {
+            Self::Url(url) => UrlServer::of_url(url.as_str()),
+            Self::MediaPlane(url) => UrlServer::of_url(url),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,9 @@ const VERSION: u32 = 1;
 /// The version of recipes with signatures of addons. A dayone that knows no addons must not take such a recipe for a damaged one.
 const WITH_SIGNATURES: u32 = 2;
 
+/// The version of recipes with the network of an initramfs, and perhaps with signatures, for the same reason.
+const WITH_INITRAMFS_NETWORK: u32 = 3;
+
 /// Why stored bytes are not a recipe.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -26,11 +29,13 @@ pub enum RecipeError {
         column: usize,
     },
     /// The recipe has another version.
-    #[error("the recipe has version {0}; this dayone makes images from the versions {VERSION} and {WITH_SIGNATURES}")]
+    #[error(
+        "the recipe has version {0}; this dayone makes images from the versions {VERSION} to {WITH_INITRAMFS_NETWORK}"
+    )]
     Version(u32),
-    /// The recipe has signatures although its version has none, or the reverse.
-    #[error("the version of the recipe does not fit its signatures")]
-    Signatures,
+    /// The recipe has signatures or a network of an initramfs although its version has none, or the reverse.
+    #[error("the version of the recipe does not fit its parts")]
+    Parts,
 }
 
 impl From<serde_json::Error> for RecipeError {
@@ -76,12 +81,12 @@ impl SealedRecipe {
     /// The id is computed from `json`, so compare it with the one that you expect.
     pub fn from_canonical_json(json: &[u8]) -> Result<Self, RecipeError> {
         let VersionedJson { version, recipe } = serde_json::from_slice(json)?;
-        if ![VERSION, WITH_SIGNATURES].contains(&version) {
+        if !(VERSION..=WITH_INITRAMFS_NETWORK).contains(&version) {
             return Err(RecipeError::Version(version));
         }
         let as_given = Recipe { order: PartOrder::AsGiven, ..serde_json::from_str(recipe.get())? };
         if as_given.version() != version {
-            return Err(RecipeError::Signatures);
+            return Err(RecipeError::Parts);
         }
         let bytes = as_given.to_canonical_json();
         let ordered = as_given.in_canonical_order();
@@ -126,7 +131,11 @@ impl Recipe {
     }
 
     fn version(&self) -> u32 {
-        if self.addon_signatures.is_some() { WITH_SIGNATURES } else { VERSION }
+        match (&self.initramfs_network, &self.addon_signatures) {
+            (Some(_), _) => WITH_INITRAMFS_NETWORK,
+            (None, Some(_)) => WITH_SIGNATURES,
+            (None, None) => VERSION,
+        }
     }
 
     fn to_canonical_json(&self) -> Vec<u8> {

@@ -419,8 +419,8 @@ fn recipes_are_read_back_and_other_versions_refused() {
     assert_eq!(sealed.id().as_bytes(), Digest::of(json).as_bytes());
     assert_eq!(sealed.id(), recipe.id());
     assert_eq!(SealedRecipe::from_canonical_json(json).unwrap(), sealed);
-    let other = String::from_utf8(json.to_vec()).unwrap().replacen("\"version\":1", "\"version\":3", 1);
-    assert!(matches!(SealedRecipe::from_canonical_json(other.as_bytes()), Err(RecipeError::Version(3))));
+    let other = String::from_utf8(json.to_vec()).unwrap().replacen("\"version\":1", "\"version\":4", 1);
+    assert!(matches!(SealedRecipe::from_canonical_json(other.as_bytes()), Err(RecipeError::Version(4))));
     for cut in 0..json.len() {
         let error = SealedRecipe::from_canonical_json(&json[..cut]).unwrap_err();
         assert!(!error.to_string().contains("hunter2"));

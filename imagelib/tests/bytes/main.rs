@@ -20,5 +20,6 @@ mod live_media;
 mod live_names;
 mod media;
 mod minimal;
+mod minimal_live_boot;
 mod order;
 mod uki;

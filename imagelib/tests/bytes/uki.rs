@@ -321,7 +321,7 @@ fn a_signature_is_a_part_of_the_recipe() {
         unsigned.replacen("\"version\":1", "\"version\":2", 1)
     }] {
         let read = imagelib::recipe::SealedRecipe::from_canonical_json(damaged.as_bytes());
-        assert!(matches!(read, Err(imagelib::recipe::RecipeError::Signatures)), "{damaged}");
+        assert!(matches!(read, Err(imagelib::recipe::RecipeError::Parts)), "{damaged}");
     }
     let image = planned(&base, read.recipe()).unwrap();
     assert!(image.report.findings().iter().all(|finding| finding.code != "addon-unsigned"));

@@ -62,7 +62,7 @@ pub struct BuildArguments {
     #[arg(long, value_name = "BASE")]
     pub base: Option<BaseArgument>,
 
-    /// What to make: iso (virtual media), minimal-iso (CoreOS, without its root file system), initrd (network boot), usb
+    /// What to make: iso (virtual media), minimal-iso (a live ISO without its root file system), initrd (network boot), usb
     /// (virtual media that the host sees as a disk) or data (a drive that holds only the configuration) [default: iso; with
     /// --data, data]
     #[arg(long, value_name = "FORMAT")]

@@ -11,8 +11,8 @@ use super::bmc_key::BmcKey;
 use super::id::BootId;
 use super::machine::Work;
 use super::record::BootRecord;
+use super::record_writer::RecordWriter;
 use super::time::Timestamp;
-use crate::store::Store;
 
 /// A snapshot of a boot.
 #[derive(Debug, Clone)]
@@ -100,7 +100,7 @@ impl Boot {
     /// Changes the record. When this returns, the change is on disk.
     pub(super) async fn update(
         &self,
-        store: &Arc<Store>,
+        writer: &RecordWriter,
         change: impl FnOnce(&mut BootRecord),
     ) -> io::Result<Arc<BootRecord>> {
         let lock = Arc::clone(&self.writer).lock_owned().await;
@@ -114,13 +114,8 @@ impl Boot {
             return Ok(old);
         }
         let record = Arc::new(record);
-        let json = record.to_json()?;
-        let (store, id) = (Arc::clone(store), record.id);
-        // The lock is held until the write is done, even if nobody waits for it any more: a record must not reach the disk
-        // after it was removed.
-        let written = tokio::task::spawn_blocking(move || (store.write_boot(id.as_str(), &json), lock));
-        let (written, _lock) = written.await.map_err(io::Error::other)?;
-        written?;
+        // A record must not reach the disk after it was removed.
+        let _lock = writer.write(record.id, record.to_json()?, lock).await?;
         self.show_record(Arc::clone(&record));
         Ok(record)
     }
@@ -156,12 +151,4 @@ impl Boot {
             view.revision = Timestamp::now().millis().max(view.revision + 1);
         });
     }
-}
-
-/// Writes a record on a thread that may block.
-pub(super) async fn write(store: &Arc<Store>, record: &BootRecord) -> io::Result<()> {
-    let json = record.to_json()?;
-    let (store, id) = (Arc::clone(store), record.id);
-    let written = tokio::task::spawn_blocking(move || store.write_boot(id.as_str(), &json)).await;
-    written.map_err(io::Error::other)?
 }

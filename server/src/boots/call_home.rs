@@ -71,7 +71,8 @@ impl Shared {
         let is_open = |record: &&BootRecord| matches!(record.state, BootState::Queued | BootState::Running);
         let open: BTreeSet<RecipeId> = records.iter().filter(is_open).map(|record| record.image).collect();
         for record in records.iter().filter(|record| has_called(record) && !open.contains(&record.image)) {
-            if let Some(token) = self.store.image(&record.image).and_then(|image| token(image.recipe())) {
+            if let Some(token) = self.store.image(&record.image).and_then(|image| token(image.recipe().ok()?.recipe()))
+            {
                 self.call_homes.recorded(token);
             }
         }

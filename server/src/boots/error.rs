@@ -27,8 +27,18 @@ pub enum CreateError {
     #[error("the hosts {0} and {1} have the same BMC; check spec.bmc.address")]
     SameBmc(String, String),
     /// There are too many boots.
-    #[error("{0} boots are running or queued, which is this server's maximum; begin more when some have ended")]
-    TooMany(usize),
+    #[error(
+        "{new} boots do not fit: a server has at most {most} boots that have not ended, and {active} are running or queued; order fewer \
+         with one request, or wait until some have ended"
+    )]
+    TooMany {
+        /// Those of the request.
+        new: usize,
+        /// Those that have not ended.
+        active: usize,
+        /// The maximum.
+        most: usize,
+    },
     /// There are no credentials.
     #[error("{host}: {source}")]
     Credentials {

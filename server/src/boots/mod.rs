@@ -22,6 +22,7 @@ mod metrics;
 mod permits;
 mod reading;
 pub(crate) mod record;
+mod record_writer;
 mod records;
 mod rotation;
 mod service;

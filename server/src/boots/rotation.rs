@@ -45,7 +45,7 @@ impl Shared {
                 at_bmc.url.get_or_insert(url);
             }
         };
-        boot.update(&self.store, change).await.map(drop)
+        boot.update(&self.writer, change).await.map(drop)
     }
 
     /// The URL that the BMC of a boot got, or gets. It is known even if the image was deleted since.

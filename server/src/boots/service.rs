@@ -10,7 +10,7 @@ use parking_lot::{Mutex, RwLock};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::boot::{self, Boot};
+use super::boot::Boot;
 use super::clients::BootOnlyFrom;
 use super::credentials::{self, CredentialsName, CredentialsStore, NoCredentials};
 use super::engine;
@@ -20,6 +20,7 @@ use super::listing::Listing;
 use super::metrics::BootMetrics;
 use super::permits::Permits;
 use super::record::{BootRecord, BootState, NewBoot};
+use super::record_writer::RecordWriter;
 use super::records;
 use super::shared::{BootSettings, MOST_ACTIVE, Shared, name_of};
 use super::step::Step;
@@ -28,6 +29,9 @@ use crate::store::Store;
 
 /// How many boots that have ended the server keeps. The newest stay.
 const MOST_ENDED: usize = 1000;
+
+/// How many records of new boots are written together. As many files are open meanwhile.
+const WRITTEN_TOGETHER: usize = 256;
 
 /// The result of a request to delete a boot.
 #[derive(Debug)]
@@ -64,6 +68,7 @@ impl Boots {
         let at_once = settings.at_once.clamp(1, MOST_ACTIVE);
         let boots = Self(Arc::new(Shared {
             credentials: CredentialsStore::new(Arc::clone(&store)),
+            writer: RecordWriter::start(Arc::clone(&store)),
             store,
             media_url,
             call_homes,
@@ -160,9 +165,9 @@ impl Boots {
             record.done(Step::Image, "published");
             records.push(record);
         }
-        for (number, record) in records.iter().enumerate() {
-            if let Err(error) = boot::write(&shared.store, record).await {
-                for written in records.iter().take(number + 1) {
+        for (number, group) in records.chunks(WRITTEN_TOGETHER).enumerate() {
+            if let Err(error) = shared.write_new(group).await {
+                for written in records.iter().take(number * WRITTEN_TOGETHER) {
                     // If the record cannot be removed either, the next start finds a queued boot.
                     let _ = shared.remove(written.id).await;
                 }

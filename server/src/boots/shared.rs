@@ -20,13 +20,14 @@ use super::listing::Listing;
 use super::metrics::BootMetrics;
 use super::permits::Permits;
 use super::record::{BootRecord, BootState, NewBoot};
+use super::record_writer::RecordWriter;
 use crate::audit::{Audit, Event, Who};
 use crate::store::Store;
 use redfish::bmc::Limits;
 use redfish::{ClientOptions, Verification};
 
-/// The maximum number of boots that have not ended.
-pub(super) const MOST_ACTIVE: usize = 4096;
+/// The maximum number of boots that have not ended: as many as a fleet may have hosts.
+pub(super) const MOST_ACTIVE: usize = 10_000;
 
 /// The settings for boots.
 #[derive(Debug, Clone)]
@@ -61,6 +62,7 @@ impl Default for BootSettings {
 /// What all boots share.
 pub(super) struct Shared {
     pub(super) store: Arc<Store>,
+    pub(super) writer: RecordWriter,
     pub(super) media_url: MediaUrl,
     pub(super) call_homes: CallHomes,
     /// The settings, which can change while boots run.
@@ -97,7 +99,7 @@ impl Shared {
         change: impl FnOnce(&mut BootRecord),
     ) -> io::Result<Arc<BootRecord>> {
         let old = boot.record();
-        let new = boot.update(&self.store, change).await?;
+        let new = boot.update(&self.writer, change).await?;
         self.metrics.changed(&old, &new);
         self.record_end(&old, &new);
         Ok(new)
@@ -127,6 +129,15 @@ impl Shared {
         self.boots().values().any(same)
     }
 
+    /// Writes the records of new boots: all of them or none.
+    pub(super) async fn write_new(&self, records: &[BootRecord]) -> io::Result<()> {
+        let named = |record: &BootRecord| Ok((record.id.to_string(), record.to_json()?));
+        let records = records.iter().map(named).collect::<io::Result<_>>()?;
+        let store = Arc::clone(&self.store);
+        let written = tokio::task::spawn_blocking(move || store.write_new_boots(records)).await;
+        written.map_err(io::Error::other)?
+    }
+
     pub(super) async fn remove(&self, id: BootId) -> io::Result<()> {
         let store = Arc::clone(&self.store);
         let removed = tokio::task::spawn_blocking(move || store.remove_boot(id.as_str())).await;
@@ -137,7 +148,7 @@ impl Shared {
     pub(super) fn check(&self, new: &[NewBoot]) -> Result<(), CreateError> {
         let active: Vec<Arc<Boot>> = self.boots().values().filter(|boot| !boot.record().is_ended()).cloned().collect();
         if active.len() + new.len() > MOST_ACTIVE {
-            return Err(CreateError::TooMany(active.len()));
+            return Err(CreateError::TooMany { new: new.len(), active: active.len(), most: MOST_ACTIVE });
         }
         let settings = self.settings();
         let networks = &settings.client.networks;

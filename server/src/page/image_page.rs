@@ -130,7 +130,7 @@ fn page<'a>(api: &Api, shell: &'a Shell, image: &StoredImage) -> ImagePage<'a> {
         changes: changes.iter().take(MOST).map(changed).collect(),
         more_changes: changes.len().saturating_sub(MOST),
         secure_boot: planned.as_ref().and_then(|planned| planned.secure_boot()),
-        has_picture: !image.recipe().additions.keyfiles.is_empty(),
+        has_picture: image.has_keyfiles(),
         boots: boots.take(MOST).map(|record| (record.id.to_string(), record.state.to_string())).collect(),
         image: body,
     }

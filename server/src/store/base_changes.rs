@@ -197,7 +197,7 @@ impl Store {
         let identities: Vec<_> = versions.iter().filter_map(|base| identity(base)).collect();
         let images = self.images.all();
         let users: Vec<RecipeId> =
-            images.iter().filter(|image| identities.contains(&image.recipe().base)).map(|image| image.id()).collect();
+            images.iter().filter(|image| identities.contains(&image.base())).map(|image| image.id()).collect();
         if !users.is_empty() {
             let some = users.iter().take(EXAMPLES).copied().collect();
             return Err(RemoveBaseError::InUse { images: users.len(), some });

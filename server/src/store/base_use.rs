@@ -21,7 +21,7 @@ impl Store {
     /// Who uses the bases of this identity.
     pub fn base_use(&self, identity: &BaseIdentity) -> BaseUse {
         let mut counted = BaseUse::default();
-        for image in self.images.all().iter().filter(|image| image.recipe().base == *identity) {
+        for image in self.images.all().iter().filter(|image| image.base() == *identity) {
             counted.images += 1;
             let elsewhere = self.images.elsewhere(&image.id());
             counted.transfers += image.transfers() + elsewhere.map_or(0, |elsewhere| elsewhere.transfers());

@@ -167,7 +167,7 @@ impl Bases {
 
     /// Why there is no base for the image.
     pub(super) fn reason_for_none(&self, image: &StoredImage) -> String {
-        let identity = image.recipe().base;
+        let identity = image.base();
         let Some(name) = image.base_name() else { return format!("it was published over the base {identity}") };
         let why = match self.get(name.as_str()).map(|base| base.state()) {
             None => "which is not configured, and was not added".to_owned(),

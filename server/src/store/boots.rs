@@ -23,9 +23,23 @@ pub(crate) enum BootFile {
 }
 
 impl Store {
-    /// Writes or replaces the record of the boot `name`. When this returns, the record survives a power failure.
-    pub(crate) fn write_boot(&self, name: &str, record: &[u8]) -> io::Result<()> {
-        self.persistence.directory()?.write_record(&RecordFile::boot(name), record)
+    /// Writes the records of new boots, with their names: all of them or none. When this returns, the records survive a power failure.
+    pub(crate) fn write_new_boots(&self, boots: Vec<(String, Vec<u8>)>) -> io::Result<()> {
+        let records: Vec<_> = boots.into_iter().map(|(name, record)| (RecordFile::boot(&name), record)).collect();
+        self.persistence.directory()?.write_new_records(&records)
+    }
+
+    /// Writes or replaces the records of boots, which wait for the disk together. Returns the result of each. When this returns, those
+    /// that were written survive a power failure.
+    pub(crate) fn write_boots(&self, boots: &[(&str, &[u8])]) -> Vec<io::Result<()>> {
+        let records: Vec<_> = boots.iter().map(|(name, record)| (RecordFile::boot(name), *record)).collect();
+        let together = self.persistence.directory().and_then(|directory| directory.write_records(&records));
+        if together.is_ok() {
+            return boots.iter().map(|_| Ok(())).collect();
+        }
+        // The disk may still take some of them.
+        let alone = |(file, record)| self.persistence.directory()?.write_record(file, record);
+        records.iter().map(|(file, record)| alone((file, record))).collect()
     }
 
     /// Removes the record of the boot `name`. Returns whether it existed.

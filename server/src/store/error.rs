@@ -12,6 +12,7 @@ use super::definition::{BaseName, DefinitionError};
 use super::directory::DirectoryError;
 use super::key::KeyError;
 use super::open_base::OpenBaseError;
+use super::packed_recipe::UnpackError;
 use super::storage::StorageTrouble;
 
 /// Why the store cannot be opened. The texts name files: they are for the operator who starts the server.
@@ -123,6 +124,12 @@ pub enum StoreError {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Unavailable(pub String);
+
+impl From<UnpackError> for StoreError {
+    fn from(error: UnpackError) -> Self {
+        Self::internal(&error)
+    }
+}
 
 impl StoreError {
     /// A mistake in dayone.

@@ -181,5 +181,8 @@ impl Maps {
 
 /// The id of the image's content in canonical order, if the image has another order.
 fn content_of(image: &StoredImage) -> Option<RecipeId> {
-    (image.recipe().order == PartOrder::AsGiven).then(|| image.recipe().in_canonical_order().id())
+    if image.order() != PartOrder::AsGiven {
+        return None;
+    }
+    Some(image.recipe().ok()?.recipe().in_canonical_order().id())
 }

@@ -1,9 +1,10 @@
 //! The plan of an image, which dayone makes on demand and drops some time later.
 //!
-//! A plan takes more memory than all that an image needs otherwise, and a tenth of a millisecond to make again. So only the plans that
-//! were made last stay in memory, and those of answers that are under way.
+//! A plan takes more memory than all that an image needs otherwise, and a tenth of a millisecond to make again. So only these stay in
+//! memory: the plans that were made last, those of images that clients are reading, and those of answers that are under way.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
 use media::MediaUrl;
@@ -12,8 +13,15 @@ use parking_lot::{Mutex, RwLock};
 use super::open_base::OpenBase;
 use super::planned_image::{PlanError, PlannedImage};
 
-/// How many plans stay in memory.
-const MOST: usize = 1024;
+/// How many plans of images that nobody reads stay in memory.
+const MOST: usize = 256;
+
+/// For how many checks of the bases, of which there is one every five seconds, an image counts as being read after a request. A client
+/// that reads an image range by range must not have it planned for each range, however many others do the same.
+const READ_FOR: u32 = 12;
+
+/// How many plans dayone looks at, to give them up, when it makes one.
+const LOOKED_AT: usize = 2;
 
 /// A plan with more bytes of its own stays for good: to compress them again would take too long for a thread that serves.
 const LARGE: u64 = 256 << 10;
@@ -23,7 +31,11 @@ pub type ImageState = Result<Arc<PlannedImage>, String>;
 
 /// Whether an image can be served at present, by which plan, and the base that this depends on.
 #[derive(Debug, Default)]
-pub(super) struct PlanCell(RwLock<Present>);
+pub(super) struct PlanCell {
+    present: RwLock<Present>,
+    /// The number of the check in whose time a client last requested the image; 0 if none has.
+    requested: AtomicU32,
+}
 
 #[derive(Debug)]
 struct Present {
@@ -60,11 +72,11 @@ impl PlanCell {
         plans: &Plans,
         plan: impl FnOnce(&Arc<OpenBase>) -> Result<PlannedImage, PlanError>,
     ) -> ImageState {
-        if let Some(known) = self.0.read().known() {
+        if let Some(known) = self.present.read().known() {
             return known;
         }
         let planned = {
-            let mut present = self.0.write();
+            let mut present = self.present.write();
             // Somebody else may have made it meanwhile.
             if let Some(known) = present.known() {
                 return known;
@@ -84,27 +96,38 @@ impl PlanCell {
         Ok(planned)
     }
 
+    /// Notes that a client requests the image.
+    pub(super) fn requested(&self, plans: &Plans) {
+        self.requested.store(plans.checks.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    /// Whether a client seems to be reading the image.
+    fn is_read(&self, plans: &Plans) -> bool {
+        let requested = self.requested.load(Ordering::Relaxed);
+        requested != 0 && plans.checks.load(Ordering::Relaxed).wrapping_sub(requested) < READ_FOR
+    }
+
     /// The base and what is known about the plan, without making it.
     pub(super) fn base_and_reason(&self) -> (Option<Arc<OpenBase>>, Result<(), String>) {
-        let present = self.0.read();
+        let present = self.present.read();
         let reason = if let State::Impossible(reason) = &present.state { Err(reason.clone()) } else { Ok(()) };
         (present.base.clone(), reason)
     }
 
     /// The base, if the image has not been planned over it yet.
     pub(super) fn unchecked(&self) -> Option<Arc<OpenBase>> {
-        let present = self.0.read();
+        let present = self.present.read();
         present.base.clone().filter(|_| matches!(present.state, State::Unchecked))
     }
 
     /// Sets the base. The first caller that needs the plan makes it.
     pub(super) fn leave_unchecked(&self, base: &Arc<OpenBase>) {
-        *self.0.write() = Present { base: Some(Arc::clone(base)), state: State::Unchecked };
+        *self.present.write() = Present { base: Some(Arc::clone(base)), state: State::Unchecked };
     }
 
     /// The files that are served and their sizes, in the order of their names; or the reason for none.
     pub(super) fn sizes(&self) -> Result<Box<[(&'static str, u64)]>, String> {
-        match &self.0.read().state {
+        match &self.present.read().state {
             State::Possible(plan) => Ok(plan.sizes.clone()),
             State::Impossible(reason) => Err(reason.clone()),
             State::Unchecked => Err("it is not planned yet".to_owned()),
@@ -113,19 +136,19 @@ impl PlanCell {
 
     /// Whether the image can be served.
     pub(super) fn is_available(&self) -> bool {
-        matches!(self.0.read().state, State::Possible(_))
+        matches!(self.present.read().state, State::Possible(_))
     }
 
     /// Whether the image is planned over this base, or dayone found that it cannot be.
     pub(super) fn is_over(&self, base: &Arc<OpenBase>) -> bool {
-        let present = self.0.read();
+        let present = self.present.read();
         let is_checked = !matches!(present.state, State::Unchecked);
         is_checked && present.base.as_ref().is_some_and(|present| Arc::ptr_eq(present, base))
     }
 
     /// The plan, if somebody has it.
     pub(super) fn in_memory(&self) -> Option<Arc<PlannedImage>> {
-        match &self.0.read().state {
+        match &self.present.read().state {
             State::Possible(plan) => plan.anywhere.upgrade(),
             State::Unchecked | State::Impossible(_) => None,
         }
@@ -133,7 +156,7 @@ impl PlanCell {
 
     /// Sets the plan, and its base.
     pub(super) fn set(&self, planned: PlannedImage) {
-        let mut present = self.0.write();
+        let mut present = self.present.write();
         present.base = Some(Arc::clone(&planned.base));
         present.keep(planned);
     }
@@ -141,7 +164,7 @@ impl PlanCell {
     /// Sets the result of a plan over the base that [`unchecked`](Self::unchecked) returned, unless the image has another result or
     /// another base by now.
     pub(super) fn settle(&self, base: &Arc<OpenBase>, planned: Result<PlannedImage, String>) {
-        let mut present = self.0.write();
+        let mut present = self.present.write();
         let is_unchecked = matches!(present.state, State::Unchecked);
         if is_unchecked && present.base.as_ref().is_some_and(|present| Arc::ptr_eq(present, base)) {
             match planned {
@@ -153,12 +176,12 @@ impl PlanCell {
 
     /// No plan over this base is possible, or there is no base.
     pub(super) fn set_reason(&self, base: Option<Arc<OpenBase>>, reason: String) {
-        *self.0.write() = Present { base, state: State::Impossible(reason) };
+        *self.present.write() = Present { base, state: State::Impossible(reason) };
     }
 
     /// Drops the plan, unless making it again takes long.
     pub(super) fn give_up(&self) {
-        let mut present = self.0.write();
+        let mut present = self.present.write();
         let State::Possible(plan) = &mut present.state else { return };
         let given_up = plan.kept.take_if(|planned| planned.own_bytes() <= LARGE);
         drop(present);
@@ -185,28 +208,50 @@ impl Present {
     }
 }
 
-/// The plans that were made last, and what all plans have in common.
+/// The plans that are in memory, and what all plans have in common.
 #[derive(Debug)]
 pub(super) struct Plans {
     /// The beginning of images' URLs.
     pub(super) media_url: MediaUrl,
-    last: Mutex<VecDeque<Weak<PlanCell>>>,
+    /// Those that were made last are at the end.
+    kept: Mutex<VecDeque<Weak<PlanCell>>>,
+    /// The number of the next check of the bases.
+    checks: AtomicU32,
 }
 
 impl Plans {
     pub(super) fn new(media_url: MediaUrl) -> Self {
-        Self { media_url, last: Mutex::default() }
+        Self { media_url, kept: Mutex::default(), checks: AtomicU32::new(1) }
     }
 
-    /// Notes that a cell has a plan, and drops the oldest plan if there are too many.
+    /// Notes that a cell has a plan, and drops one that nobody needs if there are too many.
     pub(super) fn made(&self, cell: &Arc<PlanCell>) {
-        let first = {
-            let mut last = self.last.lock();
-            last.push_back(Arc::downgrade(cell));
-            if last.len() > MOST { last.pop_front() } else { None }
-        };
-        if let Some(first) = first.and_then(|cell| cell.upgrade()) {
-            first.give_up();
+        self.give_up(Some(cell), LOOKED_AT);
+    }
+
+    /// Notes that the bases are being checked, and drops the plans of images that are not read any more.
+    pub(super) fn checked(&self) {
+        self.checks.fetch_add(1, Ordering::Relaxed);
+        self.give_up(None, usize::MAX);
+    }
+
+    /// Adds a cell, and looks at some plans while there are too many: gives up those of images that nobody reads.
+    fn give_up(&self, added: Option<&Arc<PlanCell>>, looked_at: usize) {
+        let mut given_up = Vec::new();
+        {
+            let mut kept = self.kept.lock();
+            kept.extend(added.map(Arc::downgrade));
+            for _ in 0..looked_at.min(kept.len()) {
+                if kept.len() <= MOST {
+                    break;
+                }
+                match kept.pop_front().and_then(|cell| cell.upgrade()) {
+                    Some(cell) if cell.is_read(self) => kept.push_back(Arc::downgrade(&cell)),
+                    cell => given_up.extend(cell),
+                }
+            }
         }
+        // Cells are locked only now: their threads may be waiting for the list.
+        given_up.iter().for_each(|cell: &Arc<PlanCell>| cell.give_up());
     }
 }

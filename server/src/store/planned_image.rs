@@ -1,12 +1,12 @@
 //! An image that is planned over its open base: the files that the media plane serves.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use bytes::Bytes;
+use imagelib::base::Base;
 use imagelib::digest::Digest;
-use imagelib::image::{FileName, Image, ImageError};
+use imagelib::image::{self, FileName, Image, ImageError};
 use imagelib::overlay::{Content, Overlay, OverlayError, Segment, Sizes};
 use imagelib::recipe::{Recipe, RootfsLocation, RootfsUrl, RootfsUrlError};
 use imagelib::secure_boot::{SecureBoot, Verdict};
@@ -14,8 +14,10 @@ use media::served::{ETag, ServedFile};
 use media::{MediaToken, MediaUrl, MediaUrlError};
 use parking_lot::Mutex;
 
+use super::identities::Identities;
 use super::ipxe;
 use super::open_base::OpenBase;
+use super::packed_recipe::UnpackError;
 
 /// The iPXE script's name in an image's URL.
 pub const IPXE_SCRIPT: &str = "boot.ipxe";
@@ -43,6 +45,9 @@ pub(super) enum PlanError {
     /// A mistake in dayone.
     #[error("the image needs a file that its base does not have")]
     NoFile,
+    /// The recipe cannot be unpacked.
+    #[error(transparent)]
+    Unpack(#[from] UnpackError),
     /// The media URL in the recipe is not valid.
     #[error("the URL of the root file system: {0}")]
     MediaUrl(MediaUrlError),
@@ -57,11 +62,11 @@ pub(super) enum PlanError {
     OtherBytes,
 }
 
-/// The URL of the image's own `rootfs.img`, for a recipe whose host fetches it from the media plane.
-fn rootfs_url(recipe: &Recipe, token: &MediaToken) -> Result<Option<RootfsUrl>, PlanError> {
+/// The URL of the image's own root file system, for a recipe whose host fetches it from the media plane.
+fn rootfs_url(recipe: &Recipe, base: &Base, token: &MediaToken) -> Result<Option<RootfsUrl>, PlanError> {
     let Some(RootfsLocation::MediaPlane(media_url)) = &recipe.rootfs else { return Ok(None) };
     let media_url: MediaUrl = media_url.parse().map_err(PlanError::MediaUrl)?;
-    Ok(Some(media_url.file(&token.as_str(), FileName::Rootfs.as_str()).parse()?))
+    Ok(Some(media_url.file(&token.as_str(), image::rootfs_name(recipe, base).as_str()).parse()?))
 }
 
 /// The media type of a file. Firmware that boots by HTTP takes from it what to make of the file: a CD or a disk in memory
@@ -83,7 +88,7 @@ impl PlannedImage {
         created: SystemTime,
         media_url: &MediaUrl,
     ) -> Result<Self, PlanError> {
-        let rootfs_url = rootfs_url(recipe, token)?;
+        let rootfs_url = rootfs_url(recipe, &base.base, token)?;
         let image = Image::plan_at(recipe, &base.base, base.identity, rootfs_url.as_ref())?;
         let served_file = |overlay: Overlay, identity: &Digest, media_type| ServedFile {
             base: Arc::new(base.files_of(&overlay)),
@@ -114,7 +119,7 @@ impl PlannedImage {
     }
 
     /// The identities of the bytes of each file.
-    pub(super) fn identities(&self) -> BTreeMap<String, Digest> {
+    pub(super) fn identities(&self) -> Identities {
         let files = self.image.files.iter();
         files.filter_map(|(name, part)| Some((name.to_string(), self.base.identity_of(part)?))).collect()
     }

@@ -72,7 +72,7 @@ impl Store {
 
     /// The open base of an image.
     fn base_of(&self, image: &StoredImage) -> Option<Arc<OpenBase>> {
-        let identity = image.recipe().base;
+        let identity = image.base();
         let data = (self.empty_base.identity == identity).then(|| self.empty_base());
         data.or_else(|| self.bases.with_identity(&identity, image.base_name()))
     }
@@ -82,7 +82,7 @@ impl Store {
         let mut images: BTreeMap<(BaseName, BaseIdentity), usize> = BTreeMap::new();
         for image in self.images() {
             let Some(name) = image.base_name().filter(|_| image.lacks_base()) else { continue };
-            *images.entry((name.clone(), image.recipe().base)).or_default() += 1;
+            *images.entry((name.clone(), image.base())).or_default() += 1;
         }
         let replaced = images.into_iter().filter_map(|((name, was), images)| {
             let now = self.base(name.as_str())?.available()?.identity;

@@ -122,7 +122,7 @@ impl Store {
                 image.plan_over(open).map_err(plan_failed)?;
             }
             // An image that an earlier version published in another order has its own recipe with the same content.
-            let own = (recipe.id() != id).then(|| image.recipe().clone().seal());
+            let own = (recipe.id() != id).then(|| image.recipe()).transpose()?;
             self.replace_access(&image, own.as_ref().unwrap_or(&recipe), limits)?;
             image.order_again();
             return Ok((image, Publication::Existing));
@@ -169,9 +169,8 @@ impl Store {
         planned: PlannedImage,
     ) -> Arc<StoredImage> {
         let keys = self.keys();
-        let address = self.address(&keys.current, &id, record.files.keys().map(String::as_str));
-        let image =
-            Arc::new(StoredImage::planned(address, id, recipe.into_recipe(), record, access, planned, &self.plans));
+        let address = self.address(&keys.current, &id, record.files.names());
+        let image = Arc::new(StoredImage::planned(address, id, &recipe, record, access, planned, &self.plans));
         let token = image.token();
         self.serve(Arc::clone(&image));
         self.serve_elsewhere(&image, &keys);
@@ -217,8 +216,10 @@ fn plan_failed(error: PlanError) -> StoreError {
     match error {
         PlanError::Image(error) => StoreError::Image(error),
         PlanError::OtherBytes => StoreError::OtherBytes,
-        PlanError::Overlay(_) | PlanError::NoFile | PlanError::MediaUrl(_) | PlanError::RootfsUrl(_) => {
-            StoreError::internal(&error)
-        }
+        PlanError::Overlay(_)
+        | PlanError::NoFile
+        | PlanError::Unpack(_)
+        | PlanError::MediaUrl(_)
+        | PlanError::RootfsUrl(_) => StoreError::internal(&error),
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use imagelib::digest::Digest;
 use imagelib::recipe::{RecipeError, RecipeId, SealedRecipe};
 use media::access::{AccessLimits, Clock, ImageAccess};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::definition::BaseName;
+use super::identities::Identities;
 
 /// The version of records of images without limits.
 const VERSION: u32 = 1;
@@ -60,7 +60,7 @@ pub(crate) struct Record {
     /// The user's name for the host.
     pub(super) label: Option<String>,
     /// The identities of the bytes of each file at that time.
-    pub(super) files: BTreeMap<String, Digest>,
+    pub(super) files: Identities,
     /// The limits on the access to it.
     pub(super) access: Option<RecordedAccess>,
 }
@@ -104,7 +104,7 @@ struct RecordJson<'a> {
     base: Option<BaseName>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     label: Option<String>,
-    files: BTreeMap<String, Digest>,
+    files: Identities,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     access: Option<RecordedAccess>,
     /// The canonical form.
@@ -161,6 +161,7 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use imagelib::base::{BaseIdentity, Format};
+    use imagelib::digest::Digest;
     use imagelib::ignition::{Additions, ExtraFile, IgnitionError, UserConfig};
     use imagelib::recipe::Recipe;
 
@@ -200,7 +201,7 @@ mod tests {
             created: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
             base: Some("coreos".parse().unwrap()),
             label: Some("worker-1".to_owned()),
-            files: BTreeMap::from([("initrd.img".to_owned(), Digest::of(b"bytes"))]),
+            files: Identities::from_iter([("initrd.img".to_owned(), Digest::of(b"bytes"))]),
             access: None,
         }
     }

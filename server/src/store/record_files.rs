@@ -116,6 +116,12 @@ impl DataDirectory {
         self.write_all(&records.iter().map(encrypted).collect::<io::Result<Vec<_>>>()?)
     }
 
+    /// Writes or replaces files, each with its old or its new content if this fails. When this returns, they survive a power failure.
+    pub(super) fn write_records(&self, records: &[(RecordFile, &[u8])]) -> io::Result<()> {
+        let encrypted = |(file, plain): &(RecordFile, &[u8])| Ok((self.path_of(file), self.encrypted(file, plain)?));
+        self.replace_all(&records.iter().map(encrypted).collect::<io::Result<Vec<_>>>()?)
+    }
+
     /// What a file holds; `None` if it does not exist.
     pub(super) fn read_record(&self, file: &RecordFile) -> Result<Option<Vec<u8>>, ReadError> {
         let Some(bytes) = self.read(&self.path_of(file))? else { return Ok(None) };

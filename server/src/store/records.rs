@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::error::Error;
 
 use hosts::parallel;
-use imagelib::recipe::{Recipe, RecipeId};
+use imagelib::recipe::RecipeId;
 use tracing::warn;
 
 use super::data_keys::DecryptError;
 use super::directory::{DataDirectory, DirectoryError};
+use super::packed_recipe::PackedRecipe;
 use super::record::Record;
 use super::record_cipher::RecordKind;
 use super::record_files::{ReadError, RecordFile};
@@ -22,7 +23,7 @@ const AT_ONCE: usize = 64;
 /// The records that were found.
 pub(super) struct Records {
     /// The images, each with its recipe and its record, or why this version of dayone cannot read them.
-    pub(super) found: BTreeMap<RecipeId, Result<(Recipe, Record), String>>,
+    pub(super) found: BTreeMap<RecipeId, Result<(PackedRecipe, Record), String>>,
     damaged: usize,
 }
 
@@ -48,7 +49,7 @@ pub(super) fn load(data: &DataDirectory) -> Result<Records, DirectoryError> {
 }
 
 /// Reads a record. `None` if it is damaged.
-fn read(data: &DataDirectory, id: &RecipeId) -> Option<Result<(Recipe, Record), String>> {
+fn read(data: &DataDirectory, id: &RecipeId) -> Option<Result<(PackedRecipe, Record), String>> {
     let file = RecordFile::image(id);
     let path = data.path_of(&file);
     let shown = path.display();
@@ -65,7 +66,7 @@ fn read(data: &DataDirectory, id: &RecipeId) -> Option<Result<(Recipe, Record), 
         }
     };
     match Record::from_json(&json, id) {
-        Ok((recipe, record)) => Some(Ok((recipe.into_recipe(), record))),
+        Ok((recipe, record)) => Some(Ok((PackedRecipe::of(&recipe), record))),
         Err(error) if error.is_other_version() => {
             warn!(path = %shown, %error, "another version of dayone published this image; dayone does not serve it");
             Some(Err(error.to_string()))

@@ -9,6 +9,7 @@ use tracing::error;
 
 use super::Store;
 use super::address::Address;
+use super::error::StoreError;
 use super::key::InstallationKey;
 use super::keys::{Keys, OtherKey, Until};
 use super::stored_image::StoredImage;
@@ -113,7 +114,8 @@ impl Store {
                 is_done &= !image.is_undecided();
                 continue;
             }
-            match self.persistence.keep(&image.record(), &image.recipe().clone().seal()) {
+            let kept = image.recipe().map_err(StoreError::from);
+            match kept.and_then(|recipe| self.persistence.keep(&image.record(), &recipe)) {
                 Ok(()) => image.adoption_is_recorded(),
                 Err(error) => {
                     is_done = false;

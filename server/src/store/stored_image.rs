@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
+use imagelib::base::{BaseIdentity, Format};
 use imagelib::digest::Digest;
 use imagelib::image::FileName;
-use imagelib::recipe::{Recipe, RecipeId};
+use imagelib::recipe::{PartOrder, RecipeId, SealedRecipe};
 use media::MediaToken;
 use media::access::{Clock, Deadline, ImageAccess};
 use media::served::{ETag, Lookup, ServedFile};
@@ -18,8 +19,10 @@ use tracing::error;
 use super::address::Address;
 use super::common::Common;
 use super::definition::BaseName;
+use super::identities::Identities;
 use super::layouts::Layouts;
 use super::open_base::OpenBase;
+use super::packed_recipe::{PackedRecipe, UnpackError};
 use super::plan_cell::{ImageState, PlanCell, Plans};
 use super::planned_image::{IPXE_SCRIPT, PlanError, PlannedImage};
 use super::record::{Record, RecordedAccess};
@@ -30,8 +33,7 @@ use super::record::{Record, RecordedAccess};
 pub struct StoredImage {
     id: RecipeId,
     address: Address,
-    /// Without its canonical form, which would take the same memory again.
-    recipe: Arc<Recipe>,
+    recipe: Arc<PackedRecipe>,
     /// The record, without the limits on the access, which can change.
     record: Record,
     /// The label, in a form that is cheap to clone for each request.
@@ -45,7 +47,7 @@ pub struct StoredImage {
     /// The token of this image under the other installation key, of which the record may be.
     counterpart: Option<MediaToken>,
     /// The identities of the bytes, if the record has those of the bytes under the other key.
-    adopted: OnceLock<BTreeMap<String, Digest>>,
+    adopted: OnceLock<Identities>,
     /// Whether the record on disk has these identities.
     recorded: AtomicBool,
     /// When its URL ends, if its key was replaced.
@@ -53,13 +55,13 @@ pub struct StoredImage {
 }
 
 impl StoredImage {
-    /// An image that is not planned yet. `id` is the id of `recipe`. `counterpart` is its token under another installation key,
+    /// An image that is not planned yet. `id` is that of `recipe`. `counterpart` is its token under another installation key,
     /// of which the record may be.
     pub(super) fn new(
         address: Address,
         counterpart: Option<MediaToken>,
         id: RecipeId,
-        recipe: Recipe,
+        recipe: PackedRecipe,
         record: Record,
         access: Option<ImageAccess>,
         plans: &Arc<Plans>,
@@ -75,7 +77,7 @@ impl StoredImage {
         address: Address,
         counterpart: Option<MediaToken>,
         id: RecipeId,
-        recipe: Arc<Recipe>,
+        recipe: Arc<PackedRecipe>,
         record: Record,
         host: Option<Arc<str>>,
         common: Arc<Common>,
@@ -103,13 +105,13 @@ impl StoredImage {
     pub(super) fn planned(
         address: Address,
         id: RecipeId,
-        recipe: Recipe,
+        recipe: &SealedRecipe,
         record: Record,
         access: Option<ImageAccess>,
         planned: PlannedImage,
         plans: &Arc<Plans>,
     ) -> Self {
-        let image = Self::new(address, None, id, recipe, record, access, plans);
+        let image = Self::new(address, None, id, PackedRecipe::of(recipe), record, access, plans);
         image.plan.set(planned);
         plans.made(&image.plan);
         image
@@ -168,7 +170,7 @@ impl StoredImage {
     }
 
     /// The identities of the bytes of its files, without the iPXE script.
-    fn identities(&self) -> &BTreeMap<String, Digest> {
+    fn identities(&self) -> &Identities {
         self.adopted.get().unwrap_or(&self.record.files)
     }
 
@@ -184,7 +186,7 @@ impl StoredImage {
 
     /// Whether dayone does not know yet whether the record is of the bytes under this key or under the other one.
     pub(super) fn is_undecided(&self) -> bool {
-        self.counterpart.is_some() && self.recipe.holds_its_url() && !self.is_available()
+        self.counterpart.is_some() && self.recipe.holds_its_url && !self.is_available()
     }
 
     /// The name that its base had when it was published. A data image has none.
@@ -197,9 +199,29 @@ impl StoredImage {
         self.record.label.as_deref()
     }
 
-    /// The recipe of the image.
-    pub fn recipe(&self) -> &Recipe {
-        &self.recipe
+    /// The recipe of the image. Unpacks it each time.
+    pub fn recipe(&self) -> Result<SealedRecipe, UnpackError> {
+        self.recipe.unpack().inspect_err(|error| error!(image = %self.id, %error, "an image is damaged in memory"))
+    }
+
+    /// The identity of its base.
+    pub fn base(&self) -> BaseIdentity {
+        self.recipe.base
+    }
+
+    /// Its format.
+    pub fn format(&self) -> Format {
+        self.recipe.format
+    }
+
+    /// Whether it has keyfiles.
+    pub fn has_keyfiles(&self) -> bool {
+        self.recipe.has_keyfiles
+    }
+
+    /// The order of the parts of its recipe.
+    pub(super) fn order(&self) -> PartOrder {
+        self.recipe.order
     }
 
     /// When it was first published, in whole seconds.
@@ -209,17 +231,17 @@ impl StoredImage {
 
     /// The entity tags of its files, by file name, without the iPXE script.
     pub fn etags(&self) -> impl Iterator<Item = (&str, ETag)> {
-        self.identities().iter().map(|(name, identity)| (name.as_str(), ETag::new(identity)))
+        self.identities().iter().map(|(name, identity)| (name, ETag::new(identity)))
     }
 
     /// The names of its files, without the iPXE script.
     pub(super) fn files(&self) -> impl Iterator<Item = &str> {
-        self.record.files.keys().map(String::as_str)
+        self.record.files.names()
     }
 
     /// The name of its main file.
     pub fn main_file(&self) -> Option<&str> {
-        FileName::MAIN.iter().map(|name| name.as_str()).find(|name| self.record.files.contains_key(*name))
+        FileName::MAIN.iter().map(|name| name.as_str()).find(|name| self.record.files.has(*name))
     }
 
     /// The plan, or why the image cannot be served at the moment.
@@ -264,7 +286,7 @@ impl StoredImage {
     }
 
     fn plan_at(&self, token: &MediaToken, base: &Arc<OpenBase>) -> Result<PlannedImage, PlanError> {
-        PlannedImage::plan(&self.recipe, base, token, self.record.created, &self.plans.media_url)
+        PlannedImage::plan(self.recipe.unpack()?.recipe(), base, token, self.record.created, &self.plans.media_url)
     }
 
     /// Takes a base with its identity. The first caller that needs the plan makes it. While an installation key is being replaced, plans
@@ -303,7 +325,7 @@ impl StoredImage {
             if identities == *self.identities() {
                 return Ok(planned);
             }
-            let counterpart = self.counterpart.as_ref().filter(|_| self.recipe.holds_its_url());
+            let counterpart = self.counterpart.as_ref().filter(|_| self.recipe.holds_its_url);
             let recorded =
                 counterpart.map(|token| self.plan_at(token, base).map(|planned| planned.identities())).transpose()?;
             if recorded.as_ref() != Some(self.identities()) || self.adopted.set(identities).is_err() {
@@ -339,6 +361,7 @@ impl StoredImage {
         if access.as_ref().is_some_and(|access| access.has_ended()) || self.address_has_ended() {
             return Lookup::NotFound;
         }
+        self.plan.requested(&self.plans);
         match self.state() {
             Ok(planned) => match planned.served(file) {
                 Some((name, served)) => {
@@ -349,7 +372,7 @@ impl StoredImage {
                 }
                 None => Lookup::NotFound,
             },
-            Err(reason) if self.record.files.contains_key(file) || file == IPXE_SCRIPT => Lookup::Unavailable(reason),
+            Err(reason) if self.record.files.has(file) || file == IPXE_SCRIPT => Lookup::Unavailable(reason),
             Err(_) => Lookup::NotFound,
         }
     }

@@ -28,6 +28,7 @@ impl Store {
             self.recheck_base(&base);
         }
         self.plan_images();
+        self.plans.checked();
         self.release_expired();
         self.release_ended();
         self.record_reads();

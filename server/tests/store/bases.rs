@@ -61,7 +61,7 @@ fn a_base_that_is_missing_at_a_later_start_takes_only_its_own_images_out_of_serv
     assert!(seen.reason().contains("base 'coreos'"), "{seen:?}");
     assert_eq!(see(&store, &image, "boot.iso"), Seen::NotFound);
     assert!(see(&store, &kept, "initrd.img").is_file());
-    let error = store.publish(NAME, image.recipe().clone().seal(), None).unwrap_err();
+    let error = store.publish(NAME, image.recipe().unwrap(), None).unwrap_err();
     assert!(matches!(error, StoreError::BaseUnavailable { .. }));
     assert!(!error.to_string().contains("rootfs"), "{error}");
     assert!(store.image(&image.id()).unwrap().digest(imagelib::image::FileName::Initrd).is_err());
@@ -92,7 +92,7 @@ fn a_base_that_changes_under_a_running_server_and_comes_back() {
     place.settle();
     store.recheck();
     assert!(see(&store, &image, "initrd.img").reason().contains("another image now"));
-    let stale = store.publish(NAME, image.recipe().clone().seal(), None).unwrap_err();
+    let stale = store.publish(NAME, image.recipe().unwrap(), None).unwrap_err();
     assert!(matches!(stale, StoreError::BaseReplaced(_)), "{stale}");
     let new = publish(&store, 1);
     assert_ne!(new.token(), image.token());

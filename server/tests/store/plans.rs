@@ -1,4 +1,4 @@
-//! Plans of images, which stay in memory only for the images that were asked for last.
+//! Plans of images, which stay in memory only for the images that were planned last, and those that are being read.
 
 use std::sync::Arc;
 
@@ -8,8 +8,11 @@ use media::served::{Lookup, Published as _, ServedFile};
 
 use super::support::*;
 
-/// More than the plans that stay in memory.
-const MANY: usize = 1100;
+/// More than the plans that stay in memory if nobody reads the images.
+const MANY: usize = 300;
+
+/// More checks of the bases than an image counts as being read after a request.
+const CHECKS: usize = 13;
 
 fn plan_is_in_memory(plan: &std::sync::Weak<PlannedImage>) -> bool {
     plan.upgrade().is_some()
@@ -38,6 +41,7 @@ fn an_image_whose_plan_was_forgotten_is_the_same_image() {
     assert!(before.is_file());
     let plan = Arc::downgrade(&image.available().unwrap());
     assert!(plan_is_in_memory(&plan));
+    (0..CHECKS).for_each(|_| store.recheck());
     publish_group(&store, &(1..MANY).collect::<Vec<_>>());
     assert!(!plan_is_in_memory(&plan));
     // What lists show needs no plan.
@@ -63,9 +67,30 @@ fn an_answer_that_is_under_way_keeps_the_plan_and_is_counted() {
     assert_eq!(store.base_use(&identity).transfers, 2);
     let plan = Arc::downgrade(&image.available().unwrap());
     drop((answer, other));
-    look_at_all(&store, &others);
     assert_eq!(store.base_use(&identity).transfers, 0);
+    look_at_all(&store, &others);
+    assert!(plan_is_in_memory(&plan), "it was requested a moment ago");
+    (0..CHECKS).for_each(|_| store.recheck());
+    publish_group(&store, &(MANY..2 * MANY).collect::<Vec<_>>());
     assert!(!plan_is_in_memory(&plan));
+}
+
+#[test]
+fn images_that_are_read_keep_their_plans_however_many_there_are() {
+    let place = Place::new();
+    // A base that is read again gives all its images other plans.
+    place.settle();
+    let store = place.in_memory(1, UrlForm::Capability);
+    let images = publish_group(&store, &(0..3 * MANY).collect::<Vec<_>>());
+    look_at_all(&store, &images);
+    let plans: Vec<_> = images.iter().map(|image| Arc::downgrade(&image.available().unwrap())).collect();
+    for _ in 0..CHECKS {
+        look_at_all(&store, &images);
+        store.recheck();
+        assert!(plans.iter().all(plan_is_in_memory), "an image was planned again for the next range");
+    }
+    (0..CHECKS).for_each(|_| store.recheck());
+    assert!(plans.iter().filter(|plan| plan_is_in_memory(plan)).count() < MANY);
 }
 
 #[test]
@@ -118,6 +143,8 @@ fn many_threads_plan_an_image_once_and_forget_the_plans_of_each_other() {
     let images = publish_group(&store, &(0..2 * MANY).collect::<Vec<_>>());
     let etags: Vec<String> = images.iter().map(|image| image.etags().next().unwrap().1.to_string()).collect();
     std::thread::scope(|scope| {
+        // Checks pass meanwhile, so that plans are given up.
+        scope.spawn(|| (0..10 * CHECKS).for_each(|_| store.recheck()));
         for thread in 0..4 {
             let (store, images, etags) = (&store, &images, &etags);
             scope.spawn(move || {

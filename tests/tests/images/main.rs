@@ -20,6 +20,7 @@ mod iso_reader;
 mod kernel_mounts;
 mod kickstart;
 mod layout;
+mod live_boot_network;
 mod live_iso;
 mod secure_boot;
 mod third_party_isos;

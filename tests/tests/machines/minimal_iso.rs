@@ -4,12 +4,41 @@
 use std::fs;
 use std::path::Path;
 
-use acceptance::bases::dracut_live_iso;
-use acceptance::machine_hosts::{MAC, ON_QEMUS_NETWORK, assert_network};
+use acceptance::bases::{debian_live_iso, dracut_live_iso};
+use acceptance::machine_hosts::{MAC, ON_QEMUS_NETWORK, OTHER_MAC, assert_network};
 use acceptance::qemu::{Boot, Machine, asks_dhcp, packets};
 use acceptance::report::Report;
 use acceptance::server::{Server, free_address};
 use serde_json::Value;
+
+const ALONE_IN_ITS_NETWORK: &str = "
+interfaces:
+- name: enp0s2
+  type: ethernet
+  state: up
+  mac-address: 52:54:00:12:34:0a
+  mtu: 1400
+  ipv4: {enabled: true, address: [{ip: 10.0.2.78, prefix-length: 32}]}
+  ipv6: {enabled: false}
+routes:
+  config:
+  - {destination: 10.0.2.2/32, next-hop-interface: enp0s2}
+  - {destination: 0.0.0.0/0, next-hop-address: 10.0.2.2, next-hop-interface: enp0s2}
+";
+
+/// A bond of the NIC that leads to this machine and of one that leads nowhere.
+const BOND: &str = "
+interfaces:
+- {name: uplink-a, type: ethernet, state: up, identifier: mac-address, mac-address: 52:54:00:12:34:01}
+- {name: uplink-b, type: ethernet, state: up, identifier: mac-address, mac-address: 52:54:00:12:34:02}
+- name: bond0
+  type: bond
+  state: up
+  link-aggregation: {mode: active-backup, options: {miimon: '100'}, port: [uplink-a, uplink-b]}
+  ipv4: {enabled: true, address: [{ip: 10.0.2.77, prefix-length: 24}]}
+  ipv6: {enabled: false}
+routes: {config: [{destination: 0.0.0.0/0, next-hop-address: 10.0.2.2, next-hop-interface: bond0}]}
+";
 
 /// A host that has booted.
 struct Booted {
@@ -21,8 +50,8 @@ struct Booted {
     report: Report,
 }
 
-/// Boots the minimal ISO that dayone publishes for the host.
-fn booted(base: &Path, boot: Boot) -> Booted {
+/// Boots the minimal ISO that dayone publishes for the host, on a machine that may have a second NIC, which leads nowhere.
+fn booted(base: &Path, document: &str, boot: Boot, with_other_nic: bool) -> Booted {
     let media = free_address();
     let port = media.rsplit(':').next().unwrap();
     let url = format!("http://10.0.2.2:{port}");
@@ -30,7 +59,7 @@ fn booted(base: &Path, boot: Boot) -> Booted {
     let answer = reqwest::blocking::Client::new()
         .post(format!("{}/v1/images?base=live&format=minimal-iso", server.api))
         .header("Content-Type", "application/yaml")
-        .body(ON_QEMUS_NETWORK)
+        .body(document.to_owned())
         .send()
         .unwrap();
     assert!(answer.status().is_success(), "{}", answer.text().unwrap());
@@ -44,7 +73,8 @@ fn booted(base: &Path, boot: Boot) -> Booted {
     assert!(small * 3 < whole, "{small} of {whole}");
 
     // QEMU reads the medium from dayone, as a BMC does.
-    let report = Machine::with_image(Path::new(&medium), boot).nic_to_here(MAC, directory.path()).report();
+    let machine = Machine::with_image(Path::new(&medium), boot).nic_to_here(MAC, directory.path());
+    let report = if with_other_nic { machine.nic(OTHER_MAC).report() } else { machine.report() };
     let asked = packets(directory.path()).iter().filter(|frame| asks_dhcp(frame)).count();
     assert_eq!(asked, 0, "the host asked DHCP");
     let reading = format!("{}/v1/images/{}/reading", server.api, image["id"].as_str().unwrap());
@@ -53,16 +83,16 @@ fn booted(base: &Path, boot: Boot) -> Booted {
 }
 
 /// The root file system came in whole over the host's NIC, and the medium is read as far as a boot needs it.
-fn assert_fetched(base: &Value, reading: &Value) {
+fn assert_fetched(rootfs: &str, by: &str, base: &Value, reading: &Value) {
     let file = |name: &str| {
         let files = reading["files"].as_array().unwrap().iter();
         let mut file = files.filter(|file| file["name"] == name);
         let file = file.next().unwrap_or_else(|| panic!("{reading:#}"));
         (file["read"].as_u64().unwrap(), file["size"].as_u64().unwrap(), file["clients"].to_string())
     };
-    let (read, size, clients) = file("rootfs.img");
+    let (read, size, clients) = file(rootfs);
     assert_eq!(read, size, "{reading:#}");
-    assert!(clients.contains("curl/"), "{reading:#}");
+    assert!(clients.contains(by), "{reading:#}");
     let (read, _, _) = file("boot.iso");
     assert_eq!(base["minimal_iso"]["verdict"], "possible", "{base:#}");
     let reads = base["medium_reads"].as_array().unwrap();
@@ -72,27 +102,68 @@ fn assert_fetched(base: &Value, reading: &Value) {
     assert!((least..=most).contains(&read), "{reading:#}");
 }
 
-fn boots(base: &Path, boot: Boot) {
-    let Booted { base, reading, report } = booted(base, boot);
+fn boots_dracut(boot: Boot) {
+    let Booted { base, reading, report } = booted(&dracut_live_iso(), ON_QEMUS_NETWORK, boot, false);
     assert_network(ON_QEMUS_NETWORK, &report);
     assert!(report.initramfs().iter().any(|line| line.contains("10.0.2.77/24")), "{report:#?}");
-    assert_fetched(&base, &reading);
+    assert_fetched("rootfs.img", "curl/", &base, &reading);
 }
 
 #[test]
 fn a_dracut_live_system_fetches_its_root() {
-    boots(&dracut_live_iso(), Boot::BiosCd);
+    boots_dracut(Boot::BiosCd);
 }
 
 /// The partition tables lead to a boot partition that has moved.
 #[test]
 #[ignore = "make matrix runs it"]
 fn a_dracut_live_system_fetches_its_root_as_a_usb_stick() {
-    boots(&dracut_live_iso(), Boot::UefiUsb);
+    boots_dracut(Boot::UefiUsb);
 }
 
 #[test]
 #[ignore = "make matrix runs it"]
 fn a_dracut_live_system_fetches_its_root_with_uefi() {
-    boots(&dracut_live_iso(), Boot::UefiCd);
+    boots_dracut(Boot::UefiCd);
+}
+
+/// live-boot's own network is DHCP. The live system must find the NIC as if the initramfs had not used it: NetworkManager activates the
+/// keyfile, and no profile that it has made of addresses on the NIC.
+fn boots_live_boot(document: &str, connections: &[&str], boot: Boot) {
+    let Booted { base, reading, report } = booted(&debian_live_iso(), document, boot, connections.len() > 1);
+    assert_network(document, &report);
+    let mut found: Vec<_> = report.connections();
+    found.sort();
+    assert_eq!(found.iter().map(|found| found.name.as_str()).collect::<Vec<_>>(), connections, "{report:#?}");
+    for connection in found {
+        assert_eq!(connection.state, "activated", "{report:#?}");
+        assert!(connection.file.starts_with("/etc/NetworkManager/system-connections/"), "{report:#?}");
+    }
+    assert_fetched("rootfs.squashfs", "Wget", &base, &reading);
+}
+
+#[test]
+#[ignore = "make matrix runs it"]
+fn a_live_system_of_live_boot_fetches_its_root() {
+    boots_live_boot(ON_QEMUS_NETWORK, &["provisioning"], Boot::BiosCd);
+}
+
+#[test]
+#[ignore = "make matrix runs it"]
+fn a_live_system_of_live_boot_fetches_its_root_as_a_usb_stick() {
+    boots_live_boot(ON_QEMUS_NETWORK, &["provisioning"], Boot::UefiUsb);
+}
+
+/// The NIC is found by its name, has another MTU and MAC address, and is alone in its network: the server needs a route of its own.
+#[test]
+#[ignore = "make matrix runs it"]
+fn live_boot_finds_a_nic_by_its_name_and_a_server_beyond_its_network() {
+    boots_live_boot(ALONE_IN_ITS_NETWORK, &["enp0s2"], Boot::UefiCd);
+}
+
+/// The initramfs uses one NIC of the bond, and the live system makes a bond of both.
+#[test]
+#[ignore = "make matrix runs it"]
+fn live_boot_fetches_by_one_nic_of_a_bond() {
+    boots_live_boot(BOND, &["bond0", "uplink-a", "uplink-b"], Boot::BiosCd);
 }

@@ -155,10 +155,6 @@ impl Case {
     fn host(&self) -> Host {
         let mut host = Host::new(&self.name.replace(['/', ' '], "-"), &self.document, self.network.keyfiles.clone());
         match self.name.as_str() {
-            // The bond asks whether they are there.
-            "nmstate/every-bond-option" => {
-                host.neighbours = ["192.0.2.1/32", "192.0.2.2/32"].map(str::to_owned).to_vec()
-            }
             "nmstate/bridge-vlan-filtering" | "nmstate/every-bridge-option" => host.wait = 45,
             "nmstate/copy-mac-from-boot-nic" => {
                 drop(host.nics.insert("eth0".to_owned(), self.boot_mac.clone().unwrap()))

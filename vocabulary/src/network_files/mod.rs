@@ -1,6 +1,7 @@
 //! The files that configure a host's network.
 
 mod file_name;
+mod initramfs_network;
 mod keyfile;
 mod manager_version;
 mod networkd_unit;
@@ -8,6 +9,7 @@ mod networkd_unit;
 use serde::Serialize;
 
 pub use file_name::NetworkFileNameError;
+pub use initramfs_network::{InitramfsNetwork, InitramfsNetworkError, InitramfsNic, Ipv4Address, NicName};
 pub use keyfile::{Keyfile, KeyfileName};
 pub use manager_version::{NetworkManagerVersion, NetworkManagerVersionError};
 pub use networkd_unit::{NetworkdUnit, NetworkdUnitName};

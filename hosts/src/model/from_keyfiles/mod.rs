@@ -115,6 +115,7 @@ fn interface(profile: &Profile<'_>, names: &Names) -> Interface {
                 priority: port.parsed("priority"),
                 hairpin: port.flag("hairpin-mode"),
             },
+            authenticates: profile.has_section("802-1x"),
         },
         controller: profile.controller.as_deref().map(|controller| names.resolve(controller)),
         ports: Vec::new(),

@@ -50,6 +50,11 @@ impl<'a> Profile<'a> {
         Section::new(self.file.group(name), self.path.key(name))
     }
 
+    /// Whether its keyfile has a group.
+    pub(super) fn has_section(&self, name: &str) -> bool {
+        self.file.group(name).is_some()
+    }
+
     /// The group about its hardware, by either of its names.
     pub(super) fn hardware(&self) -> Section<'_, 'a> {
         let names = ["ethernet", "802-3-ethernet", "infiniband", "wifi", "802-11-wireless"];

@@ -128,6 +128,7 @@ fn interface(entry: &Entry<'_>, entries: &[Entry<'_>], names: &Names<'_>, routes
                 _ => None,
             },
             bridge_port: BridgePort::default(),
+            authenticates: mapping(entry.map, "802.1x").is_some(),
         },
         controller: None,
         ports: Vec::new(),

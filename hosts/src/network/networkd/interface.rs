@@ -19,8 +19,8 @@ pub(super) fn write(plan: &mut Plan<'_>, index: usize, interface: &Interface, fi
         active,
         mac,
         mtu,
-        // The bridge writes the last.
-        options: InterfaceOptions { description, promiscuous, lldp, wait_ip, bridge_port: _ },
+        // The bridge writes what is about its ports, and 802.1X is refused.
+        options: InterfaceOptions { description, promiscuous, lldp, wait_ip, bridge_port: _, authenticates: _ },
         // The controller writes its ports.
         controller: _,
         ports: _,

@@ -1,7 +1,7 @@
 //! The root file system that a live system can fetch over the network, so that its medium needs none.
 
 use super::{EntryView, LiveIso};
-use crate::delivery::{DeliveryProfile, FetchedRoot, NotFetched};
+use crate::delivery::{DeliveryProfile, FetchedRoot, NotFetched, Places};
 use crate::initramfs::Tree;
 use crate::iso::Extent;
 use crate::iso::edit::Edit;
@@ -29,6 +29,8 @@ pub struct MinimalMedium {
     pub size: u64,
     /// The size of the root file system in bytes, which the system fetches.
     pub rootfs: u64,
+    /// What fetches it.
+    pub fetched_by: &'static str,
 }
 
 impl LiveIso {
@@ -42,10 +44,28 @@ impl LiveIso {
         let surveyed = surveyed.map_err(|reason| NotFetched::Initrd(reason.to_string()))?;
         let (tree, arguments) = (&surveyed.tree, &entry.linux.arguments);
         let way = FetchedRoot::of(profile.unwrap_or(surveyed.detected.profile), tree, arguments)?;
-        let paths = way.paths(arguments);
+        let paths = match way.places(arguments) {
+            Places::FirstOf(paths) => paths,
+            Places::OnlyOneIn(directory, endings) => self.only_one_in(&directory, endings)?,
+        };
         let file = paths.iter().find_map(|path| self.editor()?.file(path));
         let file = file.ok_or_else(|| NotFetched::NoRoot(paths.join(" or ")))?;
         Ok(RootFile { way, path: file.path, extent: file.extent, tree, arguments })
+    }
+
+    /// The path of the only file in a directory with one of these endings, of which the first is that of what can be fetched.
+    fn only_one_in(&self, directory: &str, endings: &[&str]) -> Result<Vec<String>, NotFetched> {
+        let names = self.editor().map(|editor| editor.file_names(directory)).unwrap_or_default();
+        let names = names.into_iter().filter(|name| endings.iter().any(|ending| name.ends_with(ending)));
+        let mut paths: Vec<String> = names.map(|name| format!("{directory}/{name}")).collect();
+        paths.sort();
+        match paths.as_slice() {
+            [path] if endings.first().is_some_and(|ending| path.ends_with(ending)) => Ok(paths),
+            [] | [_] => {
+                Err(NotFetched::NoRoot(format!("{directory}/*{}", endings.first().copied().unwrap_or_default())))
+            }
+            _ => Err(NotFetched::Parts(paths.join(", "))),
+        }
     }
 
     /// The medium without the root file system that its first boot entry starts.
@@ -67,7 +87,9 @@ impl LiveIso {
     fn without(&self, root: &RootFile<'_>) -> Result<MinimalMedium, NotFetched> {
         let plan = self.editor().map(|editor| editor.plan(vec![Edit::Remove { path: root.path.clone() }]));
         match plan {
-            Some(Ok(plan)) => Ok(MinimalMedium { size: plan.size, rootfs: root.extent.length }),
+            Some(Ok(plan)) => {
+                Ok(MinimalMedium { size: plan.size, rootfs: root.extent.length, fetched_by: root.way.name() })
+            }
             Some(Err(error)) => Err(NotFetched::NotRemovable(error.to_string())),
             None => Err(NotFetched::NoEntry),
         }

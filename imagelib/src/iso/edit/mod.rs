@@ -49,7 +49,7 @@ use crate::source::{Role, Source};
 use checksums::Hashes;
 use cuts::Cuts;
 use draft::Draft;
-use tree::Image;
+use tree::{Found, Image};
 
 /// An edit of an image. Names in paths match as [`Volume::find`] has it; a symbolic link of Rock Ridge stands for the
 /// file it leads to.
@@ -198,6 +198,18 @@ impl Editor {
             aliases: others.filter_map(|other| self.image.path(other)).collect(),
             editable: file.reason.clone().map_or(Ok(()), Err),
         })
+    }
+
+    /// The names of the files in a directory, and of symbolic links to files.
+    pub(crate) fn file_names(&self, directory: &str) -> Vec<String> {
+        let mut trees = self.image.trees.iter().enumerate().filter(|(_, tree)| tree.base == 0);
+        let found = trees.find_map(|(index, _)| match self.image.find(index, directory)? {
+            Found::Directory(id) => self.image.directory(id),
+            Found::File(..) => None,
+        });
+        let names = found.into_iter().flat_map(|found| &found.entries).map(|entry| entry.name.as_str());
+        let is_file = |name: &&str| draft::find(&self.image, &format!("{directory}/{name}")).is_ok();
+        names.filter(is_file).map(str::to_owned).collect()
     }
 
     /// Plans edits. The same edits always give the same result. On an error, change the edits; the editor stays usable.

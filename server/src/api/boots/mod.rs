@@ -45,7 +45,7 @@ impl From<CreateError> for Problem {
             CreateError::SameBmc(..) | CreateError::Credentials { .. } | CreateError::Network { .. } => {
                 ProblemKind::BmcRefused
             }
-            CreateError::TooMany(_) => ProblemKind::TooManyBoots,
+            CreateError::TooMany { .. } => ProblemKind::TooManyBoots,
             CreateError::Write(cause) => return Self::storage(error.to_string(), cause),
             CreateError::Internal(_) => ProblemKind::Internal,
         };

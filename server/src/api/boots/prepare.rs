@@ -103,9 +103,9 @@ fn with_existing_image(
     let image = api.store.image(&id).ok_or_else(|| {
         Problem::new(ProblemKind::ImageRefused, format!("no image has the id {id}; /v1/images lists the images"))
     })?;
-    let medium = medium(image.recipe().format)?;
+    let medium = medium(image.format())?;
     if let Some(planned) = image.available() {
-        check_method(settings, &planned.base.base, image.recipe().format)?;
+        check_method(settings, &planned.base.base, image.format())?;
     }
     let (hosts, report) = match documents {
         Some(documents) => {
@@ -116,7 +116,7 @@ fn with_existing_image(
         None => (Vec::new(), Report::new()),
     };
     // Hosts that boot from one image call home with the same token, so nothing could tell them apart.
-    let calls = hosts.len() < 2 && call_home::token(image.recipe()).is_some();
+    let calls = hosts.len() < 2 && call_home::token(image.recipe().map_err(Problem::internal)?.recipe()).is_some();
     if !calls && settings.wait_for.as_ref().is_some_and(|wait_for| wait_for.contains(&Evidence::CallHome)) {
         let why = if hosts.len() < 2 {
             "this image has no script that calls home"

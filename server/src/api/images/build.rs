@@ -112,6 +112,7 @@ impl OrderedBase {
             boot_entries: request.boot_entries,
             delivery: network_order.delivery,
             rootfs,
+            initramfs_network: None,
             data: request.data,
             addon_signatures: None,
             replace_embedded: request.replace_embedded,
@@ -119,7 +120,7 @@ impl OrderedBase {
         };
         let name = host.as_ref().and_then(|(host, _)| host.name.clone());
         let network = host.map(|(_, network)| network).unwrap_or_default();
-        let recipe = compose_installer(ordered, network, request.answers.as_ref(), &mut report)
+        let recipe = compose_installer(ordered, network, request.answers.as_ref(), &open.base, &mut report)
             .map_err(|Reported| documents::refused(&report))?;
         let label = name.or_else(|| recipe.additions.hostname.as_ref().map(ToString::to_string));
         Ok(Draft { base: self.registered.clone(), open, recipe, label, limits, report })

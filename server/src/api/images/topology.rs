@@ -33,12 +33,13 @@ pub(super) async fn topology(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let image = super::find(&api, &id)?;
-    if image.recipe().additions.keyfiles.is_empty() {
-        return Err(Problem::new(ProblemKind::NotFound, no_keyfiles(image.recipe())));
+    let sealed = image.recipe().map_err(Problem::internal)?;
+    if !image.has_keyfiles() {
+        return Err(Problem::new(ProblemKind::NotFound, no_keyfiles(sealed.recipe())));
     }
     let bmc = api.boots.bmc_of_image(&image.id());
     let svg = blocking(move || {
-        let additions = &image.recipe().additions;
+        let additions = &sealed.recipe().additions;
         let topology = Topology::from_keyfiles(&additions.keyfiles, additions.hostname.as_ref());
         Picture { topology: &topology, bmc: bmc.as_deref(), boot_mac: None }.to_svg()
     })

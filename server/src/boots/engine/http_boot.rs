@@ -8,7 +8,7 @@ use crate::store::StoredImage;
 /// Returns a remark for the boot's record if dayone cannot tell whether the system runs from memory. Stops if it certainly does not: the
 /// request was checked, but the base may be read differently since.
 pub(super) fn check(image: &StoredImage) -> Result<Option<String>, Stop> {
-    let format = image.recipe().format;
+    let format = image.format();
     let found = image.available().and_then(|planned| RamDisk::of(&planned.base.base, format));
     let Some(RamDisk { verdict, reason }) = found else { return Ok(None) };
     match verdict {

@@ -24,7 +24,7 @@ pub(super) fn remark(store: &Store, image: &StoredImage, address: &BmcAddress) -
         Host::Domain(_) => return None,
     };
     let planned = image.available()?;
-    text(&planned.base.base, image.recipe().format, speed(store, bmc)?)
+    text(&planned.base.base, image.format(), speed(store, bmc)?)
 }
 
 /// Returns how fast this BMC has read media, in bytes per second: the highest rate over the files that only this BMC has read.

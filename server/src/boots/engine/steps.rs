@@ -257,7 +257,8 @@ impl<'a> Steps<'a> {
             return Ok(());
         }
         let (image, _) = self.stored()?;
-        let Some(token) = call_home::token(image.recipe()) else { return Ok(()) };
+        let recipe = image.recipe().map_err(|error| Stop::Failed(error.to_string().into()))?;
+        let Some(token) = call_home::token(recipe.recipe()) else { return Ok(()) };
         let expected = self.shared.call_homes.expect(token).map_err(|error| Stop::Failed(error.to_string().into()))?;
         self.call = Some(expected);
         Ok(())

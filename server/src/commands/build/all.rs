@@ -131,7 +131,8 @@ impl Images<'_> {
             Err(_) if self.is_only => None,
             name => Some(name?),
         };
-        let composed = compose_installer(self.ordered.clone(), network, self.answers.as_ref(), &mut report);
+        let composed =
+            compose_installer(self.ordered.clone(), network, self.answers.as_ref(), &self.base.base, &mut report);
         let recipe = composed.map_err(|Reported| {
             terminal::remark(&findings::as_text(&report));
             Failure::Findings

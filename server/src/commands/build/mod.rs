@@ -50,7 +50,7 @@ pub(super) fn run(arguments: &BuildArguments) -> Result<(), Failure> {
         base.base.verify(&base.files);
     }
     let (ordered, answers) = recipe::ordered(arguments, format)?;
-    let recipe = compose_installer(ordered, network.unwrap_or_default(), answers.as_ref(), &mut report)
+    let recipe = compose_installer(ordered, network.unwrap_or_default(), answers.as_ref(), &base.base, &mut report)
         .map_err(|Reported| documents::print_findings(&report))?;
     let recipe = recipe::signed(recipe, &base.base, site_key.as_ref()).map_err(|error| refused(&error))?;
     let image = Image::plan(&recipe, &base.base, recipe.base).map_err(|error| refused(&error))?;

@@ -57,6 +57,7 @@ pub(super) fn ordered(arguments: &BuildArguments, format: Format) -> Result<(Rec
         boot_entries: customisation.boot_entry.iter().cloned().collect(),
         delivery: network_order.delivery,
         rootfs: customisation.rootfs_url.clone().map(RootfsLocation::Url),
+        initramfs_network: None,
         data,
         addon_signatures: None,
         // Without a base there is nothing to replace.

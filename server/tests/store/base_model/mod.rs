@@ -150,7 +150,7 @@ impl Real {
                 .collect(),
             present: self.store.base(NAME_OF_BASE).map(|base| number(base.version().unwrap())),
             replaced: self.store.replaced_by(NAME_OF_BASE).iter().map(|base| number(base.version().unwrap())).collect(),
-            images: self.store.images().iter().map(|image| content(image.recipe().base).unwrap()).collect(),
+            images: self.store.images().iter().map(|image| content(image.base()).unwrap()).collect(),
         }
     }
 }

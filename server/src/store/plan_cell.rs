@@ -237,7 +237,7 @@ impl Plans {
 
     /// Adds a cell, and looks at some plans while there are too many: gives up those of images that nobody reads.
     fn give_up(&self, added: Option<&Arc<PlanCell>>, looked_at: usize) {
-        let mut given_up = Vec::new();
+        let mut given_up: Vec<Arc<PlanCell>> = Vec::new();
         {
             let mut kept = self.kept.lock();
             kept.extend(added.map(Arc::downgrade));
@@ -252,6 +252,8 @@ impl Plans {
             }
         }
         // Cells are locked only now: their threads may be waiting for the list.
-        given_up.iter().for_each(|cell: &Arc<PlanCell>| cell.give_up());
+        for cell in given_up {
+            cell.give_up();
+        }
     }
 }

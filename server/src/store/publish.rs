@@ -134,7 +134,7 @@ impl Store {
         let access = self.access_of(limits);
         let record = Record { access: access.as_ref().map(RecordedAccess::of), ..record };
         self.persistence.keep_new(&record, &recipe)?;
-        Ok((self.serve_new(id, recipe, record, access, planned), Publication::Created))
+        Ok((self.serve_new(id, &recipe, record, access, planned), Publication::Created))
     }
 
     /// Plans a new image, and makes its record.
@@ -163,14 +163,14 @@ impl Store {
     pub(super) fn serve_new(
         &self,
         id: RecipeId,
-        recipe: SealedRecipe,
+        recipe: &SealedRecipe,
         record: Record,
         access: Option<ImageAccess>,
         planned: PlannedImage,
     ) -> Arc<StoredImage> {
         let keys = self.keys();
         let address = self.address(&keys.current, &id, record.files.names());
-        let image = Arc::new(StoredImage::planned(address, id, &recipe, record, access, planned, &self.plans));
+        let image = Arc::new(StoredImage::planned(address, id, recipe, record, access, planned, &self.plans));
         let token = image.token();
         self.serve(Arc::clone(&image));
         self.serve_elsewhere(&image, &keys);

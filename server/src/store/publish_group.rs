@@ -72,7 +72,7 @@ impl Store {
         for Planned { index, id, recipe, record, access, plan } in planned {
             // If the disk cannot take all records, it may still take some of them.
             let kept = if all_kept { Ok(()) } else { self.persistence.keep(&record, &recipe) };
-            let published = kept.map(|()| (self.serve_new(id, recipe, record, access, plan), Publication::Created));
+            let published = kept.map(|()| (self.serve_new(id, &recipe, record, access, plan), Publication::Created));
             results.push((index, published));
         }
         for Known { index, id, open, image } in known {

@@ -241,7 +241,7 @@ impl StoredImage {
 
     /// The name of its main file.
     pub fn main_file(&self) -> Option<&str> {
-        FileName::MAIN.iter().map(|name| name.as_str()).find(|name| self.record.files.has(*name))
+        FileName::MAIN.iter().map(|name| name.as_str()).find(|name| self.record.files.has(name))
     }
 
     /// The plan, or why the image cannot be served at the moment.

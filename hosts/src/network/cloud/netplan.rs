@@ -6,6 +6,7 @@ use super::network::{Device, Network, section_of};
 use super::object::Object;
 use crate::model::{Bond, Bridge, Device as FoundBy, Interface, Ip, Kind, Method, Route, Vlan};
 use crate::network::form::Findings;
+use crate::yaml_text;
 
 /// Writes the whole document, as far as the format can express it.
 pub(super) fn write(network: &Network<'_>, findings: &mut Findings<'_>) -> String {
@@ -25,8 +26,8 @@ pub(super) fn write(network: &Network<'_>, findings: &mut Findings<'_>) -> Strin
             .collect();
         document.set_some(section, (!members.is_empty()).then_some(members));
     }
-    // Texts, numbers and mappings: YAML can express all of them.
-    serde_yaml::to_string(&Value::from(document)).unwrap_or_default()
+    // Texts, numbers and mappings: YAML can express all of them. cloud-init reads YAML 1.1, in which some MAC addresses are numbers.
+    yaml_text::document(&serde_yaml::to_value(Value::from(document)).unwrap_or_default())
 }
 
 fn device_of(device: &Device<'_>, network: &Network<'_>) -> Object {

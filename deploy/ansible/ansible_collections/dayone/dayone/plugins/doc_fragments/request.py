@@ -84,6 +84,21 @@ options:
   ignition:
     description: Your own Ignition config (version 3), which dayone merges with the image's. CoreOS bases only.
     type: dict
+  answers:
+    description: The answer file of an installer. dayone completes it with the host's network, which the installed system gets.
+    type: dict
+    suboptions:
+      kind:
+        description: The kind of the file.
+        type: str
+        choices: [preseed, kickstart, autoinstall]
+        required: true
+      text:
+        description:
+          - The file's text.
+          - It may hold passwords. Ansible does not log it.
+        type: str
+        required: true
   files:
     description: Files to add to the system.
     type: list

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 FORMATS = ["iso", "minimal-iso", "usb", "initrd", "data"]
+INSTALLERS = ["preseed", "kickstart", "autoinstall"]
 
 # Options that are members of a request under the same name.
 MEMBERS = [
@@ -25,6 +26,7 @@ MEMBERS = [
     "replace_embedded",
     "auto_default",
     "ignition",
+    "answers",
     "files",
 ]
 
@@ -57,6 +59,13 @@ def argument_spec() -> dict[str, t.Any]:
         "replace_embedded": {"type": "bool"},
         "auto_default": {"type": "bool"},
         "ignition": {"type": "dict", "no_log": True},
+        "answers": {
+            "type": "dict",
+            "options": {
+                "kind": {"type": "str", "required": True, "choices": INSTALLERS},
+                "text": {"type": "str", "required": True, "no_log": True},
+            },
+        },
         "files": {
             "type": "list",
             "elements": "dict",

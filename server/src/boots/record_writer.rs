@@ -14,9 +14,14 @@ use crate::store::Store;
 const LARGEST_GROUP: usize = 64;
 
 /// The only writer of records of boots that run.
-pub(super) struct RecordWriter(mpsc::UnboundedSender<Write>);
+pub(super) struct RecordWriter {
+    store: Arc<Store>,
+    waiting: mpsc::UnboundedSender<Write>,
+}
 
 struct Write {
+    /// Each has the store, so that a writer that has nothing to do does not keep the data directory.
+    store: Arc<Store>,
     id: BootId,
     json: Vec<u8>,
     lock: OwnedMutexGuard<()>,
@@ -25,17 +30,17 @@ struct Write {
 
 impl RecordWriter {
     pub(super) fn start(store: Arc<Store>) -> Self {
-        let (sender, mut waiting) = mpsc::unbounded_channel();
+        let (waiting, mut writes) = mpsc::unbounded_channel();
         tokio::spawn(async move {
             let mut group = Vec::new();
-            while waiting.recv_many(&mut group, LARGEST_GROUP).await > 0 {
-                let (store, group) = (Arc::clone(&store), std::mem::take(&mut group));
-                if let Err(error) = tokio::task::spawn_blocking(move || write(&store, group)).await {
+            while writes.recv_many(&mut group, LARGEST_GROUP).await > 0 {
+                let group = std::mem::take(&mut group);
+                if let Err(error) = tokio::task::spawn_blocking(move || write(group)).await {
                     error!(%error, "writing the records of boots ended badly");
                 }
             }
         });
-        Self(sender)
+        Self { store, waiting }
     }
 
     /// Writes or replaces a record. When this returns, it survives a power failure.
@@ -49,16 +54,18 @@ impl RecordWriter {
     ) -> io::Result<OwnedMutexGuard<()>> {
         let (done, written) = oneshot::channel();
         let ended = || io::Error::other("the writer of records has ended");
-        self.0.send(Write { id, json, lock, done }).map_err(|_| ended())?;
+        self.waiting.send(Write { store: Arc::clone(&self.store), id, json, lock, done }).map_err(|_| ended())?;
         let (written, lock) = written.await.map_err(|_| ended())?;
         written.map(|()| lock)
     }
 }
 
-fn write(store: &Store, group: Vec<Write>) {
+fn write(group: Vec<Write>) {
     let records: Vec<(&str, &[u8])> = group.iter().map(|write| (write.id.as_str(), write.json.as_slice())).collect();
-    let results = store.write_boots(&records);
-    for (Write { lock, done, .. }, result) in group.into_iter().zip(results) {
+    let results = group.first().map(|first| first.store.write_boots(&records)).unwrap_or_default();
+    // Whoever is told that a record is written may close the store, so this gives it up first.
+    let waiting: Vec<_> = group.into_iter().map(|Write { lock, done, .. }| (lock, done)).collect();
+    for ((lock, done), result) in waiting.into_iter().zip(results) {
         // If nobody waits any more, the lock is released here.
         let _ = done.send((result, lock));
     }
@@ -110,5 +117,17 @@ mod tests {
         }
         let _lock = mutex.lock().await;
         assert_eq!(fs::read(data.path().join(format!("boots/{id}.json"))).unwrap(), b"{}");
+    }
+
+    #[tokio::test]
+    async fn a_writer_keeps_the_store_no_longer_than_it_writes() {
+        let data = tempfile::tempdir().unwrap();
+        let store = store(data.path());
+        let held = Arc::downgrade(&store);
+        let writer = RecordWriter::start(store);
+        let lock = Arc::new(Mutex::new(())).lock_owned().await;
+        writer.write(BootId::new().unwrap(), b"{}".to_vec(), lock).await.unwrap();
+        drop(writer);
+        assert!(held.upgrade().is_none(), "the data directory stays locked");
     }
 }

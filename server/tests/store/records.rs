@@ -97,8 +97,8 @@ fn a_record_under_another_image_s_name_is_set_aside() {
 #[test]
 fn records_of_another_version_stay_and_answer_unavailable_until_released() {
     for (what, from, to) in [
-        ("record", r#"{"version":1,"created""#, r#"{"version":3,"new":{},"created""#),
-        ("recipe", r#""recipe":{"version":1"#, r#""recipe":{"version":3"#),
+        ("record", r#"{"version":1,"created""#, r#"{"version":9,"new":{},"created""#),
+        ("recipe", r#""recipe":{"version":1"#, r#""recipe":{"version":9"#),
     ] {
         let place = Place::new();
         let store = place.open();
@@ -111,7 +111,7 @@ fn records_of_another_version_stay_and_answer_unavailable_until_released() {
 
         let store = place.open();
         let seen = see(&store, &image, "initrd.img");
-        assert!(seen.reason().contains("version 3"), "{what}: {seen:?}");
+        assert!(seen.reason().contains("version 9"), "{what}: {seen:?}");
         assert!(path.exists(), "{what}");
         let error = store.publish(NAME, recipe(&store, 1).seal(), None).unwrap_err();
         assert!(error.to_string().contains("release it"), "{what}: {error}");

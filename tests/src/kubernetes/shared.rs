@@ -21,7 +21,8 @@ until [ "$free" -ge 5 ] && flock --nonblock "$2/users" sh -c 'kill -s KILL -- "-
   sleep 2
   if flock --nonblock "$2/users" true; then free=$((free + 1)); else free=0; fi
 done
-if grep -qF -- "\"$2\"" "$3/server.json"; then rm -rf -- "$3"; fi
+# A test that is starting another server holds this lock, and that server's reaper removes the directory.
+flock --nonblock "$3/starting" sh -c 'if grep -qF -- "\"$1\"" "$2/server.json"; then rm -rf -- "$2"; fi' end "$2" "$3"
 "#;
 
 /// How the other tests find the server.
@@ -64,6 +65,8 @@ fn start(run: &Path) -> ApiServer {
     let server = ApiServer::start();
     File::create(server.directory().join("users")).expect("a file");
     let address = server.outlive(|leader, directory| reaper(leader, directory, run));
+    // This test may have waited for the lock while a reaper removed the directory.
+    fs::create_dir_all(run).expect("a directory");
     fs::write(run.join("server.json"), serde_json::to_vec(&address).expect("JSON")).expect("a file");
     ApiServer::of_others(address).expect("a server that was just started")
 }

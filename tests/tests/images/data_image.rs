@@ -152,6 +152,11 @@ state = network_state.parse_net_config_data(config)
 content = networkd.Renderer({})._render_content(state)
 print(json.dumps({'interfaces': sorted(i['name'] for i in state.iter_interfaces()), 'files': content}))";
 
+/// A document as cloud-init reads it, which is YAML 1.1: without quotes, some MAC addresses are numbers.
+const LOAD: &str = "import sys, json
+from cloudinit import util
+print(json.dumps(util.load_yaml(open(sys.argv[1]).read())))";
+
 /// The network as cloud-init reads it.
 fn written(host: &HostSpec, files: NetworkFiles) -> Option<String> {
     convert_network(host, Target { files, ..Target::default() }).0?.network_data
@@ -174,6 +179,9 @@ fn netplan_and_cloud_init_take_what_is_written_for_them() {
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(output.status.success() && said.is_empty(), "{name}: {said}\n{text}");
             assert!(root.join("run/systemd/network").is_dir(), "{name}");
+            let plain = directory.join("network-config");
+            fs::write(&plain, &network).unwrap();
+            assert_eq!(cloud_init(LOAD, &plain), serde_yaml::from_str::<Value>(&network).unwrap(), "{name}");
             netplans += 1;
         }
         if let Some(network) = written(&as_openstack_has_it(host), NetworkFiles::NetworkData) {

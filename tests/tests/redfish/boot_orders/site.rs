@@ -119,13 +119,15 @@ impl Site {
     pub(super) async fn until(&self, id: &str, is: impl Fn(&Value) -> bool) -> Result<Value, String> {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let answer = self.client.get(self.url(&format!("/{id}"))).send().await.expect("an answer");
-            let boot: Value = answer.json().await.expect("JSON");
-            if is(&boot) {
-                return Ok(boot);
-            }
-            if Instant::now() >= deadline {
-                return Err(format!("it does not end: {boot:#}"));
+            // Where the server is killed, that may be in the middle of this answer.
+            let boot = match self.client.get(self.url(&format!("/{id}"))).send().await {
+                Ok(answer) => answer.json().await.map_err(|error| error.to_string()),
+                Err(error) => Err(error.to_string()),
+            };
+            match boot {
+                Ok(boot) if is(&boot) => return Ok(boot),
+                boot if Instant::now() >= deadline => return Err(format!("it does not end: {boot:#?}")),
+                _ => {}
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }

@@ -508,39 +508,29 @@ typescript_client() {
   mv "$root.part" "$root"
 }
 
-# libnm as three releases of Debian have it, unpacked and not installed, whichever Debian this is: what a release of
-# NetworkManager lacks, its library is asked.
-libnm_releases() {
-  local release part apt package
+# of_releases NAME PACKAGE...: packages as three releases of Debian have them, unpacked and not installed, whichever Debian this is.
+of_releases() {
+  local name="$1" release part apt package
+  shift
   for release in bullseye bookworm trixie; do
-    [ -d "$cache/libnm/$release" ] && continue
-    echo "setup: unpacking libnm of Debian $release"
-    part="$cache/libnm/$release.part"
+    [ -d "$cache/$name/$release" ] && continue
+    echo "setup: unpacking $* of Debian $release"
+    part="$cache/$name/$release.part"
     rm -rf "$part" && mkdir -p "$part"
     apt_of "$release" "$part/apt" || { echo "setup: apt names no mirror with Debian $release" >&2; return 1; }
     # What is installed here must not decide which version is fetched.
     apt+=(-o Dir::State::status=/dev/null)
-    (cd "$part" && "${apt[@]}" update && "${apt[@]}" download libnm0 gir1.2-nm-1.0 &&
+    (cd "$part" && "${apt[@]}" update && "${apt[@]}" download "$@" &&
       for package in *.deb; do dpkg-deb -x "$package" .; done)
-    rm -rf "$part/apt" "$part"/*.deb && mv "$part" "$cache/libnm/$release"
+    rm -rf "$part/apt" "$part"/*.deb && mv "$part" "$cache/$name/$release"
   done
 }
 
-# live-boot as three releases of Debian have it, unpacked and not installed: its scripts call the functions that dayone adds.
-live_boot_releases() {
-  local release part apt
-  for release in bullseye bookworm trixie; do
-    [ -d "$cache/live-boot/$release" ] && continue
-    echo "setup: unpacking live-boot of Debian $release"
-    part="$cache/live-boot/$release.part"
-    rm -rf "$part" && mkdir -p "$part"
-    apt_of "$release" "$part/apt" || { echo "setup: apt names no mirror with Debian $release" >&2; return 1; }
-    # What is installed here must not decide which version is fetched.
-    apt+=(-o Dir::State::status=/dev/null)
-    (cd "$part" && "${apt[@]}" update && "${apt[@]}" download live-boot && dpkg-deb -x live-boot_*.deb .)
-    rm -rf "$part/apt" "$part"/*.deb && mv "$part" "$cache/live-boot/$release"
-  done
-}
+# What a release of NetworkManager lacks, its library is asked.
+libnm_releases() { of_releases libnm libnm0 gir1.2-nm-1.0; }
+
+# The scripts of live-boot call the functions that dayone adds.
+live_boot_releases() { of_releases live-boot live-boot; }
 
 # apt_with_arm64 DIRECTORY: `apt` becomes an apt-get that knows arm64's packages, too, from the sources of this machine. Its lists are
 # in DIRECTORY.

@@ -5,18 +5,19 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::IpNet;
 
-use crate::model::{Bond, Device, Interface, Kind, MAIN_TABLE, Method, RouteKind, Topology};
+use crate::model::{Bond, Device, Family, Interface, Kind, Method, Topology, kernel_metric};
 use vocabulary::network_files::{InitramfsNetwork, InitramfsNic, Ipv4Address, NicName};
 use vocabulary::report::{DocumentPath, Report, Reported};
 
 /// What such an initramfs can do, for messages.
 const LIMITS: &str =
     "the initramfs of this live system configures one NIC with static IPv4 addresses, and nothing else";
-/// The modes of bonds that a switch knows nothing of: each of their NICs alone reaches what the bond reaches.
+/// The modes of bonds that need nothing from the switch: each of their NICs alone reaches what the bond reaches.
 const MODES_WITHOUT_SWITCH: [&str; 3] = ["active-backup", "balance-tlb", "balance-alb"];
 
-/// Returns the NIC that leads to the server, with its addresses and its router. Of a bond that the switch knows nothing of, they are its
-/// NICs, of which the initramfs takes one. Reports why there is none.
+/// Returns the NIC that leads to the server, with its addresses and its router. For a bond that needs nothing from the switch, returns
+/// all NICs of the bond; the initramfs uses one of them. Reports an error if no NIC leads to the server, or the initramfs cannot
+/// configure it.
 pub fn leading_to(server: Ipv4Addr, topology: &Topology, report: &mut Report) -> Result<InitramfsNetwork, Reported> {
     let active: Vec<&Interface> = topology.interfaces.iter().filter(|interface| interface.active).collect();
     let leading = topology.leading_to(server.into(), &active).and_then(|index| active.get(index));
@@ -111,19 +112,14 @@ impl NextHop {
         let address = IpAddr::from(server);
         let links = interface.ipv4.addresses.iter().filter(|own| own.network.contains(&address));
         let links = links.map(|own| (u8::MAX - own.network.prefix_len(), 0, Self::Server));
-        let routes = topology.routes.iter().filter(|route| {
-            route.kind == RouteKind::Unicast
-                && route.table == MAIN_TABLE
-                && route.interface.as_deref() == Some(&interface.name)
-                && route.destination.contains(&address)
-        });
+        let routes = topology.main_routes(interface).filter(|route| route.destination.contains(&address));
         let routes = routes.filter_map(|route| {
             let hop = match route.gateway {
                 Some(IpAddr::V4(gateway)) => Self::Gateway(gateway),
                 None => Self::Server,
                 Some(IpAddr::V6(_)) => return None,
             };
-            Some((u8::MAX - route.destination.prefix_len(), route.metric.unwrap_or(0), hop))
+            Some((u8::MAX - route.destination.prefix_len(), route.metric.unwrap_or(kernel_metric(Family::V4)), hop))
         });
         links.chain(routes).min_by_key(|(length, metric, _)| (*length, *metric)).map(|(_, _, hop)| hop)
     }

@@ -3,25 +3,25 @@
 use std::fmt;
 use std::net::Ipv4Addr;
 
+use url::{Host, Url};
+
 /// The server in a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UrlServer {
     /// An IPv4 address.
     Ipv4(Ipv4Addr),
-    /// A name, an IPv6 address, or an address in an unusual form, as the URL has it.
+    /// A name or an IPv6 address; the whole text if it is no URL.
     Other(String),
 }
 
 impl UrlServer {
     /// The server of an `http` or `https` URL.
     pub fn of_url(url: &str) -> Self {
-        let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-        let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
-        let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-        // The colons of an IPv6 address are between brackets.
-        let end = host.rfind(']').map_or_else(|| host.find(':'), |bracket| Some(bracket + 1)).unwrap_or(host.len());
-        let host = host.get(..end).unwrap_or(host);
-        host.parse().map_or_else(|_| Self::Other(host.to_owned()), Self::Ipv4)
+        match Url::parse(url).ok().as_ref().and_then(Url::host) {
+            Some(Host::Ipv4(address)) => Self::Ipv4(address),
+            Some(other) => Self::Other(other.to_string()),
+            None => Self::Other(url.to_owned()),
+        }
     }
 }
 
@@ -48,8 +48,7 @@ mod tests {
             ("http://a.example:80/192.0.2.1", "a.example"),
             ("http://[2001:db8::1]:8081/", "[2001:db8::1]"),
             ("http://192.0.2.1.example/", "192.0.2.1.example"),
-            ("http://3221225985/", "3221225985"),
-            ("http://", ""),
+            ("http://", "http://"),
         ] {
             assert_eq!(UrlServer::of_url(url), UrlServer::Other(other.to_owned()), "{url}");
         }

@@ -42,6 +42,7 @@ pub(super) fn complete(
     let wanted: Value =
         serde_yaml::from_str(system.network.network_data.as_deref().unwrap_or_default()).unwrap_or_default();
     if let Some(network) = answers.get(NETWORK) {
+        given::check_mac_addresses(text, &path, report)?;
         given::check_network(network, &wanted, &path.key(NETWORK), report)?;
     } else {
         if !content.ends_with('\n') {

@@ -34,6 +34,7 @@ pub use yaml::Limits;
 
 use std::borrow::Cow;
 
+use granit_parser::{Event, Parser, ScalarStyle};
 use serde_yaml::{Mapping, Value};
 
 use documents::Documents;
@@ -120,6 +121,16 @@ pub(crate) fn yaml_mapping(text: &str) -> Result<Mapping, String> {
         Err(several) if several.len() > 1 => Err("has several documents".to_owned()),
         _ => Err("is not a mapping".to_owned()),
     }
+}
+
+/// The lines, from 1, on which a scalar is written without quotes for which this holds.
+pub(crate) fn lines_with_plain(text: &str, holds: impl Fn(&str) -> bool) -> Vec<usize> {
+    let events = Parser::new_from_str_with_options(text, yaml::options()).map_while(Result::ok);
+    let lines = events.filter_map(|(event, span)| match event {
+        Event::Scalar(scalar, ScalarStyle::Plain, _, None) if holds(&scalar) => Some(span.start.line()),
+        _ => None,
+    });
+    lines.collect()
 }
 
 /// Reads the network in a Secret at `path` with these keys and contents. Returns a host of which only the network is known.

@@ -99,13 +99,8 @@ impl Topology {
         let reach = |interface: &Interface| {
             let ip = interface.ip(family);
             let networks = ip.addresses.iter().map(|address| (address.network, 0));
-            let is_by = |route: &&Route| {
-                route.kind == RouteKind::Unicast
-                    && route.table == MAIN_TABLE
-                    && route.interface.as_deref() == Some(&interface.name)
-            };
             let metric = |route: &Route| route.metric.unwrap_or(kernel_metric(family));
-            let routes = self.routes.iter().filter(is_by).map(|route| (route.destination, u64::from(metric(route))));
+            let routes = self.main_routes(interface).map(|route| (route.destination, u64::from(metric(route))));
             let offered = ip.learns_gateway(family).then_some((family.whole(), u64::MAX));
             let all = networks.chain(routes).chain(offered).filter(|(network, _)| network.contains(&address));
             all.map(|(network, metric)| (u8::MAX - network.prefix_len(), metric)).min()
@@ -113,6 +108,15 @@ impl Topology {
         let outside = among.iter().enumerate().filter(|(_, interface)| self.vrf_of(interface).is_none());
         let best = outside.filter_map(|(index, interface)| Some((reach(interface)?, index))).min();
         best.map(|(_, index)| index)
+    }
+
+    /// The static routes by which packets leave through an interface, unless a rule leads to another table.
+    pub(crate) fn main_routes<'t>(&'t self, interface: &'t Interface) -> impl Iterator<Item = &'t Route> {
+        self.routes.iter().filter(|route| {
+            route.kind == RouteKind::Unicast
+                && route.table == MAIN_TABLE
+                && route.interface.as_deref() == Some(&interface.name)
+        })
     }
 
     /// Returns the same network with the paths of the documents that its parts come from.

@@ -45,7 +45,7 @@ impl RecordWriter {
 
     /// Writes or replaces a record. When this returns, it survives a power failure.
     ///
-    /// The lock is held until the write is done, even if nobody waits for it any more.
+    /// The lock is held until the write is done, even if the caller stops waiting.
     pub(super) async fn write(
         &self,
         id: BootId,
@@ -63,10 +63,10 @@ impl RecordWriter {
 fn write(group: Vec<Write>) {
     let records: Vec<(&str, &[u8])> = group.iter().map(|write| (write.id.as_str(), write.json.as_slice())).collect();
     let results = group.first().map(|first| first.store.write_boots(&records)).unwrap_or_default();
-    // Whoever is told that a record is written may close the store, so this gives it up first.
+    // A caller may close the store as soon as its record is written, so drop the store before answering.
     let waiting: Vec<_> = group.into_iter().map(|Write { lock, done, .. }| (lock, done)).collect();
     for ((lock, done), result) in waiting.into_iter().zip(results) {
-        // If nobody waits any more, the lock is released here.
+        // If the caller has stopped waiting, this releases its lock.
         let _ = done.send((result, lock));
     }
 }
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_lock_is_held_until_its_record_is_written_even_if_nobody_waits() {
+    async fn a_lock_is_held_until_its_record_is_written_even_if_the_caller_stops_waiting() {
         let data = tempfile::tempdir().unwrap();
         let writer = RecordWriter::start(store(data.path()));
         let (id, mutex) = (BootId::new().unwrap(), Arc::new(Mutex::new(())));

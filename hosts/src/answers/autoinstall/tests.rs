@@ -59,6 +59,11 @@ fn a_network_of_the_users_own_must_be_that_of_the_documents() {
     let (files, findings) = completed(STATIC, &own);
     assert_eq!(findings, [""; 0], "{own}");
     assert_eq!(file(&files.unwrap(), AUTOINSTALL_FILE), own);
+    let unquoted = own.replace("\"52:54:00:00:00:01\"", "52:54:00:00:00:01");
+    let line = unquoted.lines().position(|line| line.contains("52:54")).unwrap() + 1;
+    let (files, findings) = completed(STATIC, &unquoted);
+    assert!(files.is_none(), "the installer would read a number");
+    assert!(findings[0].contains(&format!("line {line} has a MAC address without quotes")), "{findings:?}");
     for (from, to, finding) in [
         ("192.0.2.10/24", "192.0.2.11/24", "network.ethernets.eno1.addresses is [\"192.0.2.11/24\""),
         ("\"192.0.2.1\"", "\"192.0.2.2\"", "network.ethernets.eno1.routes is "),

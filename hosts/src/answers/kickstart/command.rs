@@ -76,7 +76,7 @@ pub(super) enum CommandError {
     NoValue(&'static str),
     #[error("has a value for the option {0} of network, which takes none")]
     NoneTaken(&'static str),
-    #[error("has the value {1:?} for the option {0} of network, which is none of its values")]
+    #[error("gives the option {0} of network the value {1:?}, which it does not accept")]
     Value(&'static str, String),
     #[error("has the option {0:?} of network, which is short for several")]
     Ambiguous(String),

@@ -66,7 +66,7 @@ pub(super) fn contradictions(
     match devices::candidates(command, topology) {
         Ok(candidates) => {
             let each = candidates.into_iter().map(|interface| of_interface(command, interface, topology));
-            // The first of those that agree best.
+            // If several interfaces agree equally well, the first one.
             found.extend(each.min_by_key(Vec::len).unwrap_or_default());
         }
         Err(contradiction) => found.push(contradiction),

@@ -44,8 +44,9 @@ fn stands_alone(interface: &Interface, topology: &Topology) -> bool {
     interface.active && !is_port && interface.kind != Kind::Loopback
 }
 
-/// The interfaces that a device may be, which is a name of the kernel's or a MAC address. Of a NIC that its profile finds in the
-/// other way, nobody knows that it is not; but a NIC is not made by a command.
+/// The interfaces that a device may be. A command names it by the kernel's name or by its MAC address. If the profile of a NIC
+/// identifies it in the other of these ways, dayone cannot compare them, and the NIC may be the device, unless the command makes the
+/// device itself (a bond or a bridge).
 fn of_device<'t>(device: &str, is_made: bool, topology: &'t Topology) -> Vec<&'t Interface> {
     let is_nic = |interface: &Interface| interface.kind == Kind::Ethernet;
     let all = || topology.interfaces.iter();

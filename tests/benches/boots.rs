@@ -172,9 +172,12 @@ impl Server {
             if boots.len() == self.hosts && boots.iter().all(|boot| boot["state"] == state) {
                 return Ok(boots);
             }
-            let other = boots.iter().find(|boot| boot["state"] == "failed" || boot["state"] != state);
-            let failed = boots.iter().any(|boot| boot["state"] == "failed");
-            assert!(!failed && Instant::now() < deadline, "not all are {state}: {other:#?}");
+            if let Some(failed) = boots.iter().find(|boot| boot["state"] == "failed") {
+                let failures = boots.iter().filter(|boot| boot["state"] == "failed").count();
+                return Err(format!("{failures} boots have failed, one of them: {failed:#}").into());
+            }
+            let other = boots.iter().find(|boot| boot["state"] != state);
+            assert!(Instant::now() < deadline, "not all are {state}: {other:#?}");
             // A list of all is work for dayone, too.
             tokio::time::sleep(Duration::from_secs(1)).await;
         }

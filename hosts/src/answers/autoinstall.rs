@@ -19,6 +19,7 @@ use vocabulary::report::{DocumentPath, Report, Reported};
 /// The member around everything else, which cloud-init requires.
 const WRAPPER: &str = "autoinstall";
 const NETWORK: &str = "network";
+const VERSION: &str = "version";
 
 /// The document that findings are about.
 fn document() -> DocumentPath {
@@ -64,13 +65,7 @@ fn read(text: &str, report: &mut Report) -> Result<(String, Mapping), Reported> 
     let path = document();
     let top = yaml_mapping(text).map_err(|problem| refuse(report, &path, problem))?;
     let Some(wrapped) = top.get(WRAPPER) else {
-        if !top.contains_key("version") {
-            return Err(refuse(
-                report,
-                &path,
-                "has neither a member autoinstall nor a version, which the installer requires",
-            ));
-        }
+        check_version(&top, &path, report)?;
         return Ok((text.to_owned(), top));
     };
     let others = top.keys().filter(|key| key.as_str() != Some(WRAPPER)).filter_map(Value::as_str);
@@ -83,12 +78,30 @@ fn read(text: &str, report: &mut Report) -> Result<(String, Mapping), Reported> 
         );
         return Err(refuse(report, &path, message));
     }
+    let path = path.key(WRAPPER);
     let Value::Mapping(answers) = wrapped else {
-        return Err(refuse(report, &path.key(WRAPPER), "is not a mapping"));
+        return Err(refuse(report, &path, "is not a mapping"));
     };
+    if answers.contains_key(WRAPPER) {
+        return Err(refuse(
+            report,
+            &path.key(WRAPPER),
+            "is a second member of this name, inside the first; remove one",
+        ));
+    }
+    check_version(answers, &path, report)?;
     let content = unwrap::unwrapped(text);
     verify(&content, answers, report)?;
     Ok((content, answers.clone()))
+}
+
+/// Checks that the installer knows this kind of file (`doc/reference/autoinstall-schema.rst`).
+fn check_version(answers: &Mapping, path: &DocumentPath, report: &mut Report) -> Result<(), Reported> {
+    match answers.get(VERSION).map(|version| version.as_u64() == Some(1)) {
+        Some(true) => Ok(()),
+        Some(false) => Err(refuse(report, &path.key(VERSION), "is not 1, the only version that the installer knows")),
+        None => Err(refuse(report, path, "has no member version, which the installer requires; write version: 1")),
+    }
 }
 
 /// Checks that a changed text says what it is meant to say. dayone changes lines, and YAML has forms in which that is not possible.

@@ -39,15 +39,10 @@ pub(super) fn complete(
 ) -> Result<Vec<InstallerFile>, Reported> {
     // The installed system has a resolv.conf with the name servers of the documents.
     report.forget("needs-systemd-resolved");
-    let (given, invalid) = Preseed::read(text);
-    let mut is_refused = !invalid.is_empty();
-    for line in invalid {
-        // Nothing of the line is shown, because it may be secret.
-        let message = format!(
-            "line {line} is not an owner, a question, a type and a value, such as \"d-i netcfg/get_domain string \
-             example.com\""
-        );
-        report.error("answers-invalid", &document(), message);
+    let (given, mistakes) = Preseed::read(text);
+    let mut is_refused = !mistakes.is_empty();
+    for (line, mistake) in mistakes {
+        report.error("answers-invalid", &document(), format!("line {line} {mistake}"));
     }
     let mut written = String::from(text);
     if !text.is_empty() && !text.ends_with('\n') {

@@ -123,14 +123,36 @@ pub(crate) fn yaml_mapping(text: &str) -> Result<Mapping, String> {
     }
 }
 
-/// The lines, from 1, on which a scalar is written without quotes for which this holds.
-pub(crate) fn lines_with_plain(text: &str, holds: impl Fn(&str) -> bool) -> Vec<usize> {
-    let events = Parser::new_from_str_with_options(text, yaml::options()).map_while(Result::ok);
-    let lines = events.filter_map(|(event, span)| match event {
-        Event::Scalar(scalar, ScalarStyle::Plain, _, None) if holds(&scalar) => Some(span.start.line()),
-        _ => None,
-    });
-    lines.collect()
+/// The lines, from 1, on which a scalar is written without quotes for which this holds, in a member of the document's mapping. If an
+/// alias in the member stands for something outside it, those outside count, too.
+pub(crate) fn lines_with_plain(text: &str, member: &str, holds: impl Fn(&str) -> bool) -> Vec<usize> {
+    let (mut inside, mut outside, mut has_alias) = (Vec::new(), Vec::new(), false);
+    // Of the mapping's children, every second one is a key.
+    let (mut depth, mut is_key, mut is_inside) = (0_usize, true, false);
+    for (event, span) in Parser::new_from_str_with_options(text, yaml::options()).map_while(Result::ok) {
+        match &event {
+            Event::SequenceEnd | Event::MappingEnd => depth = depth.saturating_sub(1),
+            Event::Scalar(scalar, style, _, tag) => {
+                if *style == ScalarStyle::Plain && tag.is_none() && holds(scalar) {
+                    let lines = if is_inside { &mut inside } else { &mut outside };
+                    lines.push(span.start.line());
+                }
+            }
+            Event::Alias(_) => has_alias |= is_inside,
+            _ => {}
+        }
+        if depth == 1 && matches!(event, Event::Scalar(..) | Event::Alias(_) | Event::SequenceEnd | Event::MappingEnd) {
+            is_inside = is_key && matches!(&event, Event::Scalar(key, ..) if key == member);
+            is_key = !is_key;
+        }
+        if matches!(event, Event::SequenceStart(..) | Event::MappingStart(..)) {
+            depth += 1;
+        }
+    }
+    if has_alias {
+        inside.append(&mut outside);
+    }
+    inside
 }
 
 /// Reads the network in a Secret at `path` with these keys and contents. Returns a host of which only the network is known.

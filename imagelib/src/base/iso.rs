@@ -21,6 +21,12 @@ pub const CUT_OFF_BY_CD_EMULATION: u64 = 1_152_000 * 2048;
 /// The code of the finding about an ISO without a partition table.
 pub(crate) const NOT_HYBRID: &str = "not-hybrid";
 
+/// The code of the finding about a disk that a BIOS does not start, from a base that it starts as a CD.
+pub(crate) const BIOS_ONLY_FROM_CD: &str = "bios-only-from-cd";
+
+/// The size in bytes of the boot code in the first sector of a disk.
+const BOOT_CODE: u64 = 440;
+
 /// The size in bytes of the system area at the beginning of an ISO, which other formats may use (ECMA-119 §6.2.1).
 const SYSTEM_AREA: u64 = 32 << 10;
 
@@ -33,6 +39,8 @@ pub struct IsoBase {
     pub size: u64,
     /// Whether it also boots from a BMC that presents it as a disk.
     pub disk: DiskTable,
+    /// Whether a BIOS starts it as a CD, and not as a disk, because it has no boot code in its first sector.
+    pub bios_only_from_cd: bool,
     /// The system on it.
     pub system: IsoSystem,
 }
@@ -102,7 +110,8 @@ impl IsoBase {
             },
         };
         let disk = DiskTable::probe(source, &volume)?;
-        Ok(Self { volume_id: volume.id().to_owned(), size: source.size(), disk, system })
+        let bios_only_from_cd = bios_only_from_cd(source, &volume)?;
+        Ok(Self { volume_id: volume.id().to_owned(), size: source.size(), disk, bios_only_from_cd, system })
     }
 
     /// Whether the ISO has a partition table, and so also boots from a BMC that presents it as a disk.
@@ -157,6 +166,17 @@ impl IsoBase {
         }
         formats
     }
+}
+
+/// Whether a BIOS finds what to start in the boot catalog alone.
+fn bios_only_from_cd(source: &dyn Source, volume: &Volume) -> Result<bool, BaseError> {
+    let code = source.read_vec(0, BOOT_CODE).map_err(|error| BaseError::Read(Role::Iso, error))?;
+    if code.iter().any(|byte| *byte != 0) {
+        return Ok(false);
+    }
+    // What a damaged catalog has in it is unknown.
+    let catalog = el_torito::read(source, volume).ok().flatten();
+    Ok(catalog.is_some_and(|catalog| catalog.first(Platform::Bios).is_some()))
 }
 
 impl DiskTable {

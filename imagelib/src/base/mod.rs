@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 
 pub use disk::DiskBase;
 pub use format::{Format, UnknownFormat};
-pub(crate) use iso::NOT_HYBRID;
+pub(crate) use iso::{BIOS_ONLY_FROM_CD, NOT_HYBRID};
 pub use iso::{CUT_OFF_BY_CD_EMULATION, CoreosBase, DiskTable, IsoBase, IsoSystem, LiveFiles};
 pub use kernel_initrd::KernelInitrdBase;
 pub use loaders::BootLoaders;

@@ -3,12 +3,13 @@
 
 use super::changes::Change;
 use super::{FileName, Image, ImageError};
-use crate::base::{DiskTable, Format, IsoBase, NOT_HYBRID};
+use crate::base::{BIOS_ONLY_FROM_CD, DiskTable, Format, IsoBase, NOT_HYBRID};
 use crate::digest::Digest;
 use crate::disk::hybrid;
 use crate::overlay::{self, Overlay, Sizes};
 use crate::recipe::{Recipe, RootfsUrl};
 use crate::source::Role;
+use vocabulary::report::{DocumentPath, Report};
 
 /// Plans the ISO and makes it a disk.
 pub(super) fn plan(recipe: &Recipe, base: &IsoBase, rootfs_url: Option<&RootfsUrl>) -> Result<Image, ImageError> {
@@ -31,6 +32,15 @@ pub(super) fn plan(recipe: &Recipe, base: &IsoBase, rootfs_url: Option<&RootfsUr
         DiskTable::Impossible(reason) => return Err(ImageError::Format { format: recipe.format, reason }),
     };
     image.report.forget(NOT_HYBRID);
+    if base.bios_only_from_cd {
+        warn_of_bios(&mut image.report);
+    }
     image.files.insert(FileName::BootDisk, disk);
     Ok(image)
+}
+
+/// Warns of a disk that only UEFI starts, although the base is made for a BIOS, too.
+pub(super) fn warn_of_bios(report: &mut Report) {
+    let message = "has boot code for a BIOS on a CD, and none for a BIOS on a disk: this image starts only under UEFI";
+    report.warning(BIOS_ONLY_FROM_CD, &DocumentPath::document("base"), message);
 }

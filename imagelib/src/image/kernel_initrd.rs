@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::changes::Change;
+use super::disk::warn_of_bios;
 use super::{COREOS_ROOTFS_ARGUMENT, FileName, Image, ImageError, names_rootfs};
 use crate::base::{Format, KernelInitrdBase, Role};
 use crate::boot_medium::BootMedium;
@@ -64,6 +65,9 @@ pub(super) fn plan(
                 report.warning("rootfs-url-missing", &DocumentPath::document("rootfs"), message);
             }
             _ => {}
+        }
+        if recipe.format == Format::Usb && base.loaders.bios.is_some() {
+            warn_of_bios(&mut report);
         }
         let (name, segments) = medium(recipe, base, initrd, &arguments)?;
         let medium = Overlay::concatenated(&sizes, segments)?;

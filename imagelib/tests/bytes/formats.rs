@@ -130,6 +130,11 @@ fn an_image_is_of_the_format_asked_for_or_there_is_none() {
                 Format::Data => FileName::DataIso,
             };
             assert_eq!(image.main_file().map(|(name, _)| name), Some(main), "{name} as {format}");
+            let findings = image.report.findings();
+            let only_cd = findings.iter().any(|finding| finding.code == "bios-only-from-cd");
+            // The others have boot code for disks, or nothing for a BIOS.
+            let has_isolinux_alone = matches!(name, "live" | "ramdisk");
+            assert_eq!(only_cd, format == Format::Usb && has_isolinux_alone, "{name} as {format}");
             let left_out = image.changes.iter().any(|change| change.action == "left out of the ISO");
             assert_eq!(left_out, format == Format::MinimalIso, "{name} as {format}");
         }

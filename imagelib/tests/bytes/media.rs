@@ -160,6 +160,17 @@ fn media_have_the_files_as_they_are_and_little_of_their_own() {
 }
 
 #[test]
+fn a_disk_for_uefi_alone_says_so_if_there_is_a_loader_for_a_bios() {
+    let [loader, core, _] = isolinux();
+    let grub = (Role::Esp, esp(&[(X86, b"MZ")]));
+    for (files, expected) in [(vec![grub.clone(), loader, core], true), (vec![grub], false)] {
+        let image = plan(&kernel_and(&files), Format::Usb).unwrap();
+        let found = image.report.findings().iter().any(|finding| finding.code == "bios-only-from-cd");
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
 fn the_same_recipe_gives_the_same_medium_and_another_one_another() {
     let files = kernel_and(&[(Role::Esp, esp(&[(X86, b"MZ")]))]);
     let base = Base::probe(&files).unwrap();

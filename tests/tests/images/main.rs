@@ -22,6 +22,7 @@ mod kickstart;
 mod layout;
 mod live_boot_network;
 mod live_iso;
+mod preseed;
 mod secure_boot;
 mod third_party_isos;
 mod uki;

@@ -159,13 +159,6 @@ fn the_debian_installer_is_told_from_what_reads_keyfiles() {
     run(Command::new("chmod").args(["-R", "u+rwX"]).arg(&extracted));
 }
 
-/// What debconf says to a preseed file; nothing, if it understands each line.
-fn debconf(preseed: &Path) -> String {
-    let checked = Command::new("debconf-set-selections").arg("--checkonly").arg(preseed).output().unwrap();
-    assert!(checked.status.success());
-    String::from_utf8(checked.stderr).unwrap()
-}
-
 /// The questions of the installer that is in this initramfs.
 fn templates(initrd: &Path, directory: &Path) -> String {
     let unpack = "gzip -dc \"$0\" | cpio --quiet -id 'var/lib/dpkg/info/netcfg.templates' 2>/dev/null";
@@ -210,7 +203,6 @@ fn the_debian_installer_gets_the_hosts_network_by_its_preseed_file() {
     fs::create_dir(&tree).unwrap();
     run(Command::new("sh").args(["-c", "cpio --quiet -idm < ../appended.cpio"]).current_dir(&tree));
     let preseed = tree.join("preseed.cfg");
-    assert_eq!(debconf(&preseed), "");
     let text = fs::read_to_string(&preseed).unwrap();
     assert!(text.starts_with(answers) && text.matches("netcfg/get_gateway").count() == 1, "{text}");
     let templates = templates(&base, directory.path());

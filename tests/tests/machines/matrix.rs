@@ -143,6 +143,8 @@ impl Site {
                 let [kernel, initrd] = self.parts();
                 return format!("kernel:{},initrd:{}", kernel.display(), initrd.display());
             }
+            // A BIOS needs boot code in the first sector of a disk.
+            Chain::Bios if carrier == Carrier::Usb => ramdisk_iso(&["--hybrid"]),
             Chain::Bios | Chain::Uefi | Chain::Arm64 => self.ramdisk(),
             Chain::SecureBoot => {
                 let [kernel, initrd] = self.parts();

@@ -31,7 +31,7 @@ pub(super) fn check_hostname(
     Err(report.refuse(CODE, &path.key("identity").key("hostname"), message))
 }
 
-/// Checks that the installer reads the MAC addresses of a file as text. It reads YAML 1.1, in which one of decimal digits is a number to
+/// Checks that the installer reads the MAC addresses of the network as text. It reads YAML 1.1, in which one of decimal digits is a number to
 /// base 60; netplan itself does not.
 pub(super) fn check_mac_addresses(text: &str, path: &DocumentPath, report: &mut Report) -> Result<(), Reported> {
     // PyYAML's numbers (`yaml/resolver.py`) that have the form of a MAC address.
@@ -40,7 +40,7 @@ pub(super) fn check_mac_addresses(text: &str, path: &DocumentPath, report: &mut 
         matches!(groups.as_slice(), [[b'1'..=b'9', b'0'..=b'9'], others @ ..]
             if others.len() == 5 && others.iter().all(|group| matches!(group, [b'0'..=b'5', b'0'..=b'9'])))
     };
-    match input::lines_with_plain(text, is_number).first() {
+    match input::lines_with_plain(text, NETWORK, is_number).first() {
         None => Ok(()),
         Some(line) => {
             let message = format!(

@@ -64,6 +64,12 @@ fn a_network_of_the_users_own_must_be_that_of_the_documents() {
     let (files, findings) = completed(STATIC, &unquoted);
     assert!(files.is_none(), "the installer would read a number");
     assert!(findings[0].contains(&format!("line {line} has a MAC address without quotes")), "{findings:?}");
+    // The rest of the file is not the network's, unless the network says that it is.
+    let elsewhere = own.replacen("version: 1\n", "version: 1\nlabel: &mac 12:34:56:12:34:56\n", 1);
+    assert_eq!(completed(STATIC, &elsewhere).1, [""; 0]);
+    let alias = elsewhere.replace("12:34:56:12:34:56", "52:54:00:00:00:01").replace("\"52:54:00:00:00:01\"", "*mac");
+    let (_, findings) = completed(STATIC, &alias);
+    assert!(findings[0].contains("line 2 has a MAC address without quotes"), "{alias}: {findings:?}");
     for (from, to, finding) in [
         ("192.0.2.10/24", "192.0.2.11/24", "network.ethernets.eno1.addresses is [\"192.0.2.11/24\""),
         ("\"192.0.2.1\"", "\"192.0.2.2\"", "network.ethernets.eno1.routes is "),
@@ -89,7 +95,11 @@ fn what_the_installer_or_dayone_cannot_read_is_refused() {
     for (text, finding) in [
         ("", "is not a mapping"),
         ("- a\n", "is not a mapping"),
-        ("a: b\n", "has neither a member autoinstall nor a version"),
+        ("a: b\n", "has no member version, which the installer requires"),
+        ("autoinstall:\n  a: b\n", "autoinstall has no member version"),
+        ("version: '1'\n", "version is not 1"),
+        ("autoinstall:\n  version: 2\n", "autoinstall.version is not 1"),
+        ("autoinstall:\n  version: 1\n  autoinstall:\n    version: 1\n", "autoinstall.autoinstall is a second member"),
         ("version: 1\n---\nversion: 1\n", "has several documents"),
         ("autoinstall: {version: 1}\n", "is not written in a way that dayone can add the network to"),
         ("{version: 1}\n", "is not written in a way that dayone can add the network to"),

@@ -1,4 +1,5 @@
-//! Reads the answers in a preseed file, as `debconf-set-selections` does.
+//! Reads the answers in a preseed file as the installer does: `bin/debconf-set-selections` of the udeb `preseed-common`, a shell script.
+//! The program of this name in an installed Debian reads lines in another way.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -15,35 +16,66 @@ pub(super) struct Given {
     pub(super) line: usize,
 }
 
+/// Why the installer would stop at a line, or read it together with dayone's lines. Nothing of the line is shown, because it may be secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Mistake {
+    #[error("is not an owner, a question, a type and a value, such as \"d-i netcfg/get_domain string example.com\"")]
+    NoAnswer,
+    #[error("is a comment with spaces before it, which the installer takes for an answer; remove the spaces")]
+    IndentedComment,
+    #[error("ends with a backslash, and no line follows that it could be joined with")]
+    Unfinished,
+}
+
+/// A line that has been joined from several.
+#[derive(Default)]
+struct Begun {
+    line: usize,
+    text: String,
+}
+
 impl Preseed {
-    /// Reads a file. Also returns the numbers of the lines that the installer would refuse.
-    pub(super) fn read(text: &str) -> (Self, Vec<usize>) {
-        let (mut found, mut invalid) = (BTreeMap::new(), Vec::new());
-        let mut lines = text.lines().enumerate();
-        while let Some((number, first)) = lines.next() {
-            // A backslash at the end joins the next line.
-            let mut line = first.to_owned();
-            while let Some(begun) = line.strip_suffix('\\') {
-                let begun = begun.to_owned();
-                match lines.next() {
-                    Some((_, next)) => line = begun + next.trim_start(),
-                    None => line = begun,
-                }
-            }
-            let line = line.trim();
-            if line.is_empty() || line.starts_with('#') {
+    /// Reads a file. Also returns the mistakes, with the numbers of their lines.
+    pub(super) fn read(text: &str) -> (Self, Vec<(usize, Mistake)>) {
+        let (mut found, mut mistakes) = (BTreeMap::new(), Vec::new());
+        let mut begun: Option<Begun> = None;
+        for (index, line) in text.split('\n').enumerate() {
+            // Comments and empty lines do not end what a backslash has begun.
+            if line.starts_with('#') || line.chars().all(is_space) {
                 continue;
             }
-            let Some((question, value)) = parts(line) else {
-                invalid.push(number + 1);
+            let line = line.replace('\r', "");
+            let line = line.trim_start_matches(is_space);
+            if let Some(part) = line.strip_suffix('\\') {
+                let begun = begun.get_or_insert_with(|| Begun { line: index + 1, ..Begun::default() });
+                if !begun.text.is_empty() {
+                    begun.text.push(' ');
+                }
+                begun.text.push_str(part.trim_end_matches(is_space));
+                continue;
+            }
+            let (number, line) = match begun.take() {
+                Some(begun) if !begun.text.is_empty() => (begun.line, format!("{} {line}", begun.text)),
+                _ => (index + 1, line.to_owned()),
+            };
+            if line.starts_with('#') {
+                mistakes.push((number, Mistake::IndentedComment));
+                continue;
+            }
+            let Some(Line { question, kind, value }) = Line::read(&line) else {
+                mistakes.push((number, Mistake::NoAnswer));
                 continue;
             };
-            if question.starts_with("netcfg/") {
+            // `seen` says whether a question was shown, and is no answer.
+            if question.starts_with("netcfg/") && kind != "seen" {
                 // The last answer counts.
-                found.insert(question.to_owned(), Given { value: value.trim().to_owned(), line: number + 1 });
+                found.insert(question.to_owned(), Given { value: value.trim().to_owned(), line: number });
             }
         }
-        (Self(found), invalid)
+        if let Some(begun) = begun.filter(|begun| !begun.text.is_empty()) {
+            mistakes.push((begun.line, Mistake::Unfinished));
+        }
+        (Self(found), mistakes)
     }
 
     pub(super) fn get(&self, question: &str) -> Option<&Given> {
@@ -51,13 +83,26 @@ impl Preseed {
     }
 }
 
-/// Returns the question and the value of a line.
-fn parts(line: &str) -> Option<(&str, &str)> {
-    let (_owner, rest) = line.split_once(char::is_whitespace)?;
-    let (question, rest) = rest.trim_start().split_once(char::is_whitespace)?;
-    let rest = rest.trim_start();
-    let (kind, value) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    (question.contains('/') && !kind.is_empty()).then_some((question, value))
+struct Line<'a> {
+    question: &'a str,
+    kind: &'a str,
+    value: &'a str,
+}
+
+impl<'a> Line<'a> {
+    /// Reads a line. The owner, which comes first, is of no importance to the installer.
+    fn read(line: &'a str) -> Option<Self> {
+        let (_owner, rest) = line.split_once(is_space)?;
+        let (question, rest) = rest.trim_start_matches(is_space).split_once(is_space)?;
+        let rest = rest.trim_start_matches(is_space);
+        let (kind, value) = rest.split_once(is_space).unwrap_or((rest, ""));
+        (!kind.is_empty()).then_some(Self { question, kind, value: value.trim_start_matches(is_space) })
+    }
+}
+
+/// White space of the installer's sed and grep.
+fn is_space(character: char) -> bool {
+    character.is_ascii_whitespace() || character == '\u{b}'
 }
 
 /// Whether an address is the wanted one. Without a prefix length, the netmask has its own answer.

@@ -108,11 +108,44 @@ fn what_the_file_says_of_the_network_must_agree_with_the_documents() {
     }
 }
 
+/// The installer's own program is the oracle of this in the acceptance tests.
+#[test]
+fn lines_are_joined_as_the_installer_joins_them() {
+    for (text, line, value) in [
+        ("d-i netcfg/get_ipaddress string \\\n# 192.0.2.10\n\n 192.0.2.11\n", 1, "192.0.2.11"),
+        ("\\\nd-i netcfg/get_ipaddress string 192.0.2.12", 2, "192.0.2.12"),
+        ("d-i netcfg/get_ipaddress string 192.0.2.13\r\n", 1, "192.0.2.13"),
+        ("d-i netcfg/get_ipaddress string a\\\\\nb\n", 1, "a\\\\ b"),
+        ("d-i netcfg/get_ipaddress seen true\nd-i netcfg/get_ipaddress string \u{b}1", 2, "1"),
+    ] {
+        let (_, findings) = completed(STATIC, text);
+        let begun = format!("preseed file: line {line} says netcfg/get_ipaddress is \"{value}\"");
+        assert!(findings.len() == 1 && findings[0].starts_with(&begun), "{text}: {findings:?}");
+    }
+    assert_eq!(completed(STATIC, "d-i netcfg/get_ipaddress seen true").1, [""; 0]);
+    // Without a slash in its name, too.
+    assert_eq!(completed(STATIC, "d-i question string").1, [""; 0]);
+    assert_eq!(completed(STATIC, "\\").1, [""; 0]);
+    // The installer would read dayone's first line as the end of this one.
+    for text in ["d-i a/b string c\\", "d-i a/b string c \\\n\n# d\n"] {
+        let (_, findings) = completed(STATIC, text);
+        assert!(findings.len() == 1 && findings[0].contains("line 1 ends with a backslash"), "{text}: {findings:?}");
+    }
+}
+
 #[test]
 fn findings_show_nothing_of_lines_that_may_be_secret() {
-    for line in ["d-i hunter2", "passwd/root-password hunter2", "hunter2", "d-i root-password password hunter2"] {
+    let lines = [
+        "d-i hunter2",
+        "passwd/root-password hunter2",
+        "hunter2",
+        "  # hunter2",
+        "d-i hunter2 \\",
+        "# x\nd-i hunter2\\",
+    ];
+    for line in lines {
         let (files, findings) = completed(STATIC, line);
-        assert!(files.is_none() && findings.len() == 1 && findings[0].contains(" line 1 "), "{findings:?}");
+        assert!(files.is_none() && findings.len() == 1 && findings[0].contains(" line "), "{findings:?}");
         assert!(!findings[0].contains("hunter2"), "{findings:?}");
     }
 }

@@ -9,7 +9,9 @@ use imagelib::ignition::{Additions, ExtraFile, FileMode};
 use imagelib::image;
 use imagelib::kernel_arguments::{KernelArgument, KernelArgumentEdits, Replacement};
 use imagelib::recipe::{DataDrive, Recipe};
+use imagelib::secure_boot::{SecureBoot, Verdict};
 use vocabulary::answers::{Answers, Installer};
+use vocabulary::host::{BootMode, HostSpec};
 use vocabulary::network_files::InitramfsNetwork;
 use vocabulary::report::{DocumentPath, Report, Reported};
 
@@ -68,6 +70,18 @@ fn initramfs_network(
 ) -> Result<Option<InitramfsNetwork>, Reported> {
     let server = image::initramfs_server(order, base).filter(|_| !network.topology.interfaces.is_empty());
     server.map(|server| hosts::initramfs_network::leading_to(server, &network.topology, report)).transpose()
+}
+
+/// Warns about a host that is to boot with Secure Boot, if the base does not keep it. The base is examined only for such a host.
+pub(crate) fn check_secure_boot<'a>(host: &HostSpec, base: impl FnOnce() -> &'a SecureBoot, report: &mut Report) {
+    if host.boot_mode != Some(BootMode::UefiSecureBoot) {
+        return;
+    }
+    let SecureBoot { verdict, reason, .. } = base();
+    if *verdict != Verdict::Kept {
+        let message = format!("is to boot with Secure Boot, and the verdict on the base is '{verdict}': {reason}");
+        report.warning("secure-boot-not-kept", &host.paths.host, message);
+    }
 }
 
 /// Makes the recipe of an order that may have an answer file. With one, the network goes to the installer and to the system that

@@ -74,6 +74,18 @@ pub fn ramdisk_iso(options: &[&str]) -> PathBuf {
     made("make-ramdisk-iso.sh", &[&[live_root().as_str()], options].concat())
 }
 
+/// The same with cloud-init and netplan, as Debian's cloud images have them.
+pub fn cloud_ramdisk_iso() -> PathBuf {
+    let root = made_file("make-cloud-root.sh", "tar", &[&live_root()]).display().to_string();
+    made("make-ramdisk-iso.sh", &[&root, "--networkd"])
+}
+
+/// The same for arm64 machines.
+pub fn arm64_cloud_ramdisk_iso() -> PathBuf {
+    let root = made_file("make-live-root.sh", "tar", &["arm64"]).display().to_string();
+    arm64_iso_of("ramdisk", &made_file("make-cloud-root.sh", "tar", &[&root, "arm64"]))
+}
+
 /// Takes a file out of an ISO.
 pub fn extracted(iso: &Path, file: &str, directory: &Path) -> PathBuf {
     let path = directory.join(file.rsplit('/').next().unwrap_or(file));
@@ -90,8 +102,11 @@ pub fn networkmanager_ramdisk() -> PathBuf {
 
 /// One of the layouts of `make-arm64-iso.sh`: `debian-live`, `dracut-live` or `ramdisk`.
 pub fn arm64_iso(layout: &str) -> PathBuf {
-    let root = made_file("make-live-root.sh", "tar", &["arm64"]).display().to_string();
-    made("make-arm64-iso.sh", &[layout, &root, &arm64::unpacked().display().to_string()])
+    arm64_iso_of(layout, &made_file("make-live-root.sh", "tar", &["arm64"]))
+}
+
+fn arm64_iso_of(layout: &str, root: &Path) -> PathBuf {
+    made("make-arm64-iso.sh", &[layout, &root.display().to_string(), &arm64::unpacked().display().to_string()])
 }
 
 fn live_root() -> String {

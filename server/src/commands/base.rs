@@ -1,11 +1,13 @@
 //! Opens the base that the command line names.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
 use imagelib::base::{Base, BaseError, Role};
 use imagelib::initramfs::InitramfsError;
+use imagelib::secure_boot::{SecureBoot, Survey};
 use imagelib::source::Source;
 use media::base_file::BaseFile;
 
@@ -23,6 +25,8 @@ const GPT_IDENTIFIER: u64 = 512;
 pub(super) struct OpenedBase {
     pub(super) base: Base,
     pub(super) files: BTreeMap<Role, BaseFile>,
+    /// Examined when a host is to boot with Secure Boot.
+    secure_boot: OnceCell<Survey>,
 }
 
 impl OpenedBase {
@@ -36,7 +40,7 @@ impl OpenedBase {
 
     /// The base without files, which data images have.
     pub(super) fn nothing() -> Self {
-        Self { base: Base::Nothing, files: BTreeMap::new() }
+        Self { base: Base::Nothing, files: BTreeMap::new(), secure_boot: OnceCell::new() }
     }
 
     /// Opens a base of one file: an ISO or a disk if it has the identifier of one, otherwise an initramfs.
@@ -47,9 +51,14 @@ impl OpenedBase {
         Self::probe(BTreeMap::from([(role, file)]))
     }
 
+    /// What is known about Secure Boot of the base.
+    pub(super) fn secure_boot(&self) -> &SecureBoot {
+        self.secure_boot.get_or_init(|| Survey::of_base(&self.base, &self.files)).report()
+    }
+
     fn probe(files: BTreeMap<Role, BaseFile>) -> Result<Self, Failure> {
         match Base::probe(&files) {
-            Ok(base) => Ok(Self { base, files }),
+            Ok(base) => Ok(Self { base, files, secure_boot: OnceCell::new() }),
             Err(error) => Err(refused(&files, &error)),
         }
     }

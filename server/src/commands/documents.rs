@@ -3,7 +3,7 @@
 use hosts::every_host::{Converted, ConvertedHost, EachHost, EveryHost};
 use hosts::input::{self, ChooseError, Limits, Text};
 use hosts::network::{ConvertedNetwork, NetworkManagerVersion, Target};
-use vocabulary::host::HostBmc;
+use vocabulary::host::{HostBmc, HostSpec};
 use vocabulary::report::Report;
 
 use super::failure::Failure;
@@ -47,12 +47,12 @@ pub(super) fn convert(files: &[InputFile], release: Option<NetworkManagerVersion
     Ok(converted)
 }
 
-/// Returns the network of the only host in the files, or of the host `name`, for the given target, with warnings. Prints errors.
+/// Returns the only host in the files, or the host `name`, with its network for the given target and with warnings. Prints errors.
 pub(super) fn one_host(
     files: &[InputFile],
     name: Option<&str>,
     target: Target,
-) -> Result<(ConvertedNetwork, Report), Failure> {
+) -> Result<(HostSpec, ConvertedNetwork, Report), Failure> {
     let documents = Documents::read(files)?;
     let mut every = EveryHost::convert(input::read_within(Limits::FILES, documents.texts()), target);
     let mut report = every.take_common_findings();
@@ -61,7 +61,7 @@ pub(super) fn one_host(
     if report.has_errors() {
         return Err(print_findings(&report));
     }
-    let ConvertedHost { network, findings, .. } = every.choose(name).map_err(|error| {
+    let ConvertedHost { host, network, findings } = every.choose(name).map_err(|error| {
         // The warnings tell why dayone left out a host.
         print_findings(&report);
         match error {
@@ -73,7 +73,7 @@ pub(super) fn one_host(
     report.append(findings);
     documents.locate(&mut report);
     match network {
-        Some(network) => Ok((network, report)),
+        Some(network) => Ok((host, network, report)),
         None => Err(print_findings(&report)),
     }
 }

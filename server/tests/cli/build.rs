@@ -49,6 +49,24 @@ fn inspected(path: &str) -> Value {
 }
 
 #[test]
+fn a_host_that_is_to_boot_with_secure_boot_hears_what_the_base_does_not_keep() {
+    let place = Place::new();
+    let base = place.unpack("coreos.iso");
+    let documents = fs::read_to_string(fixture(HOST)).unwrap();
+    let secure = documents.replace("\nspec:\n", "\nspec:\n  bootMode: UEFISecureBoot\n");
+    let (one, all) = (place.argument("out.iso"), place.argument("all/"));
+    for (documents, expected) in [(documents, false), (secure, true)] {
+        let file = place.argument("host.yaml");
+        fs::write(&file, documents).unwrap();
+        for output in [&one, &all] {
+            let built = run(&["build", &file, "--base", &base, "--force", "-o", output]);
+            assert_eq!(built.code, 0, "{}", built.err);
+            assert_eq!(built.err.contains("[secure-boot-not-kept]"), expected, "{output}: {}", built.err);
+        }
+    }
+}
+
+#[test]
 fn an_iso_has_the_bytes_that_the_server_serves() {
     let place = Place::new();
     for name in ["coreos.iso", "coreos-headers.iso", "coreos-s390x.iso"] {

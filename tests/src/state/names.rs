@@ -43,9 +43,11 @@ impl Comparison<'_> {
         list(&self.document["dns-resolver"]["config"][name]).map(text).collect()
     }
 
+    /// systemd-resolved writes "search ." if there is no search domain.
     fn resolver(&self, keyword: &str) -> Vec<&str> {
         let lines: &Value = &self.report["resolv.conf"];
         let words = list(lines).map(|line| text(line).split_whitespace().collect::<Vec<_>>());
-        words.filter(|words| words.first() == Some(&keyword)).flat_map(|words| words[1..].to_vec()).collect()
+        let said = words.filter(|words| words.first() == Some(&keyword)).flat_map(|words| words[1..].to_vec());
+        said.filter(|word| *word != ".").collect()
     }
 }

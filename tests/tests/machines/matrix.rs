@@ -1,6 +1,7 @@
 //! One document in every way in which a machine starts: each test is a way to the image (CD, USB stick, UEFI HTTP boot, network boot) and a
 //! chain of boot loaders. The system is a ramdisk with NetworkManager. It says what its network is, which is compared with the document,
-//! and it calls home with the script that dayone gives to hosts that it boots.
+//! and it calls home with the script that dayone gives to hosts that it boots. With a data drive, the system is started unchanged from a
+//! CD, and cloud-init reads the network and the user's script from the drive.
 //!
 //! These are all ways but two kinds. A BIOS does not boot from URLs. Network boot of a unified kernel image has no place for the
 //! host's addon, so dayone refuses it, which is tested below.
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use acceptance::bases::{arm64_iso, extracted, ramdisk_iso};
+use acceptance::bases::{arm64_cloud_ramdisk_iso, arm64_iso, cloud_ramdisk_iso, extracted, ramdisk_iso};
 use acceptance::machine_hosts::{MAC, assert_network};
 use acceptance::qemu::{Boot, Machine, arm64};
 use acceptance::secure_boot::{GRUB, SHIM, SiteKey, esp, live_iso_of_bytes};
@@ -56,6 +57,8 @@ enum Carrier {
     Usb,
     Http,
     Netboot,
+    /// Beside a CD that dayone has not changed.
+    DataDrive,
 }
 
 /// What starts the kernel.
@@ -83,38 +86,45 @@ boots! {
     bios_from_a_cd: Bios, Cd;
     bios_from_a_disk: Bios, Usb;
     bios_by_ipxe: Bios, Netboot;
+    bios_with_a_data_drive: Bios, DataDrive;
     uefi_from_a_cd: Uefi, Cd;
     uefi_from_a_usb_stick: Uefi, Usb;
     uefi_from_a_url: Uefi, Http;
     uefi_by_pxe: Uefi, Netboot;
+    uefi_with_a_data_drive: Uefi, DataDrive;
     secure_boot_from_a_cd: SecureBoot, Cd;
     secure_boot_from_a_usb_stick: SecureBoot, Usb;
     secure_boot_from_a_url: SecureBoot, Http;
     secure_boot_by_pxe: SecureBoot, Netboot;
+    secure_boot_with_a_data_drive: SecureBoot, DataDrive;
     unified_kernel_image_from_a_cd: UnifiedKernelImage, Cd;
     unified_kernel_image_from_a_usb_stick: UnifiedKernelImage, Usb;
     unified_kernel_image_from_a_url: UnifiedKernelImage, Http;
+    unified_kernel_image_with_a_data_drive: UnifiedKernelImage, DataDrive;
     unified_kernel_image_with_secure_boot_from_a_cd: SecureUnifiedKernelImage, Cd;
     unified_kernel_image_with_secure_boot_from_a_usb_stick: SecureUnifiedKernelImage, Usb;
     unified_kernel_image_with_secure_boot_from_a_url: SecureUnifiedKernelImage, Http;
+    unified_kernel_image_with_secure_boot_and_a_data_drive: SecureUnifiedKernelImage, DataDrive;
     arm64_from_a_cd: Arm64, Cd;
     arm64_from_a_usb_stick: Arm64, Usb;
     arm64_from_a_url: Arm64, Http;
     arm64_by_pxe: Arm64, Netboot;
+    arm64_with_a_data_drive: Arm64, DataDrive;
 }
 
 /// A system, and the server that makes its image.
 struct Site {
     directory: TempDir,
     chain: Chain,
+    carrier: Carrier,
     key: SiteKey,
 }
 
 impl Site {
-    fn new(chain: Chain) -> Self {
+    fn new(chain: Chain, carrier: Carrier) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let key = SiteKey::new(directory.path());
-        Self { directory, chain, key }
+        Self { directory, chain, carrier, key }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -127,9 +137,21 @@ impl Site {
         format!("console={console},115200 panic=1 boot-report=120")
     }
 
+    /// The arguments that the system has before dayone adds any.
+    fn own_arguments(&self) -> String {
+        if self.carrier == Carrier::DataDrive { self.arguments() } else { "panic=1".to_owned() }
+    }
+
     /// An ISO that starts the system in this way.
     fn ramdisk(&self) -> PathBuf {
-        if self.chain == Chain::Arm64 { arm64_iso("ramdisk") } else { ramdisk_iso(&[]) }
+        match (self.chain, self.carrier) {
+            (Chain::Arm64, Carrier::DataDrive) => arm64_cloud_ramdisk_iso(),
+            (_, Carrier::DataDrive) => cloud_ramdisk_iso(),
+            (Chain::Arm64, _) => arm64_iso("ramdisk"),
+            // A BIOS needs boot code in the first sector of a disk.
+            (Chain::Bios, Carrier::Usb) => ramdisk_iso(&["--hybrid"]),
+            _ => ramdisk_iso(&[]),
+        }
     }
 
     /// Its kernel and its initramfs.
@@ -137,20 +159,18 @@ impl Site {
         ["/vmlinuz", "/initrd"].map(|file| extracted(&self.ramdisk(), file, self.directory.path()))
     }
 
-    fn base(&self, carrier: Carrier) -> String {
+    fn base(&self) -> String {
         let iso = match self.chain {
-            _ if carrier == Carrier::Netboot => {
+            _ if self.carrier == Carrier::Netboot => {
                 let [kernel, initrd] = self.parts();
                 return format!("kernel:{},initrd:{}", kernel.display(), initrd.display());
             }
-            // A BIOS needs boot code in the first sector of a disk.
-            Chain::Bios if carrier == Carrier::Usb => ramdisk_iso(&["--hybrid"]),
             Chain::Bios | Chain::Uefi | Chain::Arm64 => self.ramdisk(),
             Chain::SecureBoot => {
                 let [kernel, initrd] = self.parts();
                 let files = [("EFI/BOOT/BOOTX64.EFI", Path::new(SHIM)), ("EFI/BOOT/grubx64.efi", Path::new(GRUB))];
                 let (esp, initrd) = (esp(self.directory.path(), &files), fs::read(initrd).unwrap());
-                live_iso_of_bytes(self.directory.path(), &esp, &kernel, &initrd, "panic=1")
+                live_iso_of_bytes(self.directory.path(), &esp, &kernel, &initrd, &self.own_arguments())
             }
             Chain::UnifiedKernelImage | Chain::SecureUnifiedKernelImage => self.unified_kernel_image(),
         };
@@ -160,7 +180,7 @@ impl Site {
     fn unified_kernel_image(&self) -> PathBuf {
         let [kernel, initrd] = self.parts();
         let (plain, signed) = (self.path("uki.efi"), self.path("signed.efi"));
-        unified_of_files(&trixie("linuxx64.efi.stub"), &kernel, &initrd, "panic=1", &plain);
+        unified_of_files(&trixie("linuxx64.efi.stub"), &kernel, &initrd, &self.own_arguments(), &plain);
         self.key.sign(&plain, &signed);
         iso(self.directory.path(), &[("EFI/BOOT/BOOTX64.EFI", &signed)])
     }
@@ -178,18 +198,29 @@ impl Site {
     }
 
     /// Orders the image, with a script that calls home at this URL.
-    fn order(&self, server: &Server, format: &str, call_home: &str) -> Value {
-        let script = call_home::script(call_home).unwrap();
-        let order = json!({
-            "base": "system",
-            "format": format,
-            "documents": HOST,
-            "hostname": "node-7",
-            "kernel_arguments": {"append": self.arguments().split(' ').collect::<Vec<_>>()},
-            "files": [{
+    fn order(&self, server: &Server, call_home: &str) -> Value {
+        let mut order = json!({"documents": HOST, "hostname": "node-7"});
+        let format = match self.carrier {
+            Carrier::Usb => "usb",
+            Carrier::Netboot => "initrd",
+            Carrier::Cd | Carrier::Http => "iso",
+            Carrier::DataDrive => "data",
+        };
+        order["format"] = format.into();
+        if self.carrier == Carrier::DataDrive {
+            // Each other chain has the other kind of drive.
+            let is_signed = matches!(self.chain, Chain::SecureBoot | Chain::SecureUnifiedKernelImage);
+            let script = format!("#!/bin/sh\ncurl --silent --retry 30 --retry-all-errors {call_home}\n");
+            let kind = if is_signed { "config-2" } else { "cidata" };
+            order["data"] = json!({"kind": kind, "user_data": BASE64_STANDARD.encode(script)});
+        } else {
+            let script = call_home::script(call_home).unwrap();
+            order["base"] = "system".into();
+            order["kernel_arguments"] = json!({"append": self.arguments().split(' ').collect::<Vec<_>>()});
+            order["files"] = json!([{
                 "path": script.path.as_str(), "mode": "0755", "contents": BASE64_STANDARD.encode(&script.contents),
-            }],
-        });
+            }]);
+        }
         let answer = Client::new().post(format!("{}/v1/images", server.api)).json(&order).send().unwrap();
         let status = answer.status();
         let answer: Value = answer.json().unwrap();
@@ -198,7 +229,7 @@ impl Site {
     }
 
     /// A machine that meets the image in this way.
-    fn machine(&self, carrier: Carrier, image: &Value) -> Machine {
+    fn machine(&self, base: &str, image: &Value) -> Machine {
         let directory = self.directory.path();
         let url = image["url"].as_str().unwrap();
         // The site's key alone, or Microsoft's.
@@ -206,7 +237,7 @@ impl Site {
         if self.chain == Chain::SecureUnifiedKernelImage {
             variables(&self.key, &enrolled);
         }
-        match (carrier, self.chain) {
+        match (self.carrier, self.chain) {
             (Carrier::Http, Chain::Arm64) => Machine::arm64_by_http(url, MAC, MEMORY, directory),
             (Carrier::Http, Chain::SecureBoot) => {
                 Machine::by_http_with_secure_boot(url, MAC, MEMORY, Path::new(MICROSOFT), directory)
@@ -228,22 +259,25 @@ impl Site {
                     _ => Machine::by_pxe(&tftp, "shim.efi", MAC, MEMORY, None, directory),
                 }
             }
-            (Carrier::Cd | Carrier::Usb, chain) => {
+            (Carrier::Cd | Carrier::Usb | Carrier::DataDrive, chain) => {
                 let file = self.path("image");
                 fs::write(&file, downloaded(url)).unwrap();
-                let boot = match (carrier, chain) {
-                    (Carrier::Cd, Chain::Bios) => Boot::BiosCd,
-                    (_, Chain::Bios) => Boot::BiosDisk,
-                    (Carrier::Cd, _) => Boot::UefiCd,
-                    _ => Boot::UefiUsb,
+                let is_data = self.carrier == Carrier::DataDrive;
+                let medium = if is_data { Path::new(base) } else { &file };
+                let boot = match (self.carrier, chain) {
+                    (Carrier::Usb, Chain::Bios) => Boot::BiosDisk,
+                    (Carrier::Usb, _) => Boot::UefiUsb,
+                    (_, Chain::Bios) => Boot::BiosCd,
+                    _ => Boot::UefiCd,
                 };
                 let machine = match chain {
-                    Chain::SecureBoot => Machine::with_secure_boot(&file, boot, directory),
-                    Chain::SecureUnifiedKernelImage => Machine::with_variables(&file, boot, &enrolled),
-                    Chain::Arm64 => Machine::arm64(&file, boot, directory),
-                    Chain::Bios | Chain::Uefi | Chain::UnifiedKernelImage => Machine::with_image(&file, boot),
+                    Chain::SecureBoot => Machine::with_secure_boot(medium, boot, directory),
+                    Chain::SecureUnifiedKernelImage => Machine::with_variables(medium, boot, &enrolled),
+                    Chain::Arm64 => Machine::arm64(medium, boot, directory),
+                    Chain::Bios | Chain::Uefi | Chain::UnifiedKernelImage => Machine::with_image(medium, boot),
                 };
-                machine.memory(MEMORY).nic_to_here(MAC, directory)
+                let machine = machine.memory(MEMORY).nic_to_here(MAC, directory);
+                if is_data { machine.disk(&file) } else { machine }
             }
         }
     }
@@ -301,17 +335,14 @@ fn listener() -> (String, Arc<AtomicBool>) {
 }
 
 fn boots(chain: Chain, carrier: Carrier) {
-    let site = Site::new(chain);
-    let server = site.serve(&site.base(carrier));
-    let format = match carrier {
-        Carrier::Usb => "usb",
-        Carrier::Netboot => "initrd",
-        Carrier::Cd | Carrier::Http => "iso",
-    };
+    let site = Site::new(chain, carrier);
+    let base = site.base();
+    let server = site.serve(&base);
     let (call_home, heard) = listener();
-    let image = site.order(&server, format, &call_home);
-    let machine = site.machine(carrier, &image);
+    let image = site.order(&server, &call_home);
+    let machine = site.machine(&base, &image);
     let report = machine.report_and("that it is up, by its call home", &|| heard.load(Ordering::Relaxed));
+    assert!(heard.load(Ordering::Relaxed), "the system has not called home");
     assert_network(HOST, &report);
     assert_eq!(report.host_name(), "node-7");
 }
@@ -319,8 +350,8 @@ fn boots(chain: Chain, carrier: Carrier) {
 #[test]
 #[ignore = "make matrix runs it"]
 fn a_unified_kernel_image_is_not_for_network_boot() {
-    let site = Site::new(Chain::UnifiedKernelImage);
-    let base = site.base(Carrier::Cd);
+    let site = Site::new(Chain::UnifiedKernelImage, Carrier::Cd);
+    let base = site.base();
     let (document, image) = (site.path("host.yaml"), site.path("image"));
     fs::write(&document, HOST).unwrap();
     let mut build = acceptance::server::dayone();

@@ -6,16 +6,15 @@ use hosts::network::{ConvertedNetwork, Target};
 use imagelib::ignition::Additions;
 use imagelib::image::ImageError;
 use imagelib::recipe::{PartOrder, Recipe, RootfsLocation, SealedRecipe};
-use imagelib::secure_boot::{SecureBoot, Verdict};
 use media::MediaUrl;
 use media::access::AccessLimits;
-use vocabulary::host::{BootMode, HostSpec};
+use vocabulary::host::HostSpec;
 use vocabulary::report::{Report, Reported};
 
 use super::order::{ImageRequest, Order};
 use crate::api::documents;
 use crate::api::problem::{Problem, ProblemKind};
-use crate::compose::{NetworkOrder, compose_installer};
+use crate::compose::{NetworkOrder, check_secure_boot, compose_installer};
 use crate::store::{BaseName, NewImage, OpenBase, Publication, RegisteredBase, Store, StoreError, StoredImage};
 
 /// An image that is not published yet, to whose recipe the caller can still add.
@@ -89,7 +88,7 @@ impl OrderedBase {
         let network_order = self.network_order(&request);
         let open = self.open.clone()?;
         if let Some((host, _)) = host.as_ref().filter(|_| request.data.is_none()) {
-            check_secure_boot(host, &open, &mut report);
+            check_secure_boot(host, || open.secure_boot.report(), &mut report);
         }
         let rootfs = match request.rootfs_url {
             Some(url) => Some(RootfsLocation::Url(url)),
@@ -125,16 +124,6 @@ impl OrderedBase {
         let label = name.or_else(|| recipe.additions.hostname.as_ref().map(ToString::to_string));
         Ok(Draft { base: self.registered.clone(), open, recipe, label, limits, report })
     }
-}
-
-/// Warns about a host that is to boot with Secure Boot, if the base does not keep it.
-fn check_secure_boot(host: &HostSpec, base: &OpenBase, report: &mut Report) {
-    let SecureBoot { verdict, reason, .. } = base.secure_boot.report();
-    if host.boot_mode != Some(BootMode::UefiSecureBoot) || *verdict == Verdict::Kept {
-        return;
-    }
-    let message = format!("is to boot with Secure Boot, and the verdict on the base is '{verdict}': {reason}");
-    report.warning("secure-boot-not-kept", &host.paths.host, message);
 }
 
 fn registered_base(store: &Store, name: &str) -> Result<Arc<RegisteredBase>, Problem> {

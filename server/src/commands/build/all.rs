@@ -20,7 +20,7 @@ use crate::commands::failure::Failure;
 use crate::commands::findings::counted;
 use crate::commands::table::columns;
 use crate::commands::{documents, findings, terminal};
-use crate::compose::compose_installer;
+use crate::compose::{check_secure_boot, compose_installer};
 use crate::site_key::SiteKeyPair;
 
 pub(super) fn run(arguments: &BuildArguments) -> Result<(), Failure> {
@@ -131,6 +131,9 @@ impl Images<'_> {
             Err(_) if self.is_only => None,
             name => Some(name?),
         };
+        if self.ordered.data.is_none() {
+            check_secure_boot(&spec, || self.base.secure_boot(), &mut report);
+        }
         let composed =
             compose_installer(self.ordered.clone(), network, self.answers.as_ref(), &self.base.base, &mut report);
         let recipe = composed.map_err(|Reported| {

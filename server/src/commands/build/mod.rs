@@ -9,6 +9,7 @@ mod recipe;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use hosts::network::ConvertedNetwork;
 use imagelib::base::Format;
 use imagelib::image::{Image, ImageError};
 use vocabulary::report::{Report, Reported};
@@ -18,7 +19,7 @@ use super::failure::Failure;
 use super::terminal::plain;
 use super::{documents, findings, terminal};
 use crate::arguments::BuildArguments;
-use crate::compose::compose_installer;
+use crate::compose::{check_secure_boot, compose_installer};
 
 pub(super) fn run(arguments: &BuildArguments) -> Result<(), Failure> {
     if arguments.is_of_all_hosts() {
@@ -39,18 +40,21 @@ pub(super) fn run(arguments: &BuildArguments) -> Result<(), Failure> {
     let opened = base.as_ref().map_or_else(|| Ok(OpenedBase::nothing()), OpenedBase::open);
     // Report mistakes in the documents first, even if the base cannot be opened.
     let target = recipe::network_order(arguments).target(opened.as_ref().ok().map(|opened| &opened.base));
-    let (network, mut report) = if arguments.documents.is_empty() {
-        (None, Report::new())
+    let (host, network, mut report) = if arguments.documents.is_empty() {
+        (None, ConvertedNetwork::default(), Report::new())
     } else {
-        let (network, report) = documents::one_host(&arguments.documents, host, target)?;
-        (Some(network), report)
+        let (host, network, report) = documents::one_host(&arguments.documents, host, target)?;
+        (Some(host), network, report)
     };
     let mut base = opened?;
     if format == Format::MinimalIso {
         base.base.verify(&base.files);
     }
     let (ordered, answers) = recipe::ordered(arguments, format)?;
-    let recipe = compose_installer(ordered, network.unwrap_or_default(), answers.as_ref(), &base.base, &mut report)
+    if let Some(host) = host.filter(|_| format != Format::Data) {
+        check_secure_boot(&host, || base.secure_boot(), &mut report);
+    }
+    let recipe = compose_installer(ordered, network, answers.as_ref(), &base.base, &mut report)
         .map_err(|Reported| documents::print_findings(&report))?;
     let recipe = recipe::signed(recipe, &base.base, site_key.as_ref()).map_err(|error| refused(&error))?;
     let image = Image::plan(&recipe, &base.base, recipe.base).map_err(|error| refused(&error))?;

@@ -166,7 +166,7 @@ struct Member {
 }
 
 pub(super) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
-    let OpenedBase { mut base, files } = OpenedBase::open_single(&arguments.image)?;
+    let OpenedBase { mut base, files, .. } = OpenedBase::open_single(&arguments.image)?;
     base.survey_initramfs(&files);
     let version = base.network_manager_version();
     let secure_boot =

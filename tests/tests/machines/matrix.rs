@@ -208,11 +208,8 @@ impl Site {
         };
         order["format"] = format.into();
         if self.carrier == Carrier::DataDrive {
-            // Each other chain has the other kind of drive.
-            let is_signed = matches!(self.chain, Chain::SecureBoot | Chain::SecureUnifiedKernelImage);
             let script = format!("#!/bin/sh\ncurl --silent --retry 30 --retry-all-errors {call_home}\n");
-            let kind = if is_signed { "config-2" } else { "cidata" };
-            order["data"] = json!({"kind": kind, "user_data": BASE64_STANDARD.encode(script)});
+            order["data"] = json!({"kind": "cidata", "user_data": BASE64_STANDARD.encode(script)});
         } else {
             let script = call_home::script(call_home).unwrap();
             order["base"] = "system".into();

@@ -7,6 +7,7 @@ use super::network::{Device, Network};
 use super::object::Object;
 use crate::model::{Bond, Device as FoundBy, Interface, Kind, Route, Vlan};
 use crate::network::form::Findings;
+use crate::nmstate_document::quoted;
 use vocabulary::host::MacAddress;
 use vocabulary::report::DocumentPath;
 
@@ -22,10 +23,48 @@ pub(super) fn write(network: &Network<'_>, findings: &mut Findings<'_>) -> Strin
         networks_of(device, &mut networks, findings);
         services.extend(device.servers.iter().map(|server| json!({"type": "dns", "address": server.to_string()})));
     }
+    warn_of_names(&devices, network, findings);
+    warn_of_ipv6(&devices, findings);
     if !network.search.is_empty() {
         findings.refuse(network.search_path, "it has no search domains");
     }
     json!({"links": links, "networks": networks, "services": services}).to_string()
+}
+
+/// cloud-init numbers bonds, and calls a VLAN after the name that its base interface has on the host
+/// (`cloudinit/sources/helpers/openstack.py`).
+fn warn_of_names(devices: &[&Device<'_>], network: &Network<'_>, findings: &mut Findings<'_>) {
+    let mut bonds = 0;
+    for device in devices {
+        let Interface { label, path, kind, .. } = device.interface.as_ref();
+        let (wanted, shown) = match kind {
+            Kind::Bond(_) => {
+                bonds += 1;
+                let name = format!("bond{}", bonds - 1);
+                (name.clone(), name)
+            }
+            Kind::Vlan(Vlan { parent, id, .. }) => {
+                (format!("{}.{id}", network.label(parent)), format!("the name of its base interface and .{id}"))
+            }
+            _ => continue,
+        };
+        if *label != wanted {
+            let message = format!("is not called {} on the host: cloud-init calls it {shown}", quoted(label));
+            findings.warn("named-by-cloud-init", path, &message);
+        }
+    }
+}
+
+/// No member of the format says that a link has no IPv6.
+fn warn_of_ipv6(devices: &[&Device<'_>], findings: &mut Findings<'_>) {
+    for device in devices {
+        let Interface { path, controller, ipv6, .. } = device.interface.as_ref();
+        if controller.is_none() && ipv6.addresses.is_empty() && !ipv6.is_automatic() {
+            let message =
+                "has no IPv6, and the format cannot say so: the host takes addresses from routers that advertise some";
+            findings.warn("ipv6-not-switched-off", path, message);
+        }
+    }
 }
 
 fn depth(device: &Device<'_>, network: &Network<'_>) -> usize {

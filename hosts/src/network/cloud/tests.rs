@@ -67,6 +67,27 @@ fn netplan_says_a_bond_with_a_vlan() {
 }
 
 #[test]
+fn what_openstack_cannot_say_is_a_warning() {
+    let warnings = |convert: Convert, yaml: &str| -> Vec<String> {
+        let (network, report) = convert(&host(yaml));
+        assert!(network.is_ok(), "{:?}", report.findings());
+        report.findings().iter().map(|finding| format!("{finding} [{}]", finding.code)).collect()
+    };
+    let without_ipv6 = "interfaces[2] has no IPv6, and the format cannot say so: the host takes addresses from routers that \
+                        advertise some [ipv6-not-switched-off]";
+    assert_eq!(warnings(network_data, BOND), [without_ipv6]);
+    assert_eq!(warnings(network_config, BOND), [""; 0]);
+    let renamed = BOND.replace("bond0.5", "storage").replace("bond0", "uplink");
+    let found = warnings(network_data, &renamed);
+    let names = [
+        "interfaces[2] is not called \"uplink\" on the host: cloud-init calls it bond0 [named-by-cloud-init]",
+        "interfaces[3] is not called \"storage\" on the host: cloud-init calls it the name of its base interface and .5 \
+         [named-by-cloud-init]",
+    ];
+    assert_eq!(found[..2], names);
+}
+
+#[test]
 fn openstack_says_a_bond_with_a_vlan() {
     let nic = |number| {
         let mac = format!("52:54:00:00:00:0{number}");

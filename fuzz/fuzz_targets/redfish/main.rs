@@ -116,6 +116,7 @@ async fn steps(target: &Target, options: &ClientOptions, kind: u8) {
         settle: Duration::from_millis(100),
         change: Duration::from_millis(510),
         power: Duration::from_millis(100),
+        firmware: Duration::from_millis(100),
         pause: Duration::from_millis(10),
         poll_interval: Duration::from_millis(50),
     };

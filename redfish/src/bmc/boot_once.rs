@@ -151,13 +151,20 @@ impl Bmc {
     ) -> Result<(), RedfishError> {
         // sushy-tools reads the whole image before it answers.
         let limit = if boot.contains_key(http_uri::URI) { self.limits().insert } else { self.limits().change };
-        for (resource, body) in current.divide(boot) {
+        for (mut resource, body) in current.divide(boot) {
             let mut tries = 1;
             loop {
                 let etag = resource.etag.as_deref();
                 let result = self.try_patch(&resource.path, &body, etag, limit, attempts).await;
                 match result {
                     Ok(()) => break,
+                    // With an iDRAC 10, the System's own properties are read-only.
+                    Err(error) if is_not_writable(&error) && resource.path == current.system.path => {
+                        match &current.settings {
+                            Some(settings) => resource = settings,
+                            None => return Err(error),
+                        }
+                    }
                     Err(error)
                         if tries < MAX_TRIES && matches!(Meaning::of(&error), Meaning::Busy | Meaning::Unknown) =>
                     {
@@ -249,4 +256,9 @@ impl Bmc {
         }
         Ok(Current { system, settings, boot })
     }
+}
+
+/// Whether a BMC says that a property is read-only.
+fn is_not_writable(error: &RedfishError) -> bool {
+    error.messages().iter().any(|message| message.key() == "PropertyNotWritable")
 }

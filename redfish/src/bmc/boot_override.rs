@@ -37,7 +37,7 @@ pub enum OverrideForm {
     DellAttributes {
         /// The path of the resource with the attributes.
         path: String,
-        /// The value of `ServerBoot.1.FirstBootDevice`: `VCD-DVD` or `vFDD`.
+        /// The value of `ServerBoot.1.FirstBootDevice`: `VCD-DVD` or `vFDD`, or `UEFIHttp` for HTTP boot.
         device: String,
     },
     /// HPE's `BootOnNextServerReset` of the slot with the medium, for an iLO that refuses every boot override.

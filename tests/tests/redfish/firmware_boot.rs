@@ -49,7 +49,7 @@ fn network(interface: Option<&str>, macs: &[&str]) -> FirmwareNetwork {
         dns: vec![[192, 0, 2, 53].into()],
     };
     let macs = macs.iter().map(|mac| (*mac).to_owned()).collect();
-    FirmwareNetwork { interface: interface.map(str::to_owned), address, macs }
+    FirmwareNetwork { interface: interface.map(str::to_owned), address, macs, caution: None }
 }
 
 async fn connect(emulated: &EmulatedBmc) -> Bmc {

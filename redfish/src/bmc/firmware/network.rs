@@ -16,6 +16,9 @@ pub struct FirmwareNetwork {
     /// The MAC addresses of the NICs that have the network. A bond has several; any of them will do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub macs: Vec<String>,
+    /// Why it may not work. Becomes a remark of the plan, if the firmware gets the address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caution: Option<String>,
 }
 
 /// A static IPv4 address, and what belongs to it.

@@ -131,6 +131,7 @@ impl Bmc {
         match self.find_network(survey, current, network).await? {
             Ok(interface) => {
                 quirks.push(format!("the firmware gets the static address {} on {interface}", network.address.address));
+                quirks.extend(network.caution.clone());
                 Ok(Some((interface, network.address.clone())))
             }
             Err(why) if network.interface.is_some() => Err(FirmwareError::NoStaticAddress(why).into()),

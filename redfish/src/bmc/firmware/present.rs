@@ -55,6 +55,11 @@ impl Present {
         self.effective(&change.attribute) == Some(&change.set.with(image_url))
     }
 
+    /// Whether the new value waits for the host's next start.
+    pub(super) fn waits(&self, change: &Change, image_url: &str) -> bool {
+        self.staged.get(&change.attribute) == Some(&change.set.with(image_url))
+    }
+
     /// Refuses changes of somebody else that an iDRAC would not let dayone add to, or would carry out together with dayone's.
     pub(super) fn refuse_waiting(&self, settings: &FirmwareSettings) -> Result<(), FirmwareError> {
         if settings.jobs.is_none() {

@@ -32,6 +32,11 @@ fn is_parent(change: &Change) -> bool {
     change.attribute.ends_with("EnDis")
 }
 
+/// Whether an attribute has, or will have, the value that dayone has set, and had another one before.
+fn is_ours(present: &Present, change: &Change, image_url: &str) -> bool {
+    present.is_staged(change, image_url) && present.effective(&change.attribute) != Some(&change.before)
+}
+
 impl Bmc {
     /// Restores the settings that were there before [`stage_firmware`](Self::stage_firmware). Leaves what somebody has set since.
     pub async fn restore_firmware(
@@ -52,20 +57,26 @@ impl Bmc {
         let mut present = self.idle(settings).await?;
         let mut is_cancelled = false;
         if let Some(job) = present.job.take() {
-            // dayone's own: it began only after every other job had ended, and the BMC takes no second one.
-            if !settings.changes.iter().any(|change| present.is_staged(change, image_url)) {
+            if settings.changes.iter().any(|change| present.waits(change, image_url)) {
+                self.delete_waiting(settings, job, &mut attempts).await?;
+                is_cancelled = true;
+                present = self.present(settings).await?;
+            } else if settings.changes.iter().any(|change| is_ours(&present, change, image_url)) {
+                // It is somebody else's, and the BMC takes no second one beside it.
                 return Err(FirmwareError::Waiting(job.path).into());
             }
-            self.delete_waiting(settings, job, &mut attempts).await?;
-            is_cancelled = true;
-            present = self.present(settings).await?;
         }
-        let ours = |change: &&Change| {
-            present.is_staged(change, image_url) && present.effective(&change.attribute) != Some(&change.before)
-        };
-        let changes = settings.changes.iter().filter(ours).collect::<Vec<_>>();
+        let changes = settings.changes.iter().filter(|change| is_ours(&present, change, image_url)).collect::<Vec<_>>();
         if changes.is_empty() {
-            return Ok(if is_cancelled { FirmwareRestored::Cancelled } else { FirmwareRestored::Nothing });
+            let is_waiting = settings.changes.iter().any(|change| {
+                present.is_applied(change, image_url) && present.effective(&change.attribute) == Some(&change.before)
+            });
+            return Ok(match (is_cancelled, is_waiting) {
+                // An earlier attempt has staged them.
+                (_, true) => FirmwareRestored::Staged { kept: Vec::new() },
+                (true, false) => FirmwareRestored::Cancelled,
+                (false, false) => FirmwareRestored::Nothing,
+            });
         }
         // Where the firmware never took a value, there is nothing to wait for.
         let takes_effect_now = changes.iter().all(|change| present.current(&change.attribute) == Some(&change.before));

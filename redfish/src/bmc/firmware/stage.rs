@@ -48,7 +48,10 @@ impl Bmc {
             settings.changes.iter().filter(|change| !present.is_staged(change, image_url)).collect::<Vec<_>>();
         if !missing.is_empty() {
             if let Some(job) = present.job.take() {
-                // An earlier attempt has staged other values. The BMC takes no second job beside that one.
+                // An earlier attempt has staged other values, or it is a job of somebody else. The BMC takes no second one beside it.
+                if !settings.changes.iter().any(|change| present.waits(change, image_url)) {
+                    return Err(FirmwareError::Waiting(job.path).into());
+                }
                 self.delete_waiting(settings, job, &mut attempts).await?;
                 present = self.present(settings).await?;
                 missing = settings.changes.iter().filter(|change| !present.is_applied(change, image_url)).collect();

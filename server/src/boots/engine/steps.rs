@@ -1,5 +1,6 @@
 //! The steps up to `booted`.
 
+mod firmware;
 mod power;
 
 use std::sync::Arc;
@@ -92,7 +93,10 @@ impl<'a> Steps<'a> {
         });
         let by_http = record.method == BootMethod::Http;
         let plan = if by_http {
-            Bmc::plan_http(&survey, record.medium, mode)?
+            // What an earlier attempt has found there. By now, the settings may be those that it has staged.
+            let earlier = record.at_bmc.as_ref().and_then(|at_bmc| at_bmc.plan.firmware.as_ref());
+            let network = record.firmware_network.as_ref();
+            bmc.plan_http_boot(&survey, record.medium, mode, &url, network, earlier).await?
         } else {
             Bmc::plan(&survey, record.medium, mode)?
         };
@@ -128,6 +132,9 @@ impl<'a> Steps<'a> {
         // Reads of the same image during an earlier boot do not count.
         if by_http && !self.shared.is_shared(self.boot) {
             image.restart_reading();
+        }
+        if let Some(settings) = &plan.firmware {
+            return self.firmware(settings, &url).await;
         }
         if by_http {
             let nothing = "nothing is inserted: the host's firmware fetches the image itself";

@@ -17,6 +17,7 @@ mod doctor;
 mod enrolment;
 mod faults;
 mod firmware_boot;
+mod firmware_boots;
 mod fleet;
 mod http_boot;
 mod ironic;

@@ -59,7 +59,7 @@ pub struct BootArguments {
     pub method: Option<BootMethod>,
 
     /// For the method http with Dell and HPE: the firmware's name of the NIC that gets the document's static address, such as
-    /// NIC.Integrated.1-1-1 or Slot1NicPort1 [default: the NIC with the document's MAC address, where the BMC shows that]
+    /// NIC.Integrated.1-1-1 [default: the NIC with the document's MAC address, where the BMC shows that]
     #[arg(long, value_name = "NAME")]
     pub firmware_interface: Option<String>,
 

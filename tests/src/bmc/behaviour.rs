@@ -165,6 +165,8 @@ pub(super) struct Boot {
     pub(super) attributes: Option<String>,
     /// Members of `Boot` that are accepted and not kept.
     pub(super) ignores: Vec<String>,
+    /// Members of `Boot` that are accepted although the resource does not show them.
+    pub(super) hides: Vec<String>,
     /// No override is accepted.
     pub(super) unsupported: bool,
     /// No member of `Boot` may be null.
@@ -181,6 +183,7 @@ impl Default for Boot {
             needs_power_off: false,
             attributes: None,
             ignores: Vec::new(),
+            hides: Vec::new(),
             unsupported: false,
             refuses_null: false,
         }

@@ -47,7 +47,8 @@ pub(super) fn patch(shared: &Shared, path: &str, body: &Value) -> Answer {
             let text = format!("The value {value} for the property {name} is not in the list of acceptable values.");
             return Answer::error(400, "PropertyValueNotInList", &text, &[&value.to_string(), name]);
         }
-        if !resource["Boot"].as_object().is_some_and(|known| known.contains_key(name)) {
+        let is_shown = resource["Boot"].as_object().is_some_and(|known| known.contains_key(name));
+        if !is_shown && !behaviour.hides.contains(name) {
             let text = format!("The property {name} is not in the list of valid properties for the resource.");
             return Answer::error(400, "PropertyUnknown", &text, &[name]);
         }

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::network::StaticAddress;
-use super::planning::Wish;
 use super::settings::NewValue;
+use super::wish::Wish;
 
 pub(super) const URL: &str = "HttpDev1Uri";
 const ENABLED: &str = "HttpDev1EnDis";

@@ -26,7 +26,7 @@ pub enum FirmwareError {
     #[error(
         "the firmware's setting {attribute} is read-only{}: look in the firmware's setup for what locks it (a lockdown mode, a setup \
          password), or boot from virtual media",
-        because(reason)
+        because(reason.as_ref())
     )]
     ReadOnly {
         /// The name of the attribute.
@@ -35,7 +35,7 @@ pub enum FirmwareError {
         reason: Option<String>,
     },
     /// The firmware does not know a value.
-    #[error("the firmware's setting {attribute} does not take {value:?}; it takes {}", offered.join(", "))]
+    #[error("the firmware's setting {attribute} does not take {value:?}; it takes {}", some_of(offered))]
     Value {
         /// The name of the attribute.
         attribute: String,
@@ -120,8 +120,15 @@ impl FirmwareError {
     }
 }
 
-fn because(reason: &Option<String>) -> String {
-    reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default()
+fn because(reason: Option<&String>) -> String {
+    reason.map(|reason| format!(" ({reason})")).unwrap_or_default()
+}
+
+/// The first values of a list that may be long: HPE lists 80 ports.
+fn some_of(offered: &[String]) -> String {
+    const MOST: usize = 24;
+    let shown = offered.iter().take(MOST).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if offered.len() > MOST { format!("{shown} and {} more", offered.len() - MOST) } else { shown }
 }
 
 fn last(attempts: &[Attempt]) -> String {

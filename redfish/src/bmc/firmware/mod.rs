@@ -15,8 +15,7 @@ mod registry;
 mod restore;
 mod settings;
 mod stage;
-#[cfg(test)]
-mod tests;
+mod wish;
 
 pub use error::FirmwareError;
 pub use network::{FirmwareNetwork, StaticAddress};

@@ -4,7 +4,8 @@ use serde_json::{Map, Value};
 
 use super::error::FirmwareError;
 use super::network::{FirmwareNetwork, StaticAddress};
-use super::settings::{Change, FirmwareSettings, NewValue};
+use super::settings::FirmwareSettings;
+use super::wish::changes;
 use super::{dell, hpe, registry};
 use crate::bmc::error::BmcError;
 use crate::bmc::medium::Medium;
@@ -13,43 +14,6 @@ use crate::bmc::state::BootMode;
 use crate::bmc::survey::Survey;
 use crate::bmc::vendor::Vendor;
 use crate::bmc::{Bmc, http_boot};
-
-/// What a setting should be.
-pub(super) struct Wish {
-    attribute: &'static str,
-    value: NewValue,
-    /// Whether a firmware without this attribute cannot boot as wanted.
-    is_needed: bool,
-}
-
-impl Wish {
-    pub(super) fn needed(attribute: &'static str, value: NewValue) -> Self {
-        Self { attribute, value, is_needed: true }
-    }
-
-    pub(super) fn if_there(attribute: &'static str, value: NewValue) -> Self {
-        Self { attribute, value, is_needed: false }
-    }
-}
-
-/// The changes that make the settings as wished.
-pub(super) fn changes(
-    current: &Map<String, Value>,
-    image_url: &str,
-    wishes: Vec<Wish>,
-) -> Result<Vec<Change>, FirmwareError> {
-    let mut changes = Vec::new();
-    for Wish { attribute, value, is_needed } in wishes {
-        match current.get(attribute) {
-            None if is_needed => return Err(FirmwareError::Missing { attribute: attribute.to_owned() }),
-            Some(before) if *before != value.with(image_url) => {
-                changes.push(Change { attribute: attribute.to_owned(), before: before.clone(), set: value });
-            }
-            _ => {}
-        }
-    }
-    Ok(changes)
-}
 
 /// Whether a BMC boots by HTTP only through the settings of its firmware.
 fn is_by_settings(survey: &Survey, settings: &Map<String, Value>) -> bool {
@@ -112,7 +76,7 @@ impl Bmc {
             Some(earlier) => settings.after(earlier),
             None => settings,
         };
-        if let Some(registry) = self.attribute_registry(bios, &firmware.registry, &mut quirks).await? {
+        if let Some(registry) = self.attribute_registry(bios, firmware.registry.as_deref(), &mut quirks).await? {
             registry::check(&registry, &settings.changes, image_url)?;
         }
         quirks.insert(0, explanation(survey.vendor));
@@ -130,7 +94,8 @@ impl Bmc {
         let Some(network) = network else { return Ok(None) };
         match self.find_network(survey, current, network).await? {
             Ok(interface) => {
-                quirks.push(format!("the firmware gets the static address {} on {interface}", network.address.address));
+                let shown = self.client().secrets().mask(&interface);
+                quirks.push(format!("the firmware gets the static address {} on {shown}", network.address.address));
                 quirks.extend(network.caution.clone());
                 Ok(Some((interface, network.address.clone())))
             }

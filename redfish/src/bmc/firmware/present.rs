@@ -92,7 +92,12 @@ impl Bmc {
     /// Reads the settings.
     pub(super) async fn present(&self, settings: &FirmwareSettings) -> Result<Present, BmcError> {
         let current = attributes(&self.client().get(&settings.bios).await?.body);
-        let staged = attributes(&self.client().get(&settings.staged).await?.body);
+        let staged = match self.client().get(&settings.staged).await {
+            Ok(staged) => attributes(&staged.body),
+            // Some BMCs have the resource only while settings wait for the next start.
+            Err(error) if error.status().is_some_and(|status| status.as_u16() == 404) => Map::new(),
+            Err(error) => return Err(error.into()),
+        };
         let job = match &settings.jobs {
             Some(jobs) => self.open_job(jobs).await?,
             None => None,
@@ -104,18 +109,18 @@ impl Bmc {
     pub(super) async fn attribute_registry(
         &self,
         bios: &str,
-        name: &Option<String>,
+        name: Option<&str>,
         notes: &mut Vec<String>,
     ) -> Result<Option<Value>, BmcError> {
         let registries = Properties::new(self.client().root()).link("Registries");
         let registries = registries.unwrap_or_else(|| "/redfish/v1/Registries".to_owned());
-        let file = name.as_ref().map(|name| format!("{}/{name}", registries.trim_end_matches('/')));
+        let file = name.map(|name| format!("{}/{name}", registries.trim_end_matches('/')));
         let mut last = None;
         let mut paths = Vec::new();
         if let Some(file) = file {
             match self.client().get(&file).await {
                 Ok(file) => {
-                    paths.extend(Properties::new(&file.body).objects("Location").filter_map(|it| it.path("Uri")))
+                    paths.extend(Properties::new(&file.body).objects("Location").filter_map(|it| it.path("Uri")));
                 }
                 Err(error) => last = Some(error),
             }

@@ -39,8 +39,8 @@ pub(super) fn check(registry: &Value, changes: &[Change], image_url: &str) -> Re
 
 /// Whether another change makes this attribute writable: it is read-only only because of that other attribute's present value.
 fn is_unlocked(attribute: &str, changes: &[Change]) -> bool {
-    let changes_it = |parent: &&str| changes.iter().any(|change| change.attribute == **parent);
-    dell::parents(attribute).iter().chain(hpe::parents(attribute)).any(|parent| changes_it(&parent))
+    let changes_it = |parent: &str| changes.iter().any(|change| change.attribute == parent);
+    dell::parents(attribute).iter().chain(hpe::parents(attribute)).any(|parent| changes_it(parent))
 }
 
 fn entry<'a>(registry: &'a Value, attribute: &str) -> Option<&'a Value> {

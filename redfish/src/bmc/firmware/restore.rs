@@ -85,12 +85,12 @@ impl Bmc {
         };
         let mut kept = Vec::new();
         let without_parents = changes.iter().copied().filter(|change| !is_parent(change)).collect::<Vec<_>>();
-        match self.send_attributes(settings, before(&changes), &mut attempts).await {
+        match self.send_attributes(settings, &before(&changes), &mut attempts).await {
             // The values of attributes that others make writable matter more than those others: one is the URL.
             Err(BmcError::Firmware(FirmwareError::Refused { .. }))
                 if without_parents.len() < changes.len() && !without_parents.is_empty() =>
             {
-                self.send_attributes(settings, before(&without_parents), &mut attempts).await?;
+                self.send_attributes(settings, &before(&without_parents), &mut attempts).await?;
                 kept =
                     changes.iter().filter(|change| is_parent(change)).map(|change| change.attribute.clone()).collect();
             }

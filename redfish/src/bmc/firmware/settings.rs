@@ -75,7 +75,7 @@ impl FirmwareSettings {
     }
 
     /// The body of the request that stages these attributes.
-    pub(super) fn body(&self, attributes: Map<String, Value>) -> Value {
+    pub(super) fn body(&self, attributes: &Map<String, Value>) -> Value {
         if self.jobs.is_some() {
             // Without it, an iDRAC makes no job, and the attributes wait for ever.
             json!({"@Redfish.SettingsApplyTime": {"ApplyTime": "OnReset"}, "Attributes": attributes})
@@ -86,6 +86,6 @@ impl FirmwareSettings {
 
     pub(in crate::bmc) fn request(&self, image_url: &str) -> PlannedRequest {
         let attributes = self.changes.iter().map(|change| (change.attribute.clone(), change.set.with(image_url)));
-        PlannedRequest { method: "PATCH", path: self.staged.clone(), body: self.body(attributes.collect()) }
+        PlannedRequest { method: "PATCH", path: self.staged.clone(), body: self.body(&attributes.collect()) }
     }
 }

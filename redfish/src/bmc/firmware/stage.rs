@@ -35,13 +35,24 @@ pub struct Staged {
 }
 
 impl Bmc {
-    /// Stages the settings for the host's next start, as far as they are not, and reads them back.
-    pub async fn stage_firmware(&self, settings: &FirmwareSettings, image_url: &str) -> Result<Staged, BmcError> {
-        let staged = self.stage_and_verify(settings, image_url).await;
+    /// Stages the settings for the host's next start, as far as they are not, and reads them back. `earlier_url` is the URL of an
+    /// earlier attempt, if it was another one: its job may still wait.
+    pub async fn stage_firmware(
+        &self,
+        settings: &FirmwareSettings,
+        image_url: &str,
+        earlier_url: Option<&str>,
+    ) -> Result<Staged, BmcError> {
+        let staged = self.stage_and_verify(settings, image_url, earlier_url).await;
         staged.map_err(|error| self.masked_error(error))
     }
 
-    async fn stage_and_verify(&self, settings: &FirmwareSettings, image_url: &str) -> Result<Staged, BmcError> {
+    async fn stage_and_verify(
+        &self,
+        settings: &FirmwareSettings,
+        image_url: &str,
+        earlier_url: Option<&str>,
+    ) -> Result<Staged, BmcError> {
         let mut attempts = Vec::new();
         let mut present = self.present(settings).await?;
         let mut missing =
@@ -49,7 +60,9 @@ impl Bmc {
         if !missing.is_empty() {
             if let Some(job) = present.job.take() {
                 // An earlier attempt has staged other values, or it is a job of somebody else. The BMC takes no second one beside it.
-                if !settings.changes.iter().any(|change| present.waits(change, image_url)) {
+                let urls = [Some(image_url), earlier_url];
+                let is_ours = |change: &Change| urls.into_iter().flatten().any(|url| present.waits(change, url));
+                if !settings.changes.iter().any(is_ours) {
                     return Err(FirmwareError::Waiting(job.path).into());
                 }
                 self.delete_waiting(settings, job, &mut attempts).await?;
@@ -57,7 +70,7 @@ impl Bmc {
                 missing = settings.changes.iter().filter(|change| !present.is_applied(change, image_url)).collect();
             }
             let attributes = missing.iter().map(|change| (change.attribute.clone(), change.set.with(image_url)));
-            self.send_attributes(settings, attributes.collect(), &mut attempts).await?;
+            self.send_attributes(settings, &attributes.collect(), &mut attempts).await?;
             present = self.wait_until_staged(settings, image_url, &attempts).await?;
         }
         let is_applied = settings.changes.iter().all(|change| present.is_applied(change, image_url));
@@ -73,7 +86,7 @@ impl Bmc {
     pub(super) async fn send_attributes(
         &self,
         settings: &FirmwareSettings,
-        attributes: Map<String, Value>,
+        attributes: &Map<String, Value>,
         attempts: &mut Vec<Attempt>,
     ) -> Result<(), BmcError> {
         let body = settings.body(attributes);

@@ -22,7 +22,9 @@ pub(super) async fn eject(shared: &Arc<Shared>, boot: &Boot) -> Result<(), Stop>
     bmc.close().await;
     let (detail, remark) = result?;
     let change = |record: &mut BootRecord| {
-        remark.into_iter().for_each(|remark| record.remark(remark));
+        if let Some(remark) = remark {
+            record.remark(remark);
+        }
         record.ejected(detail);
     };
     shared.change(boot, change).await?;

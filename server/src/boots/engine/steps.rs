@@ -134,7 +134,8 @@ impl<'a> Steps<'a> {
             image.restart_reading();
         }
         if let Some(settings) = &plan.firmware {
-            return self.firmware(settings, &url).await;
+            let earlier = ours.iter().find(|earlier| **earlier != url);
+            return self.firmware(settings, &url, earlier.map(String::as_str)).await;
         }
         if by_http {
             let nothing = "nothing is inserted: the host's firmware fetches the image itself";

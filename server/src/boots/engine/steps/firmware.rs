@@ -10,12 +10,22 @@ use crate::boots::step::Step;
 
 impl Steps<'_> {
     /// Stages the settings, restarts the host, waits until the firmware has them, and switches the host off. The record has their
-    /// values from before.
-    pub(super) async fn firmware(&mut self, settings: &FirmwareSettings, url: &str) -> Result<(), Stop> {
+    /// values from before. `earlier` is the URL of an earlier attempt, if it was another one.
+    pub(super) async fn firmware(
+        &mut self,
+        settings: &FirmwareSettings,
+        url: &str,
+        earlier: Option<&str>,
+    ) -> Result<(), Stop> {
         self.boot.show_progress("staging the settings of the host's firmware");
-        let staged = self.connected().await?.stage_firmware(settings, url).await?;
+        let staged = self.connected().await?.stage_firmware(settings, url, earlier).await?;
         let refused = refusals(&staged.attempts);
-        self.change(|record| refused.into_iter().for_each(|remark| record.remark(remark))).await?;
+        self.change(|record| {
+            for remark in refused {
+                record.remark(remark);
+            }
+        })
+        .await?;
         self.check_not_deleted()?;
         let names = settings.attributes().collect::<Vec<_>>().join(", ");
         if staged.staging == Staging::Applied {

@@ -1,5 +1,6 @@
 //! UEFI HTTP boot: the firmware fetches the image by itself (`Boot.HttpBootUri` of `ComputerSystem` 1.9 and later).
 
+use super::boot_option;
 use super::boot_override::{OverrideForm, wanted_enables};
 use super::error::BmcError;
 use super::firmware::FirmwareError;
@@ -62,7 +63,14 @@ pub(super) fn forms_by_settings(survey: &Survey, mode: Option<BootMode>) -> Resu
     }
     let is_dell = survey.vendor == Vendor::Dell;
     let mut forms = Vec::new();
-    if boot.targets.as_ref().is_none_or(|targets| targets.iter().any(|target| target.eq_ignore_ascii_case(TARGET))) {
+    let offers = |wanted: &str| {
+        boot.targets.as_ref().is_none_or(|targets| targets.iter().any(|target| target.eq_ignore_ascii_case(wanted)))
+    };
+    // UefiHttp alone may mean a NIC's own option for HTTP boot, with a URL from DHCP.
+    if survey.vendor == Vendor::Hpe && offers(boot_option::TARGET) {
+        forms.push(OverrideForm::BootOption { name: "URL File".to_owned() });
+    }
+    if offers(TARGET) {
         for enabled in wanted_enables(boot) {
             // An iDRAC changes the boot order for ever.
             if !(is_dell && enabled.as_deref() == Some("Continuous")) {

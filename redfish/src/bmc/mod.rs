@@ -19,6 +19,7 @@
 
 mod attempt;
 mod boot_once;
+mod boot_option;
 mod boot_override;
 mod eject;
 mod error;

@@ -229,6 +229,8 @@ pub(super) struct Bios {
     pub(super) read_only: Vec<String>,
     /// Whether settings on which others depend are refused in one request with those.
     pub(super) parents_alone: bool,
+    /// How long a job is made ready. A start of the machine before that does not carry it out.
+    pub(super) prepares_ms: u64,
     /// How long the firmware takes for the settings, before it boots.
     pub(super) takes_ms: u64,
     /// What the job ends with in place of success.

@@ -1,15 +1,17 @@
 //! The settings of the firmware (schema Bios, DSP0268): staged by PATCH, and taken at the next start of the machine. An iDRAC needs a
 //! job for that, which waits, runs and ends.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use super::Shared;
 use super::answer::Answer;
-use super::behaviour::Bios;
+use super::behaviour::{Bios, ms};
 use super::state::State;
 
 /// A PATCH of the settings for the next start.
-pub(super) fn patch(shared: &Shared, body: &Value) -> Answer {
+pub(super) fn patch(shared: &Arc<Shared>, body: &Value) -> Answer {
     let behaviour = &shared.behaviour.bios;
     let mut state = shared.state();
     let Some(attributes) = body["Attributes"].as_object() else {
@@ -43,11 +45,20 @@ pub(super) fn patch(shared: &Shared, body: &Value) -> Answer {
     let path = format!("{jobs}/{id}");
     let job = json!({
         "@odata.id": path, "@odata.type": "#DellJob.v1_5_0.DellJob", "Id": id, "JobType": "BIOSConfiguration",
-        "Name": "Configure: BIOS.Setup.1-1", "JobState": "Scheduled", "Message": "Task successfully scheduled.",
+        "Name": "Configure: BIOS.Setup.1-1", "JobState": if behaviour.prepares_ms > 0 { "New" } else { "Scheduled" }, "Message": "Task successfully scheduled.",
     });
     state.tree.insert(&path, job);
     members.push(json!({"@odata.id": path}));
     state.tree.set(jobs, "/Members", json!(members));
+    if behaviour.prepares_ms > 0 {
+        let (preparing, job, takes) = (Arc::downgrade(shared), path, ms(behaviour.prepares_ms));
+        tokio::spawn(async move {
+            tokio::time::sleep(takes).await;
+            if let Some(shared) = preparing.upgrade() {
+                shared.state().tree.set(&job, "/JobState", json!("Scheduled"));
+            }
+        });
+    }
     // The task ends when the job has.
     Answer::status(202).location(&format!("/redfish/v1/TaskService/Tasks/{id}"))
 }
@@ -80,6 +91,9 @@ pub(super) fn begin(state: &mut State, behaviour: &Bios) -> bool {
     }
     if behaviour.jobs.is_some() {
         let Some(job) = open_job(state, behaviour) else { return false };
+        if state.tree.get(&job).is_some_and(|job| job["JobState"] == "New") {
+            return false;
+        }
         state.tree.set(&job, "/JobState", json!("Running"));
         return true;
     }
@@ -116,7 +130,10 @@ fn open_job(state: &State, behaviour: &Bios) -> Option<String> {
     let paths = members(state, behaviour.jobs.as_ref()?);
     let mut paths = paths.iter().filter_map(|member| member["@odata.id"].as_str());
     let is_open = |path: &&str| {
-        state.tree.get(path).is_some_and(|job| ["Scheduled", "Running"].iter().any(|word| job["JobState"] == *word))
+        state
+            .tree
+            .get(path)
+            .is_some_and(|job| ["New", "Scheduled", "Running"].iter().any(|word| job["JobState"] == *word))
     };
     paths.find(is_open).map(str::to_owned)
 }

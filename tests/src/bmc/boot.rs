@@ -197,6 +197,14 @@ fn medium(state: &mut State, shared: &Shared) -> (Option<String>, Reader) {
         state.tree.set(&path, NEXT_RESET, json!(false));
         return (state.slots[&path].image.clone(), Reader::Bmc);
     }
+    let device = &boot["UefiTargetBootSourceOverride"];
+    if target == "UefiTarget" && boot["BootSourceOverrideEnabled"] != "Disabled" {
+        let is_url_file = state.tree.of_type("BootOption").into_iter().any(|path| {
+            let option = state.tree.get(&path).cloned().unwrap_or_default();
+            option["DisplayName"] == "URL File" && option["UefiDevicePath"] == *device
+        });
+        return (bios::url(state, &shared.behaviour.bios).filter(|_| is_url_file), Reader::Firmware);
+    }
     if target == "UefiHttp" && boot["BootSourceOverrideEnabled"] != "Disabled" {
         let url = boot["HttpBootUri"].as_str().map(str::to_owned);
         return (url.or_else(|| bios::url(state, &shared.behaviour.bios)), Reader::Firmware);

@@ -56,6 +56,9 @@ impl Vendor {
         }
         let system = self.resources.get_mut(bios["system"].as_str().expect("a system")).expect("the system");
         system["Bios"] = json!({"@odata.id": bios["behaviour"]["path"]});
+        for (name, value) in bios["boot"].as_object().into_iter().flatten() {
+            system["Boot"][name] = value.clone();
+        }
         let nics = format!("{}/EthernetInterfaces", bios["system"].as_str().expect("a system"));
         if bios["resources"].get(&nics).is_some() {
             system["EthernetInterfaces"] = json!({"@odata.id": nics});

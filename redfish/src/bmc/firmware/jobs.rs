@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::bmc::Bmc;
 use crate::bmc::error::BmcError;
 use crate::bmc::properties::{Properties, clean};
+use crate::without_tokens;
 
 /// Maximum number of jobs that are read one by one, the newest first.
 const MAX_JOBS: usize = 16;
@@ -12,7 +13,9 @@ const MAX_JOBS: usize = 16;
 /// How far a job is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum JobState {
-    /// It waits for the host's next start, and can be deleted.
+    /// The BMC is making it ready. A restart of the host would come too early.
+    Preparing,
+    /// It waits for the host's next start.
     Waiting,
     /// It changes the settings now. The host may restart by itself.
     Running,
@@ -34,15 +37,16 @@ pub(super) struct Job {
 impl Job {
     fn read(path: String, body: &Value) -> Self {
         let state = match Properties::new(body).text("JobState").unwrap_or_default().as_str() {
-            "New" | "Scheduled" | "Scheduling" | "ReadyForExecution" | "Pending" | "Starting" | "Validating" => {
-                JobState::Waiting
-            }
+            "New" | "Scheduling" | "Starting" | "Validating" => JobState::Preparing,
+            "Scheduled" | "ReadyForExecution" | "Pending" => JobState::Waiting,
             "Completed" => JobState::Done,
             "CompletedWithErrors" | "Failed" | "Exception" | "Cancelled" => JobState::Failed,
             // What is not known is not deleted.
             _ => JobState::Running,
         };
-        Self { path, state, message: clean(body.get("Message").and_then(Value::as_str).unwrap_or_default()) }
+        // It may repeat the URL.
+        let message = without_tokens(&clean(body.get("Message").and_then(Value::as_str).unwrap_or_default()));
+        Self { path, state, message }
     }
 }
 
@@ -78,7 +82,7 @@ impl Bmc {
                 break;
             };
             let found = Job::read(path, &job);
-            if is_about_settings(&job) && matches!(found.state, JobState::Waiting | JobState::Running) {
+            if is_about_settings(&job) && !matches!(found.state, JobState::Done | JobState::Failed) {
                 return Ok(Some(found));
             }
         }

@@ -8,7 +8,7 @@ use super::settings::{Change, FirmwareSettings};
 use crate::RedfishError;
 use crate::bmc::Bmc;
 use crate::bmc::error::BmcError;
-use crate::bmc::properties::Properties;
+use crate::bmc::properties::{Properties, clean};
 use crate::bmc::survey::{Survey, settings_path};
 use crate::bmc::vendor::Vendor;
 
@@ -69,7 +69,7 @@ impl Present {
             return Err(FirmwareError::Waiting(job.path.clone()));
         }
         let mut waiting = self.staged.iter().filter(|(name, value)| self.current.get(*name) != Some(value));
-        waiting.next().map_or(Ok(()), |(name, _)| Err(FirmwareError::Waiting(name.clone())))
+        waiting.next().map_or(Ok(()), |(name, _)| Err(FirmwareError::Waiting(clean(name))))
     }
 }
 

@@ -55,8 +55,12 @@ impl Bmc {
     ) -> Result<Staged, BmcError> {
         let mut attempts = Vec::new();
         let mut present = self.present(settings).await?;
-        let mut missing =
-            settings.changes.iter().filter(|change| !present.is_staged(change, image_url)).collect::<Vec<_>>();
+        // Without a job, an iDRAC never takes what is staged.
+        let is_stuck = settings.jobs.is_some() && present.job.is_none();
+        let is_missing = |change: &&Change| {
+            if is_stuck { !present.is_applied(change, image_url) } else { !present.is_staged(change, image_url) }
+        };
+        let mut missing = settings.changes.iter().filter(is_missing).collect::<Vec<_>>();
         if !missing.is_empty() {
             if let Some(job) = present.job.take() {
                 // An earlier attempt has staged other values, or it is a job of somebody else. The BMC takes no second one beside it.
@@ -120,12 +124,19 @@ impl Bmc {
             let present = self.present(settings).await?;
             let missing = names(settings, |change| !present.is_staged(change, image_url));
             let is_applied = settings.changes.iter().all(|change| present.is_applied(change, image_url));
-            let has_job = settings.jobs.is_none() || present.job.is_some() || is_applied;
-            if missing.is_empty() && has_job {
+            let is_ready = match &present.job {
+                Some(job) => job.state != JobState::Preparing,
+                None => settings.jobs.is_none() || is_applied,
+            };
+            if missing.is_empty() && is_ready {
                 return Ok(present);
             }
             if !poll.wait().await {
-                let what = if missing.is_empty() { "there is no job for them".to_owned() } else { missing.join(", ") };
+                let what = match (missing.is_empty(), present.job) {
+                    (false, _) => missing.join(", "),
+                    (true, Some(job)) => format!("{} is not ready", job.path),
+                    (true, None) => "there is no job for them".to_owned(),
+                };
                 return Err(FirmwareError::NotStaged { what, attempts: attempts.to_vec() }.into());
             }
         }
@@ -181,7 +192,7 @@ impl Bmc {
         job: Job,
         attempts: &mut Vec<Attempt>,
     ) -> Result<(), BmcError> {
-        if job.state != JobState::Waiting || settings.jobs.is_none() {
+        if !matches!(job.state, JobState::Preparing | JobState::Waiting) || settings.jobs.is_none() {
             return Err(FirmwareError::Waiting(job.path).into());
         }
         let result = self.client().delete(&job.path, self.limits().change).await;

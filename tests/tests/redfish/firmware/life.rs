@@ -87,6 +87,12 @@ async fn an_ilo_gets_the_url_and_everything_is_undone() {
     });
     assert_eq!(writes(&emulated)[0], ("systems/1/bios/settings".to_owned(), json!({"Attributes": changed})));
     let set = bmc.boot_http_once(&plan, URL).await.unwrap();
+    // Not a NIC's own option for HTTP boot, which takes a URL from DHCP.
+    let device = "UsbClass(0xFFFF,0xFFFF,0xFF,0xFF,0xFE)";
+    let boot = json!({
+        "BootSourceOverrideTarget": "UefiTarget", "BootSourceOverrideEnabled": "Once", "UefiTargetBootSourceOverride": device,
+    });
+    assert_eq!(writes(&emulated).last().unwrap().1, json!({"Boot": boot}));
     bmc.power(CYCLE).await.unwrap();
     assert_eq!(emulated.booted(1, LIMIT).await.image.as_deref(), Some(URL));
 
@@ -199,4 +205,35 @@ async fn an_idrac_10_takes_the_override_in_its_settings_and_another_by_attribute
         bmc.power(CYCLE).await.unwrap();
         assert_eq!(emulated.booted(1, LIMIT).await.image.as_deref(), Some(URL));
     }
+}
+
+#[tokio::test]
+async fn an_ilo_without_such_a_boot_option_boots_by_http_nevertheless() {
+    let mut vendor = hpe();
+    vendor.resources.retain(|path, _| !path.contains("BootOptions"));
+    let emulated = EmulatedBmc::start(&vendor, Options::default()).await;
+    let bmc = connect(&emulated).await;
+    let plan = plan(&bmc, None).await.unwrap();
+    apply(&bmc, plan.firmware.as_ref().unwrap()).await;
+    let set = bmc.boot_http_once(&plan, URL).await.unwrap();
+    assert_eq!(set.shown.target.as_deref(), Some("UefiHttp"));
+    // An override that nobody has used is taken back, whatever its form.
+    let set: BootOverride = serde_json::from_str(&serde_json::to_string(&set).unwrap()).unwrap();
+    assert!(bmc.restore(&set).await.unwrap());
+    assert_eq!(emulated.member("/redfish/v1/Systems/1", "/Boot/BootSourceOverrideEnabled"), "Disabled");
+}
+
+/// Between the PATCH and the restart, an iDRAC makes its job ready; and some make none if the values are staged already.
+#[tokio::test]
+async fn a_restart_waits_for_a_job_that_is_ready() {
+    let emulated = EmulatedBmc::start(&dell().with(json!({"bios": {"prepares_ms": 400}})), Options::default()).await;
+    let bmc = connect(&emulated).await;
+    let settings = plan(&bmc, None).await.unwrap().firmware.unwrap();
+    for (name, value) in [("HttpDev1EnDis", "Enabled"), ("HttpDev1TlsMode", "None"), ("HttpDev1Uri", URL)] {
+        emulated.set(&format!("{DELL}/Settings"), &format!("/Attributes/{name}"), json!(value));
+    }
+    let staged = bmc.stage_firmware(&settings, URL, None).await.unwrap();
+    assert_eq!((staged.staging, staged.attempts.len()), (Staging::NeedsRestart, 1), "staged without a job");
+    bmc.power(CYCLE).await.unwrap();
+    bmc.wait_for_firmware(&settings, URL).await.unwrap();
 }

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use acceptance::bmc::{EmulatedBmc, Options, PASSWORD, Record, USERNAME, Vendor};
 use redfish::bmc::{
-    Bmc, BmcError, BootMode, FirmwareError, FirmwareNetwork, FirmwareRestored, FirmwareSettings, Limits, Medium, Plan,
-    PowerAction, Staging, StaticAddress,
+    Bmc, BmcError, BootMode, BootOverride, FirmwareError, FirmwareNetwork, FirmwareRestored, FirmwareSettings, Limits,
+    Medium, Plan, PowerAction, Staging, StaticAddress,
 };
 use reqwest::Client;
 use serde_json::{Value, json};
@@ -26,11 +26,8 @@ fn dell() -> Vendor {
     Vendor::named("dell-idrac9-systems").with_bios("dell")
 }
 
-/// An iLO, with the property that it does not let anybody change.
 fn hpe() -> Vendor {
-    let mut vendor = Vendor::named("hpe-ilo6").with_bios("hpe");
-    vendor.resources.get_mut("/redfish/v1/Systems/1").unwrap()["Boot"]["HttpBootUri"] = Value::Null;
-    vendor
+    Vendor::named("hpe-ilo6").with_bios("hpe")
 }
 
 /// The firmware's settings for HTTP boot are on already, and only the URL has to change.

@@ -13,7 +13,7 @@ pub struct FirmwareNetwork {
     pub interface: Option<String>,
     /// The address.
     pub address: StaticAddress,
-    /// The MAC addresses of the NICs that have the network. A bond has several; any of them will do.
+    /// The MAC addresses of the NICs that have the network. A bond has several; the first is the best.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub macs: Vec<String>,
     /// Why it may not work. Becomes a remark of the plan, if the firmware gets the address.

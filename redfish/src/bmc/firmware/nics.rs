@@ -10,7 +10,7 @@ use crate::bmc::survey::Survey;
 const MAX_NICS: usize = 32;
 
 impl Bmc {
-    /// The vendor's name of the NIC that has one of these MAC addresses, or why it is not known. An iDRAC's interfaces have the names
+    /// The vendor's name of the NIC that has the first of these MAC addresses that the machine has, or why it is not known. An iDRAC's interfaces have the names
     /// that its firmware's settings use.
     pub(super) async fn nic(&self, survey: &Survey, macs: &[String]) -> Result<Result<String, String>, BmcError> {
         if macs.is_empty() {
@@ -20,17 +20,21 @@ impl Bmc {
             return Ok(Err("the BMC does not list the machine's NICs".to_owned()));
         };
         let list = self.client().get(interfaces).await?.body;
+        let mut best: Option<(usize, String)> = None;
         for path in Properties::new(&list).links("Members").into_iter().take(MAX_NICS) {
             let body = self.client().get(&path).await?.body;
             let nic = Properties::new(&body);
             // A NIC in a bond may show the bond's address as the current one.
-            let found = ["PermanentMACAddress", "MACAddress"].into_iter().filter_map(|name| nic.text(name));
-            let is_wanted = |mac: String| macs.iter().any(|wanted| plain(wanted) == plain(&mac));
-            if found.into_iter().any(is_wanted)
-                && let Some(id) = nic.text("Id")
+            let Some(mac) = nic.text("PermanentMACAddress").or_else(|| nic.text("MACAddress")) else { continue };
+            let rank = macs.iter().position(|wanted| plain(wanted) == plain(&mac));
+            if let (Some(rank), Some(id)) = (rank, nic.text("Id"))
+                && best.as_ref().is_none_or(|(other, _)| rank < *other)
             {
-                return Ok(Ok(id));
+                best = Some((rank, id));
             }
+        }
+        if let Some((_, id)) = best {
+            return Ok(Ok(id));
         }
         Ok(Err(format!("the machine has no NIC with the MAC address {}", macs.join(" or "))))
     }

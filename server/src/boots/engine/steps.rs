@@ -123,6 +123,9 @@ impl<'a> Steps<'a> {
             for note in survey.notes.iter().chain(&plan.quirks) {
                 record.remark(note.clone());
             }
+            if let Some(remark) = firmware::network_remark(record, &plan) {
+                record.remark(remark);
+            }
             // Decided while the record is locked: a rotation that begins later finds the record, and one before it is seen.
             let url = self.shared.recorded_url(record, &url);
             record.at_bmc = Some(AtBmc { plan: planned, url, slot: None, copied: false, before: None, started: None });

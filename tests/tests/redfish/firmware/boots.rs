@@ -218,3 +218,20 @@ fn what_is_refused_changes_nothing_and_the_nic_can_be_named() {
         assert!(detail.contains(expected), "{detail}");
     }
 }
+
+#[test]
+fn a_boot_says_why_the_firmware_has_no_address_of_the_documents() {
+    let server = Server::start("coreos", &coreos_iso(&[]));
+    let dell = Bmc::start(&dell(json!({})), DELL);
+    // Nothing in this document leads to the media URL.
+    let unrouted = dell.documents().replace("0.0.0.0/0", "198.51.100.0/24");
+    let id = begin(&server, QUERY, &unrouted);
+    let booted = until_state(&server, &id, "booted");
+    assert!(remarks(&booted).contains("the documents give it no static IPv4 address"), "{booted:#}");
+    assert_eq!(dell.attributes()["HttpDev1Ip"], "");
+
+    let generic = Bmc::start(&Vendor::named("generic-dmtf"), HPE);
+    let id = begin(&server, &format!("{QUERY}&firmware_interface=Slot1NicPort1"), &generic.documents());
+    let booted = until_state(&server, &id, "booted");
+    assert!(remarks(&booted).contains("firmware_interface has no effect"), "{booted:#}");
+}

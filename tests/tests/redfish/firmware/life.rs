@@ -10,8 +10,8 @@ async fn an_idrac_gets_the_url_and_a_static_address_and_everything_is_undone() {
     let before = attributes(&emulated, DELL);
     let bmc = connect(&emulated).await;
     let survey = bmc.survey().await.unwrap();
-    // The MAC address of the bond is the current one of another NIC; the permanent one decides as well.
-    let network = network(None, &["52-54-00-00-00-03"]);
+    // The ports of a bond, the primary one first. Its current MAC address is that of the other port.
+    let network = network(None, &["52-54-00-00-00-03", "52:54:00:00:00:02"]);
     let plan = bmc.plan_http_boot(&survey, Medium::Cd, None, &url, Some(&network), None).await.unwrap();
     assert!(plan.quirks.iter().any(|quirk| quirk.contains("192.0.2.17 on NIC.Slot.5-1")), "{:?}", plan.quirks);
     assert_eq!(emulated.writes().len(), 0, "a plan changes nothing");

@@ -2,11 +2,26 @@
 
 use std::time::Duration;
 
-use redfish::bmc::{BmcError, FirmwareSettings, PowerAction, Staging};
+use redfish::bmc::{BmcError, FirmwareSettings, Plan, PowerAction, Staging};
 
 use super::{Steps, Stop, refusals};
 use crate::boots::engine::deleted;
+use crate::boots::record::BootRecord;
 use crate::boots::step::Step;
+
+/// What the boot's record says about a static network of the firmware that the plan could not take into account.
+pub(super) fn network_remark(record: &BootRecord, plan: &Plan) -> Option<&'static str> {
+    match (&plan.firmware, &record.firmware_network) {
+        (Some(_), None) => Some(
+            "the firmware keeps the network that is set in it, or asks DHCP: the documents give it no static IPv4 address and no router that \
+             lead to the media URL",
+        ),
+        (None, Some(network)) if network.interface.is_some() => Some(
+            "firmware_interface has no effect: this BMC takes the URL itself, and the host's firmware asks DHCP for an address",
+        ),
+        _ => None,
+    }
+}
 
 impl Steps<'_> {
     /// Stages the settings, restarts the host, waits until the firmware has them, and switches the host off. The record has their

@@ -99,7 +99,7 @@ fn nic(interface: &Interface) -> Result<InitramfsNic, String> {
 
 /// The next hop on the way to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum NextHop {
+pub(crate) enum NextHop {
     /// The server itself.
     Server,
     /// This router.
@@ -108,7 +108,7 @@ enum NextHop {
 
 impl NextHop {
     /// The next hop from an interface to the server. Only static routes count.
-    fn of(server: Ipv4Addr, topology: &Topology, interface: &Interface) -> Option<Self> {
+    pub(crate) fn of(server: Ipv4Addr, topology: &Topology, interface: &Interface) -> Option<Self> {
         let address = IpAddr::from(server);
         let links = interface.ipv4.addresses.iter().filter(|own| own.network.contains(&address));
         let links = links.map(|own| (u8::MAX - own.network.prefix_len(), 0, Self::Server));
@@ -124,7 +124,7 @@ impl NextHop {
         links.chain(routes).min_by_key(|(length, metric, _)| (*length, *metric)).map(|(_, _, hop)| hop)
     }
 
-    fn gateway(self) -> Option<Ipv4Addr> {
+    pub(crate) fn gateway(self) -> Option<Ipv4Addr> {
         match self {
             Self::Server => None,
             Self::Gateway(gateway) => Some(gateway),

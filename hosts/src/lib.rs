@@ -6,6 +6,7 @@
 //! - [`check`] checks hosts by themselves and against each other.
 //! - [`answers`] completes the answer files of installers with a host's network.
 //! - [`initramfs_network`] finds the part of a host's network by which an initramfs can fetch its root file system.
+//! - [`firmware_network`] finds the part of a host's network by which its firmware can fetch an image.
 //! - [`second_step`] and [`manifests`] write documents for a cluster.
 //!
 //! ```
@@ -32,6 +33,7 @@ pub mod answers;
 pub mod check;
 pub mod every_host;
 mod family;
+pub mod firmware_network;
 pub mod initramfs_network;
 pub mod input;
 mod keyfile_format;

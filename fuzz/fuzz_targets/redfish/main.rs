@@ -116,6 +116,7 @@ async fn steps(target: &Target, options: &ClientOptions, kind: u8) {
         settle: Duration::from_millis(100),
         change: Duration::from_millis(510),
         power: Duration::from_millis(100),
+        firmware: Duration::from_millis(100),
         pause: Duration::from_millis(10),
         poll_interval: Duration::from_millis(50),
     };
@@ -132,6 +133,7 @@ async fn steps(target: &Target, options: &ClientOptions, kind: u8) {
     let json = serde_json::to_vec(&survey).expect("a survey can be written");
     assert_eq!(serde_json::from_slice::<redfish::bmc::Survey>(&json).expect("a survey can be read"), survey);
     let medium = if kind & 4 == 0 { Medium::Cd } else { Medium::Usb };
+    by_http(&bmc, &survey, medium).await;
     let plan = match Bmc::plan(&survey, medium, None) {
         Ok(plan) => plan,
         Err(error) => return hidden(&format!("{error} {error:?}")),
@@ -155,6 +157,25 @@ async fn steps(target: &Target, options: &ClientOptions, kind: u8) {
         let _ = bmc.eject(&inserted.slot, Some(IMAGE)).await.map_err(|error| hidden(&format!("{error} {error:?}")));
     }
     bmc.close().await;
+}
+
+/// A boot by HTTP, if the BMC offers it, and what undoes it.
+async fn by_http(bmc: &Bmc, survey: &redfish::bmc::Survey, medium: Medium) {
+    let plan = match bmc.plan_http_boot(survey, medium, None, IMAGE, None, None).await {
+        Ok(plan) => plan,
+        Err(error) => return hidden(&format!("{error} {error:?}")),
+    };
+    hidden(&format!("{plan:?}"));
+    let Some(settings) = &plan.firmware else { return };
+    let json = serde_json::to_vec(&plan).expect("a plan can be written");
+    assert_eq!(serde_json::from_slice::<redfish::bmc::Plan>(&json).expect("a plan can be read"), plan);
+    let staged = bmc.stage_firmware(settings, IMAGE, None).await.map(|staged| hidden(&format!("{staged:?}")));
+    let waited = bmc.wait_for_firmware(settings, IMAGE).await;
+    let set = bmc.boot_http_once(&plan, IMAGE).await.map(|set| hidden(&format!("{set:?}")));
+    let restored = bmc.restore_firmware(settings, IMAGE).await.map(|restored| hidden(&format!("{restored:?}")));
+    for error in [staged.err(), waited.err(), set.err(), restored.err()].into_iter().flatten() {
+        hidden(&format!("{error} {error:?}"));
+    }
 }
 
 fn shown(error: &RedfishError) {

@@ -88,7 +88,14 @@ impl Bmc {
         let mut attempts = Vec::new();
         let mut forms = plan.boot.iter().collect::<Vec<_>>();
         while let Some(form) = (!forms.is_empty() && attempts.len() < MAX_ATTEMPTS).then(|| forms.remove(0)) {
-            match self.set(&current, form, image_url, &mut attempts).await {
+            let device = match form {
+                OverrideForm::BootOption { name } => match self.boot_option(&current.system.body, name).await? {
+                    Some(device) => Some(device),
+                    None => continue,
+                },
+                _ => None,
+            };
+            match self.set(&current, form, device.as_deref().or(image_url), &mut attempts).await {
                 Ok(()) => return self.verify_override(plan, before, form.clone(), image_url, attempts).await,
                 Err(error) => match Meaning::of(&error) {
                     Meaning::Final => return Err(error.into()),
@@ -123,14 +130,17 @@ impl Bmc {
         &self,
         current: &Current,
         form: &OverrideForm,
-        image_url: Option<&str>,
+        // The URL for HTTP boot, or the device path of the boot option.
+        source: Option<&str>,
         attempts: &mut Vec<Attempt>,
     ) -> Result<(), RedfishError> {
         match form {
-            OverrideForm::System { .. } => self.send(current, &form.boot(), attempts).await,
-            OverrideForm::Http { .. } => {
-                self.send(current, &http_uri::with_uri(form.boot(), image_url), attempts).await
+            OverrideForm::BootOption { .. } => {
+                let boot = boot_override::with_device(form.boot(), source.unwrap_or_default());
+                self.send(current, &boot, attempts).await
             }
+            OverrideForm::System { .. } => self.send(current, &form.boot(), attempts).await,
+            OverrideForm::Http { .. } => self.send(current, &http_uri::with_uri(form.boot(), source), attempts).await,
             OverrideForm::DellAttributes { path, device } => {
                 let body = boot_override::dell_attributes("Enabled", device);
                 self.try_patch(path, &body, None, self.limits().change, attempts).await
@@ -151,13 +161,20 @@ impl Bmc {
     ) -> Result<(), RedfishError> {
         // sushy-tools reads the whole image before it answers.
         let limit = if boot.contains_key(http_uri::URI) { self.limits().insert } else { self.limits().change };
-        for (resource, body) in current.divide(boot) {
+        for (mut resource, body) in current.divide(boot) {
             let mut tries = 1;
             loop {
                 let etag = resource.etag.as_deref();
                 let result = self.try_patch(&resource.path, &body, etag, limit, attempts).await;
                 match result {
                     Ok(()) => break,
+                    // With an iDRAC 10, the System's own properties are read-only.
+                    Err(error) if is_not_writable(&error) && resource.path == current.system.path => {
+                        match &current.settings {
+                            Some(settings) => resource = settings,
+                            None => return Err(error),
+                        }
+                    }
                     Err(error)
                         if tries < MAX_TRIES && matches!(Meaning::of(&error), Meaning::Busy | Meaning::Unknown) =>
                     {
@@ -249,4 +266,9 @@ impl Bmc {
         }
         Ok(Current { system, settings, boot })
     }
+}
+
+/// Whether a BMC says that a property is read-only.
+fn is_not_writable(error: &RedfishError) -> bool {
+    error.messages().iter().any(|message| message.key() == "PropertyNotWritable")
 }

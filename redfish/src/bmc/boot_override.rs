@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::attempt::Fault;
+use super::boot_option;
 use super::error::BmcError;
 use super::http_uri;
 use super::medium::Medium;
@@ -32,12 +33,18 @@ pub enum OverrideForm {
         /// `BootSourceOverrideMode`, as above.
         mode: Option<BootMode>,
     },
+    /// `Boot` of the System, once, with one of the firmware's boot options as the target. The option may appear only when the firmware
+    /// has its settings, so its device path is looked up when the override is set.
+    BootOption {
+        /// `DisplayName` of the option.
+        name: String,
+    },
     /// An iDRAC's attributes `ServerBoot.1.BootOnce` and `ServerBoot.1.FirstBootDevice`. With some firmware, the
     /// standard target means a drive in the machine.
     DellAttributes {
         /// The path of the resource with the attributes.
         path: String,
-        /// The value of `ServerBoot.1.FirstBootDevice`: `VCD-DVD` or `vFDD`.
+        /// The value of `ServerBoot.1.FirstBootDevice`: `VCD-DVD` or `vFDD`, or `UEFIHttp` for HTTP boot.
         device: String,
     },
     /// HPE's `BootOnNextServerReset` of the slot with the medium, for an iLO that refuses every boot override.
@@ -58,6 +65,7 @@ impl OverrideForm {
         match self {
             Self::System { target, .. } => Some(target),
             Self::Http { .. } => Some(http_uri::TARGET),
+            Self::BootOption { .. } => Some(boot_option::TARGET),
             Self::DellAttributes { .. } | Self::NextReset { .. } => None,
         }
     }
@@ -66,6 +74,7 @@ impl OverrideForm {
     fn enabled_and_mode(&self) -> (Option<&str>, Option<BootMode>) {
         match self {
             Self::System { enabled, mode, .. } | Self::Http { enabled, mode } => (enabled.as_deref(), *mode),
+            Self::BootOption { .. } => (Some("Once"), None),
             Self::DellAttributes { .. } | Self::NextReset { .. } => (None, None),
         }
     }
@@ -96,6 +105,11 @@ impl OverrideForm {
 
     pub(super) fn requests(&self, system: &System, image_url: &str) -> Vec<PlannedRequest> {
         match self {
+            Self::BootOption { name } => {
+                let path = system.settings.as_ref().unwrap_or(&system.path).clone();
+                let boot = with_device(self.boot(), &format!("(the device path of {name})"));
+                vec![PlannedRequest { method: "PATCH", path, body: json!({"Boot": boot}) }]
+            }
             Self::System { .. } | Self::Http { .. } => {
                 let path = system.settings.as_ref().unwrap_or(&system.path).clone();
                 let boot = self.boot();
@@ -110,6 +124,12 @@ impl OverrideForm {
             }
         }
     }
+}
+
+/// Adds the device path of a boot option to the properties of `Boot`.
+pub(super) fn with_device(mut boot: Map<String, Value>, device: &str) -> Map<String, Value> {
+    boot.insert(boot_option::DEVICE.to_owned(), json!(device));
+    boot
 }
 
 /// Dell's attribute for the first boot device.

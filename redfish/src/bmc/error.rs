@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::attempt::Attempt;
+use super::firmware::FirmwareError;
 use super::medium::Medium;
 use super::state::{BootMode, MediaState, PowerState};
 use super::vendor::Vendor;
@@ -163,6 +164,9 @@ pub enum BmcError {
         /// Every request that was sent.
         attempts: Vec<Attempt>,
     },
+    /// The settings of the host's firmware cannot be changed for HTTP boot.
+    #[error(transparent)]
+    Firmware(#[from] FirmwareError),
     /// The System with this path has no reset action.
     #[error("the BMC offers no way to switch {0} on or off")]
     NoReset(String),
@@ -208,6 +212,7 @@ impl BmcError {
             | Self::BootRefused { attempts }
             | Self::HttpUriNotKept { attempts }
             | Self::PowerRefused { attempts, .. } => attempts,
+            Self::Firmware(error) => error.attempts(),
             _ => &[],
         }
     }

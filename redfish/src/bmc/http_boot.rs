@@ -1,7 +1,9 @@
 //! UEFI HTTP boot: the firmware fetches the image by itself (`Boot.HttpBootUri` of `ComputerSystem` 1.9 and later).
 
+use super::boot_option;
 use super::boot_override::{OverrideForm, wanted_enables};
 use super::error::BmcError;
+use super::firmware::FirmwareError;
 use super::http_uri::{TARGET, URI};
 use super::state::{Boot, BootMode};
 use super::survey::Survey;
@@ -50,4 +52,36 @@ fn modes(boot: &Boot, mode: Option<BootMode>) -> Result<Vec<Option<BootMode>>, B
         }
         (_, Some(BootMode::Uefi) | None) => Ok(vec![None, Some(BootMode::Uefi)]),
     }
+}
+
+/// The forms of the override for a BMC whose firmware has the URL in its settings. They set no mode: an iDRAC makes a job of that, which
+/// waits for another restart.
+pub(super) fn forms_by_settings(survey: &Survey, mode: Option<BootMode>) -> Result<Vec<OverrideForm>, BmcError> {
+    let boot = &survey.system.boot;
+    if [mode, BootMode::read(boot.source.mode.as_deref())].contains(&Some(BootMode::Legacy)) {
+        return Err(FirmwareError::LegacyMode.into());
+    }
+    let is_dell = survey.vendor == Vendor::Dell;
+    let mut forms = Vec::new();
+    let offers = |wanted: &str| {
+        boot.targets.as_ref().is_none_or(|targets| targets.iter().any(|target| target.eq_ignore_ascii_case(wanted)))
+    };
+    // UefiHttp alone may mean a NIC's own option for HTTP boot, with a URL from DHCP.
+    if survey.vendor == Vendor::Hpe && offers(boot_option::TARGET) {
+        forms.push(OverrideForm::BootOption { name: "URL File".to_owned() });
+    }
+    if offers(TARGET) {
+        for enabled in wanted_enables(boot) {
+            // An iDRAC changes the boot order for ever.
+            if !(is_dell && enabled.as_deref() == Some("Continuous")) {
+                forms.push(OverrideForm::System { target: TARGET.to_owned(), enabled, mode: None });
+            }
+        }
+    }
+    let attributes = survey.managers.iter().find_map(|manager| manager.dell_attributes.clone()).filter(|_| is_dell);
+    forms.extend(attributes.map(|path| OverrideForm::DellAttributes { path, device: "UEFIHttp".to_owned() }));
+    if forms.is_empty() {
+        return Err(BmcError::NoHttpBoot { offered: boot.targets.clone().unwrap_or_default() });
+    }
+    Ok(forms)
 }

@@ -15,6 +15,8 @@ pub struct Limits {
     pub change: Duration,
     /// For a forced change of the power. Default: 2 minutes.
     pub power: Duration,
+    /// For a firmware to take settings after the host's start, with the restarts that it makes for that. Default: 20 minutes.
+    pub firmware: Duration,
     /// Before a request is repeated because the BMC was busy. Default: 3 seconds.
     pub pause: Duration,
     /// Between the first two reads of a resource that is polled. The interval grows to ten times as much. Default:
@@ -35,6 +37,7 @@ impl Default for Limits {
             settle: Duration::from_mins(1),
             change: Duration::from_mins(1),
             power: Duration::from_mins(2),
+            firmware: Duration::from_mins(20),
             pause: Duration::from_secs(3),
             poll_interval: Duration::from_millis(500),
         }

@@ -60,6 +60,7 @@ impl BmcError {
             Self::NotInserted { state, .. } | Self::NotEjected { state, .. } => {
                 state.connected_via.iter_mut().collect::<Vec<_>>()
             }
+            Self::Firmware(error) => error.texts(),
             _ => Vec::new(),
         };
         for text in texts.into_iter().filter(|text| secrets.are_in(text)) {

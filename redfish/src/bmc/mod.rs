@@ -8,7 +8,8 @@
 //! | decide what to send | [`Bmc::plan`] | [`Plan`] |
 //! | insert the image | [`Bmc::insert`] | [`Inserted`] |
 //! | set the boot override | [`Bmc::boot_once`] | [`BootOverride`] |
-//! | or, for a host that fetches the image itself | [`Bmc::plan_http`], [`Bmc::boot_http_once`], [`Bmc::restore_http`] | the same |
+//! | or, for a host that fetches the image itself | [`Bmc::plan_http_boot`], [`Bmc::boot_http_once`], [`Bmc::restore_http`] | the same |
+//! | if that takes settings of the host's firmware | [`Bmc::stage_firmware`], [`Bmc::wait_for_firmware`], [`Bmc::restore_firmware`] | [`Staged`], [`FirmwareRestored`] |
 //! | restart the host | [`Bmc::power`] | [`PowerChange`] |
 //! | eject the image | [`Bmc::eject`] | [`Ejected`] |
 //! | restore the previous boot override | [`Bmc::restore`] | whether that was necessary |
@@ -18,9 +19,11 @@
 
 mod attempt;
 mod boot_once;
+mod boot_option;
 mod boot_override;
 mod eject;
 mod error;
+mod firmware;
 mod form;
 mod http_boot;
 mod http_uri;
@@ -51,6 +54,9 @@ pub use boot_once::BootOverride;
 pub use boot_override::OverrideForm;
 pub use eject::{Ejected, Found};
 pub use error::BmcError;
+pub use firmware::{
+    FirmwareError, FirmwareNetwork, FirmwareRestored, FirmwareSettings, Staged, Staging, StaticAddress,
+};
 pub use form::{Form, Method, Parameter};
 pub use http_uri::HttpUri;
 pub use insert::Inserted;
@@ -98,8 +104,9 @@ impl Bmc {
         Plan::new(survey, medium, mode)
     }
 
-    /// Decides what will be sent to the BMC so that the host's firmware fetches the image by HTTP. An error if the BMC does not
-    /// offer that. Without `mode`, the host's boot mode stays as it is, and must be UEFI.
+    /// Decides what will be sent to the BMC so that the host's firmware fetches the image by HTTP, from a URL in `HttpBootUri`. An
+    /// error if the BMC does not offer that. Without `mode`, the host's boot mode stays as it is, and must be UEFI.
+    /// [`plan_http_boot`](Self::plan_http_boot) also knows the vendors' own ways.
     pub fn plan_http(survey: &Survey, medium: Medium, mode: Option<BootMode>) -> Result<Plan, BmcError> {
         Plan::http(survey, medium, mode)
     }

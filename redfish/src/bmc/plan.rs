@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::boot_override::{self, OverrideForm};
 use super::error::BmcError;
+use super::firmware::FirmwareSettings;
 use super::form::{self, Form, Method};
 use super::http_boot;
 use super::medium::Medium;
@@ -30,6 +31,9 @@ pub struct Plan {
     pub forms: Vec<Form>,
     /// The forms of the boot override, in the order in which they are tried.
     pub boot: Vec<OverrideForm>,
+    /// The settings of the host's firmware that the boot changes first. The firmware takes them at a start of the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<FirmwareSettings>,
     /// The boot mode that the caller asked for. `None` leaves the host's mode as it is.
     pub mode: Option<BootMode>,
     /// What is different for this BMC, and why, as sentences.
@@ -50,17 +54,40 @@ impl Plan {
                 boot.push(OverrideForm::NextReset { slot: slot.path.clone() });
             }
         }
-        Ok(Self { vendor: survey.vendor, system: survey.system.clone(), medium, slots, forms, boot, mode, quirks })
+        Ok(Self {
+            vendor: survey.vendor,
+            system: survey.system.clone(),
+            medium,
+            slots,
+            forms,
+            boot,
+            firmware: None,
+            mode,
+            quirks,
+        })
     }
 
     /// Makes a plan for HTTP boot.
     pub(super) fn http(survey: &Survey, medium: Medium, mode: Option<BootMode>) -> Result<Self, BmcError> {
         let (boot, quirks) = http_boot::forms(survey, mode)?;
         let (system, slots) = (survey.system.clone(), survey.slots.clone());
-        Ok(Self { vendor: survey.vendor, system, medium, slots, forms: Vec::new(), boot, mode, quirks })
+        let forms = Vec::new();
+        Ok(Self { vendor: survey.vendor, system, medium, slots, forms, boot, firmware: None, mode, quirks })
     }
 
-    /// The requests that insert the image and set the boot override. If the BMC refuses none of them, these and
+    /// Makes a plan for HTTP boot by the firmware's settings.
+    pub(super) fn by_settings(
+        survey: &Survey,
+        medium: Medium,
+        mode: Option<BootMode>,
+        (boot, settings, quirks): (Vec<OverrideForm>, FirmwareSettings, Vec<String>),
+    ) -> Self {
+        let (system, slots, forms, firmware) =
+            (survey.system.clone(), survey.slots.clone(), Vec::new(), Some(settings));
+        Self { vendor: survey.vendor, system, medium, slots, forms, boot, firmware, mode, quirks }
+    }
+
+    /// The requests that insert the image, or make the firmware take its settings, and set the boot override. If the BMC refuses none of them, these and
     /// [`power_requests`](Self::power_requests) are all that change anything.
     pub fn requests(&self, image_url: &str) -> Vec<PlannedRequest> {
         let mut requests = Vec::new();
@@ -70,6 +97,10 @@ impl Plan {
                 _ => ("PATCH", slot.path.clone()),
             };
             requests.push(PlannedRequest { method, path, body: form.body(image_url, slot.insert.as_ref()) });
+        }
+        if let Some(firmware) = &self.firmware {
+            requests.push(firmware.request(image_url));
+            requests.extend(self.power_requests());
         }
         if let Some(form) = self.boot.first() {
             requests.extend(form.requests(&self.system, image_url));

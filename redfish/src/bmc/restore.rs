@@ -40,7 +40,7 @@ impl Bmc {
         match &set.form {
             OverrideForm::DellAttributes { path, device } => return self.restore_attributes(path, device).await,
             OverrideForm::NextReset { slot } => return self.restore_next_reset(slot).await,
-            OverrideForm::System { .. } | OverrideForm::Http { .. } => {}
+            OverrideForm::System { .. } | OverrideForm::Http { .. } | OverrideForm::BootOption { .. } => {}
         }
         let current = self.read_boot(&set.system, self.settings_of(&set.system).await?.as_deref()).await?;
         let now = &current.boot.source;

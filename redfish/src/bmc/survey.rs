@@ -65,6 +65,12 @@ pub struct System {
     /// The path of the resource about Secure Boot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secure_boot: Option<String>,
+    /// The path of the resource with the firmware's settings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bios: Option<String>,
+    /// The path of the collection of the machine's NICs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ethernet_interfaces: Option<String>,
 }
 
 /// The action `ComputerSystem.Reset`.
@@ -168,6 +174,8 @@ impl System {
             settings: settings_path(system),
             reset: Reset::read(system),
             secure_boot: system.link("SecureBoot"),
+            bios: system.link("Bios"),
+            ethernet_interfaces: system.link("EthernetInterfaces"),
         }
     }
 }

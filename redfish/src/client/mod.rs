@@ -50,6 +50,13 @@ enum Login {
     Session(Session),
 }
 
+/// Whether a task in the answer is followed to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Follow {
+    Yes,
+    No,
+}
+
 impl Login {
     fn authorization(&self) -> Authorization {
         match self {
@@ -111,7 +118,7 @@ impl Client {
     /// Sends a POST, and waits until the BMC has carried it out, including a task. `limit` is for all of that. Repeats
     /// the request only if it cannot have reached the BMC. A body of `Null` is sent as an empty body.
     pub async fn post(&self, path: &str, body: &Value, limit: Duration) -> Result<Answer, RedfishError> {
-        self.change(&Method::POST, path, body, None, limit).await
+        self.change(&Method::POST, path, Some(body), None, limit, Follow::Yes).await
     }
 
     /// Sends a PATCH, and waits as [`post`](Self::post) does. With an `ETag`, the BMC changes the resource only if it
@@ -124,7 +131,7 @@ impl Client {
         etag: Option<&str>,
         limit: Duration,
     ) -> Result<Answer, RedfishError> {
-        self.change(&Method::PATCH, path, body, etag, limit).await
+        self.change(&Method::PATCH, path, Some(body), etag, limit, Follow::Yes).await
     }
 
     /// Sends a PATCH that changes the resource even if it has changed since it was read. Sends the given `ETag` first.
@@ -150,6 +157,27 @@ impl Client {
         outcome
     }
 
+    /// Sends a PATCH of settings that take effect later. A task in the answer is not followed, because it ends only then. Treats
+    /// `If-Match` as [`update`](Self::update) does.
+    pub async fn stage(&self, path: &str, body: &Value, limit: Duration) -> Result<Answer, RedfishError> {
+        let mut outcome = self.change(&Method::PATCH, path, Some(body), None, limit, Follow::No).await;
+        if !is_precondition(&outcome) {
+            return outcome;
+        }
+        for etag in etag::candidates(&self.get(path).await?) {
+            outcome = self.change(&Method::PATCH, path, Some(body), etag.as_deref(), limit, Follow::No).await;
+            if !is_precondition(&outcome) {
+                break;
+            }
+        }
+        outcome
+    }
+
+    /// Sends a DELETE. Repeats it only if it cannot have reached the BMC.
+    pub async fn delete(&self, path: &str, limit: Duration) -> Result<Answer, RedfishError> {
+        self.change(&Method::DELETE, path, None, None, limit, Follow::Yes).await
+    }
+
     /// Closes the session.
     pub async fn close(mut self) {
         if let Some(session) = self.take_session() {
@@ -161,16 +189,17 @@ impl Client {
         &self,
         method: &Method,
         path: &str,
-        body: &Value,
+        body: Option<&Value>,
         if_match: Option<&str>,
         limit: Duration,
+        follow: Follow,
     ) -> Result<Answer, RedfishError> {
         let begin = Instant::now();
-        let request = Request { if_match, ..Request::new(method, path, Some(body), limit) };
+        let request = Request { if_match, ..Request::new(method, path, body, limit) };
         let reply = self.send_successfully(request).await?;
         let (status, location, body) = (reply.status, reply.location(), reply.lenient());
         let answer = Answer { status, body, location, completion: Completion::Answered };
-        if status != StatusCode::ACCEPTED {
+        if status != StatusCode::ACCEPTED || follow == Follow::No {
             return Ok(answer);
         }
         match task::monitor(answer.location.as_deref(), &answer.body).and_then(|path| local_path(&path)) {

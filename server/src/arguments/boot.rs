@@ -58,6 +58,11 @@ pub struct BootArguments {
     #[arg(long, value_name = "METHOD")]
     pub method: Option<BootMethod>,
 
+    /// For the method http with Dell and HPE: the firmware's name of the NIC that gets the document's static address, such as
+    /// NIC.Integrated.1-1-1 [default: the NIC with the document's MAC address, where the BMC shows that]
+    #[arg(long, value_name = "NAME")]
+    pub firmware_interface: Option<String>,
+
     /// Replace files that somebody has embedded in the base
     #[arg(long)]
     pub force: bool,

@@ -13,6 +13,7 @@ mod encryption;
 mod engine;
 mod error;
 mod evidence;
+pub mod firmware_network;
 mod group;
 mod id;
 mod listing;

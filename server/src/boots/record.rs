@@ -17,7 +17,7 @@ use super::method::BootMethod;
 use super::step::{Step, StepRecord};
 use super::time::Timestamp;
 use redfish::BmcAddress;
-use redfish::bmc::{BootOverride, Medium, Plan};
+use redfish::bmc::{BootOverride, FirmwareNetwork, Medium, Plan};
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -124,7 +124,8 @@ impl BootOptions {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AtBmc {
-    /// The requests that dayone planned: the System, the slots and the forms.
+    /// The requests that dayone planned: the System, the slots and the forms. The plan of a boot by the firmware's settings has their
+    /// values from before.
     pub plan: Plan,
     /// The URL that dayone inserted. `None`: it follows from the installation key, because that was not rotated since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -205,6 +206,9 @@ pub struct BootRecord {
     /// The static addresses that the host will have.
     #[serde(default)]
     pub addresses: Vec<IpAddr>,
+    /// A static network for the host's firmware, if the documents have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub firmware_network: Option<FirmwareNetwork>,
     /// The state of the boot.
     pub state: BootState,
     /// All steps, in their order.
@@ -240,6 +244,8 @@ pub struct NewBoot {
     pub options: BootOptions,
     /// The static addresses that the host will have.
     pub addresses: Vec<IpAddr>,
+    /// A static network for the host's firmware.
+    pub firmware_network: Option<FirmwareNetwork>,
 }
 
 impl BootRecord {
@@ -262,6 +268,7 @@ impl BootRecord {
             bmc,
             options: new.options,
             addresses: new.addresses,
+            firmware_network: new.firmware_network,
             state: BootState::Queued,
             steps: Step::ALL.map(StepRecord::waiting).into(),
             at_bmc: None,

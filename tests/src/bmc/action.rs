@@ -13,7 +13,7 @@ use super::answer::Answer;
 use super::fault::{Failure, befalls};
 use super::listen::Dropped;
 use super::record::Record;
-use super::{Shared, boot, certificate, media, session, task};
+use super::{Shared, bios, boot, certificate, media, session, task};
 
 const ROOT: &str = "/redfish/v1";
 
@@ -74,6 +74,7 @@ async fn dispatch(
     match *method {
         Method::GET | Method::HEAD => read(shared, path),
         Method::DELETE if path.starts_with(&sessions) => shared.state().sessions.log_out(path),
+        Method::DELETE => bios::delete_job(shared, path),
         Method::POST => post(shared, path, body).await,
         Method::PATCH => patch(shared, path, headers, body.unwrap_or_default()).await,
         _ => Answer::not_allowed("GET, HEAD"),
@@ -139,7 +140,12 @@ async fn patch(shared: &Arc<Shared>, path: &str, headers: &HeaderMap, body: Valu
         }
         _ => {}
     }
-    let answer = if is_slot { media::patch(shared, path, body).await } else { boot::patch(shared, path, &body) };
+    let is_bios = path.eq_ignore_ascii_case(shared.behaviour.bios.staged.trim_end_matches('/'));
+    let answer = match (is_slot, is_bios) {
+        (true, _) => media::patch(shared, path, body).await,
+        (_, true) => bios::patch(shared, &body),
+        _ => boot::patch(shared, path, &body),
+    };
     let etag = shared.state().tree.etag(path);
     if answer.is_success() { answer.etag(etag.as_deref()) } else { answer }
 }

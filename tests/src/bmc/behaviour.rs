@@ -16,6 +16,7 @@ pub struct Behaviour {
     pub(super) eject: Eject,
     pub(super) boot: Boot,
     pub(super) power: Power,
+    pub(super) bios: Bios,
     pub(super) task: Task,
     /// PATCH needs `If-Match`: 428 without it, 412 with another value than the current one.
     pub(super) etag_required: bool,
@@ -164,6 +165,8 @@ pub(super) struct Boot {
     pub(super) attributes: Option<String>,
     /// Members of `Boot` that are accepted and not kept.
     pub(super) ignores: Vec<String>,
+    /// Members of `Boot` that are accepted although the resource does not show them.
+    pub(super) hides: Vec<String>,
     /// No override is accepted.
     pub(super) unsupported: bool,
     /// No member of `Boot` may be null.
@@ -180,6 +183,7 @@ impl Default for Boot {
             needs_power_off: false,
             attributes: None,
             ignores: Vec::new(),
+            hides: Vec::new(),
             unsupported: false,
             refuses_null: false,
         }
@@ -207,6 +211,32 @@ pub(super) struct Power {
     pub(super) already: Option<u16>,
     /// The status of success. 202: a task does it.
     pub(super) answer: Option<u16>,
+}
+
+/// The settings of the firmware.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Bios {
+    /// The resource with the settings as they are. Without it, the firmware has none.
+    pub(super) path: String,
+    /// The resource with the settings for the next start.
+    pub(super) staged: String,
+    /// The setting with the URL that the firmware boots from by HTTP.
+    pub(super) url: String,
+    /// An iDRAC's jobs: settings are changed by one, and only one can wait.
+    pub(super) jobs: Option<String>,
+    /// Settings that are refused as read-only.
+    pub(super) read_only: Vec<String>,
+    /// Whether settings on which others depend are refused in one request with those.
+    pub(super) parents_alone: bool,
+    /// How long a job is made ready. A start of the machine before that does not carry it out.
+    pub(super) prepares_ms: u64,
+    /// How long the firmware takes for the settings, before it boots.
+    pub(super) takes_ms: u64,
+    /// What the job ends with in place of success.
+    pub(super) fails: Option<String>,
+    /// Settings that are accepted and not kept.
+    pub(super) ignores: Vec<String>,
 }
 
 /// Tasks of 202.

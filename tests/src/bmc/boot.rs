@@ -8,7 +8,7 @@ use super::answer::Answer;
 use super::behaviour::{Mode, ms};
 use super::machine::Reader;
 use super::state::State;
-use super::{Shared, machine, task};
+use super::{Shared, bios, machine, task};
 
 /// A PATCH of the system, or of where its override is written.
 pub(super) fn patch(shared: &Shared, path: &str, body: &Value) -> Answer {
@@ -47,7 +47,8 @@ pub(super) fn patch(shared: &Shared, path: &str, body: &Value) -> Answer {
             let text = format!("The value {value} for the property {name} is not in the list of acceptable values.");
             return Answer::error(400, "PropertyValueNotInList", &text, &[&value.to_string(), name]);
         }
-        if !resource["Boot"].as_object().is_some_and(|known| known.contains_key(name)) {
+        let is_shown = resource["Boot"].as_object().is_some_and(|known| known.contains_key(name));
+        if !is_shown && !behaviour.hides.contains(name) {
             let text = format!("The property {name} is not in the list of valid properties for the resource.");
             return Answer::error(400, "PropertyUnknown", &text, &[name]);
         }
@@ -145,11 +146,30 @@ fn switch(shared: &Arc<Shared>, off: bool, on: bool) {
         let system = state.system.clone();
         state.tree.set(&system, "/PowerState", json!("On"));
         state.progress("SystemHardwareInitializationComplete");
-        let (image, by) = medium(&mut state, shared);
-        let running = tokio::spawn(machine::boot(Arc::downgrade(shared), state.boots.len(), image.clone(), by));
-        state.running = Some(running.abort_handle());
-        state.boots.push(machine::Boot::of(image));
+        if !bios::begin(&mut state, &shared.behaviour.bios) {
+            start(&mut state, shared);
+            return;
+        }
+        // The firmware takes new settings, and then starts the machine anew.
+        let starting = Arc::downgrade(shared);
+        let taking = tokio::spawn(async move {
+            let Some(takes) = starting.upgrade().map(|shared| ms(shared.behaviour.bios.takes_ms)) else { return };
+            tokio::time::sleep(takes).await;
+            let Some(shared) = starting.upgrade() else { return };
+            let mut state = shared.state();
+            bios::apply(&mut state, &shared.behaviour.bios);
+            start(&mut state, &shared);
+        });
+        state.running = Some(taking.abort_handle());
     }
+}
+
+/// Starts the machine from what it is to boot from.
+fn start(state: &mut State, shared: &Arc<Shared>) {
+    let (image, by) = medium(state, shared);
+    let running = tokio::spawn(machine::boot(Arc::downgrade(shared), state.boots.len(), image.clone(), by));
+    state.running = Some(running.abort_handle());
+    state.boots.push(machine::Boot::of(image));
 }
 
 /// HPE's property of a slot.
@@ -158,6 +178,9 @@ pub(super) const NEXT_RESET: &str = "/Oem/Hpe/BootOnNextServerReset";
 /// The image that the override makes the machine boot from, and who reads it. An override for one boot is over with this.
 fn medium(state: &mut State, shared: &Shared) -> (Option<String>, Reader) {
     let behaviour = &shared.behaviour.boot;
+    if behaviour.attributes.as_deref().is_some_and(|path| take_http(state, path)) {
+        return (bios::url(state, &shared.behaviour.bios), Reader::Firmware);
+    }
     let by_attributes = behaviour.attributes.as_deref().and_then(|path| take_attributes(state, path));
     let path = behaviour.settings.as_deref().unwrap_or(&state.system).to_owned();
     let boot = state.tree.get(&path).map(|resource| resource["Boot"].clone()).unwrap_or_default();
@@ -174,8 +197,17 @@ fn medium(state: &mut State, shared: &Shared) -> (Option<String>, Reader) {
         state.tree.set(&path, NEXT_RESET, json!(false));
         return (state.slots[&path].image.clone(), Reader::Bmc);
     }
+    let device = &boot["UefiTargetBootSourceOverride"];
+    if target == "UefiTarget" && boot["BootSourceOverrideEnabled"] != "Disabled" {
+        let is_url_file = state.tree.of_type("BootOption").into_iter().any(|path| {
+            let option = state.tree.get(&path).cloned().unwrap_or_default();
+            option["DisplayName"] == "URL File" && option["UefiDevicePath"] == *device
+        });
+        return (bios::url(state, &shared.behaviour.bios).filter(|_| is_url_file), Reader::Firmware);
+    }
     if target == "UefiHttp" && boot["BootSourceOverrideEnabled"] != "Disabled" {
-        return (boot["HttpBootUri"].as_str().map(str::to_owned), Reader::Firmware);
+        let url = boot["HttpBootUri"].as_str().map(str::to_owned);
+        return (url.or_else(|| bios::url(state, &shared.behaviour.bios)), Reader::Firmware);
     }
     let by_override =
         boot["BootSourceOverrideEnabled"] != "Disabled" && behaviour.starts.iter().any(|name| name == target);
@@ -188,6 +220,18 @@ fn medium(state: &mut State, shared: &Shared) -> (Option<String>, Reader) {
     };
     let mut slots = state.slots.iter().filter(|_| applies).filter(|(path, _)| fits(path));
     (slots.find_map(|(_, slot)| slot.image.clone()), Reader::Bmc)
+}
+
+/// Whether Dell's attributes say that the next boot is by HTTP.
+fn take_http(state: &mut State, path: &str) -> bool {
+    let attributes = state.tree.get(path).map(|resource| resource["Attributes"].clone()).unwrap_or_default();
+    let is_http =
+        attributes["ServerBoot.1.FirstBootDevice"] == "UEFIHttp" && attributes["ServerBoot.1.BootOnce"] == "Enabled";
+    if is_http {
+        state.tree.set(path, "/Attributes/ServerBoot.1.BootOnce", json!("Disabled"));
+        state.tree.set(path, "/Attributes/ServerBoot.1.FirstBootDevice", json!("Normal"));
+    }
+    is_http
 }
 
 /// Whether Dell's attributes say that the next boot is from virtual media, and whether from a disk.

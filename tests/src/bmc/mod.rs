@@ -8,6 +8,7 @@
 mod action;
 mod answer;
 mod behaviour;
+mod bios;
 mod boot;
 mod certificate;
 mod fault;

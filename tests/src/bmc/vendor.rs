@@ -46,6 +46,26 @@ impl Vendor {
         Self { name: name.to_owned(), source: Vec::new(), resources, behaviour: nothing(), expected: Value::Null }
     }
 
+    /// The same with the settings of a firmware: a file of `fixtures/redfish/bios/`.
+    pub fn with_bios(mut self, name: &str) -> Self {
+        let path = fixtures("redfish").join(format!("bios/{name}.json"));
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let bios: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        for (path, resource) in bios["resources"].as_object().expect("resources") {
+            self.resources.insert(path.clone(), resource.clone());
+        }
+        let system = self.resources.get_mut(bios["system"].as_str().expect("a system")).expect("the system");
+        system["Bios"] = json!({"@odata.id": bios["behaviour"]["path"]});
+        for (name, value) in bios["boot"].as_object().into_iter().flatten() {
+            system["Boot"][name] = value.clone();
+        }
+        let nics = format!("{}/EthernetInterfaces", bios["system"].as_str().expect("a system"));
+        if bios["resources"].get(&nics).is_some() {
+            system["EthernetInterfaces"] = json!({"@odata.id": nics});
+        }
+        self.with(json!({"bios": bios["behaviour"]}))
+    }
+
     /// The same with other behaviour: these members in place of, or beside, those of the file.
     pub fn with(mut self, behaviour: Value) -> Self {
         merge(&mut self.behaviour, behaviour);

@@ -18,6 +18,7 @@ fn limits() -> Limits {
         settle: short,
         change: short,
         power: Duration::from_secs(30),
+        firmware: Duration::from_secs(10),
         pause: Duration::from_millis(100),
         poll_interval: Duration::from_millis(100),
     }

@@ -16,6 +16,7 @@ mod client;
 mod doctor;
 mod enrolment;
 mod faults;
+mod firmware;
 mod fleet;
 mod http_boot;
 mod ironic;

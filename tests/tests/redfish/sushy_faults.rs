@@ -31,6 +31,7 @@ fn limits() -> Limits {
         settle: LIMIT,
         change: LIMIT,
         power: Duration::from_secs(8),
+        firmware: Duration::from_secs(10),
         pause: Duration::from_millis(50),
         poll_interval: Duration::from_millis(50),
     }

@@ -27,6 +27,11 @@ pub(super) struct BootSettings {
     /// HTTP boot).
     #[schema(value_type = Option<String>, example = "virtual-media")]
     pub method: Option<BootMethod>,
+    /// For the method `http` with Dell and HPE: the firmware's name of the NIC that gets the document's static address while the firmware
+    /// fetches the image, such as `NIC.Integrated.1-1-1` or `Slot1NicPort1`. Without it, dayone finds the NIC by its MAC address, where
+    /// the BMC shows that.
+    #[schema(value_type = Option<String>, max_length = 64, example = "NIC.Integrated.1-1-1")]
+    pub firmware_interface: Option<String>,
     /// The host's BMC; overrides the documents.
     #[schema(value_type = Option<Bmc>)]
     pub bmc: Option<Bmc>,
@@ -80,6 +85,9 @@ query_parameters! {
         /// How the host gets the image: `virtual-media` (the default) or `http` (UEFI HTTP boot).
         #[param(value_type = Option<String>)]
         method: Option<BootMethod>,
+        /// For the method `http` with Dell and HPE: the firmware's name of the NIC that gets the document's static address.
+        #[param(max_length = 64, example = "NIC.Integrated.1-1-1")]
+        firmware_interface: Option<String>,
         /// The BMC's address; overrides the documents.
         #[param(value_type = Option<String>)]
         bmc_address: Option<BmcAddress>,
@@ -108,6 +116,7 @@ impl From<BootQuery> for BootSettings {
         Self {
             image: query.image,
             method: query.method,
+            firmware_interface: query.firmware_interface,
             bmc: Some(Bmc {
                 address: query.bmc_address.map(|address| address.to_string()),
                 credentials: query.bmc_credentials,
@@ -177,8 +186,17 @@ impl DocumentRequest for BootOrder {
     }
 
     fn from_json(body: &[u8]) -> Result<Self, Problem> {
-        const SETTINGS: [&str; 8] =
-            ["image", "method", "bmc", "wait_for", "booted_within", "shutdown_within", "eject", "power_off"];
+        const SETTINGS: [&str; 9] = [
+            "image",
+            "method",
+            "firmware_interface",
+            "bmc",
+            "wait_for",
+            "booted_within",
+            "shutdown_within",
+            "eject",
+            "power_off",
+        ];
         let Members(members) = json::read(body)?;
         let (settings, image): (Vec<_>, Vec<_>) =
             members.into_iter().partition(|(name, _)| SETTINGS.contains(&name.as_str()));

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use hosts::every_host::ConvertedHost;
+use hosts::model::Topology;
 use hosts::network::Target;
 use imagelib::base::{Base, Format};
 use imagelib::ram_disk::{RamDisk, RamDiskVerdict};
@@ -18,9 +19,9 @@ use crate::api::user_documents::UserDocuments;
 use crate::api::{Api, documents};
 use crate::boots::{
     BootMethod, BootOnlyFrom, BootOptions, CredentialsName, Evidence, GivenCredentials, NewBoot, call_home,
-    static_addresses,
+    firmware_network, static_addresses,
 };
-use redfish::bmc::Medium;
+use redfish::bmc::{FirmwareNetwork, Medium};
 use redfish::{BmcAddress, Credentials, Password};
 
 /// How long a host may take to boot by default, in seconds: servers take long to test their memory.
@@ -55,8 +56,24 @@ fn check(settings: &BootSettings) -> Result<(), Problem> {
             return Err(Problem::new(ProblemKind::WrongParameter, format!("{name}: at most {LONGEST} seconds, a day")));
         }
     }
+    if let Some(interface) = &settings.firmware_interface {
+        check_interface(settings, interface)?;
+    }
     if settings.wait_for.as_ref().is_some_and(Vec::is_empty) {
         return Err(Problem::new(ProblemKind::WrongParameter, "wait_for: leave it out, or list at least one sign"));
+    }
+    Ok(())
+}
+
+fn check_interface(settings: &BootSettings, interface: &str) -> Result<(), Problem> {
+    let is_word = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:".contains(&byte));
+    if interface.is_empty() || interface.len() > 64 || !is_word(interface) {
+        let detail = "firmware_interface: give the firmware's name of a NIC, such as NIC.Integrated.1-1-1";
+        return Err(Problem::new(ProblemKind::WrongParameter, detail));
+    }
+    if settings.method != Some(BootMethod::Http) {
+        let detail = "firmware_interface: only for the method http, in which the firmware has a network";
+        return Err(Problem::new(ProblemKind::WrongParameter, detail));
     }
     Ok(())
 }
@@ -74,6 +91,7 @@ fn with_new_images(api: &Api, settings: &BootSettings, image: &Order) -> Result<
     let mut prepared = Prepared { boots: Vec::new(), images: Vec::new(), report };
     for (host, network) in hosts {
         let addresses = static_addresses(&network.topology);
+        let firmware = firmware(api, settings, Some(&network.topology), host.name.as_deref())?;
         let of_host = Some((&host, network));
         let mut draft = base.compose(&api.media_url, image.clone(), of_host, Report::new())?;
         check_method(settings, &draft.open.base, image.format)?;
@@ -82,7 +100,8 @@ fn with_new_images(api: &Api, settings: &BootSettings, image: &Order) -> Result<
         let wait_for = wait_for(settings, calls, !addresses.is_empty());
         let sealed = draft.seal(&api.store)?;
         let (image, label) = (api.store.identity_of(&sealed.recipe), sealed.label.as_deref());
-        let boot = new_boot(api, settings, Some((&host, addresses)), label, image, medium, wait_for)?;
+        let mut boot = new_boot(api, settings, Some((&host, addresses)), label, image, medium, wait_for)?;
+        boot.firmware_network = firmware;
         prepared.boots.push(boot);
         prepared.images.push(sealed);
     }
@@ -129,6 +148,7 @@ fn with_existing_image(
     let mut prepared = Prepared { boots: Vec::new(), images: Vec::new(), report };
     if documents.is_none() {
         let wait_for = wait_for(settings, calls, false);
+        firmware(api, settings, None, label)?;
         prepared.boots.push(new_boot(api, settings, None, label, id, medium, wait_for)?);
         return Ok(prepared);
     }
@@ -137,9 +157,39 @@ fn with_existing_image(
         let addresses = network.as_ref().map(|network| static_addresses(&network.topology)).unwrap_or_default();
         let wait_for = wait_for(settings, calls, !addresses.is_empty());
         let label = host.name.as_deref().or(label);
-        prepared.boots.push(new_boot(api, settings, Some((host, addresses)), label, id, medium, wait_for)?);
+        let firmware = firmware(api, settings, network.as_ref().map(|network| &network.topology), label)?;
+        let mut boot = new_boot(api, settings, Some((host, addresses)), label, id, medium, wait_for)?;
+        boot.firmware_network = firmware;
+        prepared.boots.push(boot);
     }
     Ok(prepared)
+}
+
+/// The static network for a host's firmware, from the documents. An error if the request names its NIC and there is none.
+fn firmware(
+    api: &Api,
+    settings: &BootSettings,
+    topology: Option<&Topology>,
+    label: Option<&str>,
+) -> Result<Option<FirmwareNetwork>, Problem> {
+    if settings.method != Some(BootMethod::Http) {
+        return Ok(None);
+    }
+    let interface = settings.firmware_interface.clone();
+    let found = topology.map_or_else(
+        || Err("there are no documents".to_owned()),
+        |topology| firmware_network::of(&api.media_url, topology, interface),
+    );
+    match found {
+        Ok(network) => Ok(Some(network)),
+        Err(why) if settings.firmware_interface.is_some() => {
+            let name = label.unwrap_or("the host");
+            let detail =
+                format!("{name}: firmware_interface: the firmware cannot have an address of the documents: {why}");
+            Err(Problem::new(ProblemKind::WrongParameter, detail))
+        }
+        Err(_) => Ok(None),
+    }
 }
 
 /// Refuses HTTP boot for an image whose system does not find its medium in memory.
@@ -245,6 +295,7 @@ fn new_boot(
             power_off: settings.power_off,
         },
         addresses,
+        firmware_network: None,
     })
 }
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::{Stop, connect};
 use crate::boots::boot::Boot;
 use crate::boots::method::BootMethod;
-use crate::boots::record::AtBmc;
+use crate::boots::record::{AtBmc, BootRecord};
 use crate::boots::shared::Shared;
 use crate::boots::step::Step;
-use redfish::bmc::{Bmc, Found, PowerAction};
+use redfish::bmc::{Bmc, FirmwareRestored, FirmwareSettings, Found, PowerAction};
 
 /// Restores the BMC, as far as the record says that dayone changed it.
 pub(super) async fn eject(shared: &Arc<Shared>, boot: &Boot) -> Result<(), Stop> {
@@ -20,14 +20,21 @@ pub(super) async fn eject(shared: &Arc<Shared>, boot: &Boot) -> Result<(), Stop>
     let bmc = connect(shared, boot).await?;
     let result = undo(shared, boot, &bmc).await;
     bmc.close().await;
-    let detail = result?;
-    shared.change(boot, |record| record.ejected(detail)).await?;
+    let (detail, remark) = result?;
+    let change = |record: &mut BootRecord| {
+        if let Some(remark) = remark {
+            record.remark(remark);
+        }
+        record.ejected(detail);
+    };
+    shared.change(boot, change).await?;
     Ok(())
 }
 
-async fn undo(shared: &Arc<Shared>, boot: &Boot, bmc: &Bmc) -> Result<String, Stop> {
+/// Restores the BMC. Returns what was done, and what happens only later.
+async fn undo(shared: &Arc<Shared>, boot: &Boot, bmc: &Bmc) -> Result<(String, Option<String>), Stop> {
     let record = boot.record();
-    let Some(at_bmc) = &record.at_bmc else { return Ok(String::new()) };
+    let Some(at_bmc) = &record.at_bmc else { return Ok((String::new(), None)) };
     let mut done = Vec::new();
     let url = shared.inserted_url(&record);
     if record.options.power_off {
@@ -47,8 +54,15 @@ async fn undo(shared: &Arc<Shared>, boot: &Boot, bmc: &Bmc) -> Result<String, St
         }
     }
     if record.method == BootMethod::Http {
+        let mut remark = None;
+        if let Some(settings) = &at_bmc.plan.firmware {
+            boot.show_progress("restoring the settings of the host's firmware");
+            let restored;
+            (restored, remark) = restore_firmware(bmc, settings, &url).await?;
+            done.extend(restored);
+        }
         done.extend(take_out(bmc, at_bmc, &url).await?);
-        return Ok(if done.is_empty() { "nothing was set".to_owned() } else { done.join("; ") });
+        return Ok((if done.is_empty() { "nothing was set".to_owned() } else { done.join("; ") }, remark));
     }
     boot.show_progress("ejecting the medium");
     let slots = at_bmc.slot.iter().chain(at_bmc.plan.slots.iter().map(|slot| &slot.path));
@@ -63,7 +77,31 @@ async fn undo(shared: &Arc<Shared>, boot: &Boot, bmc: &Bmc) -> Result<String, St
             Found::Nothing | Found::Other => {}
         }
     }
-    Ok(if done.is_empty() { "nothing was inserted".to_owned() } else { done.join("; ") })
+    Ok((if done.is_empty() { "nothing was inserted".to_owned() } else { done.join("; ") }, None))
+}
+
+/// Restores the settings of the firmware. An error is not passed over: the firmware would have the URL for ever.
+async fn restore_firmware(
+    bmc: &Bmc,
+    settings: &FirmwareSettings,
+    url: &str,
+) -> Result<(Option<String>, Option<String>), Stop> {
+    Ok(match bmc.restore_firmware(settings, url).await? {
+        FirmwareRestored::Nothing => (None, None),
+        FirmwareRestored::Cancelled => (Some("the settings of the host's firmware are withdrawn".to_owned()), None),
+        FirmwareRestored::Staged { kept } => {
+            let names = settings.attributes().filter(|name| !kept.iter().any(|kept| kept == name));
+            let mut remark = format!(
+                "the settings of the host's firmware are as before only after the host's next restart: {}",
+                names.collect::<Vec<_>>().join(", ")
+            );
+            if !kept.is_empty() {
+                remark = format!("{remark}; the BMC refuses to change {} back", kept.join(", "));
+            }
+            let done = "the earlier settings of the host's firmware are staged for the host's next restart";
+            (Some(done.to_owned()), Some(remark))
+        }
+    })
 }
 
 /// Takes the image out of the slots into which the BMC may have put it for HTTP boot, as sushy-tools does.

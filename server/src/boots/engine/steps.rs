@@ -1,5 +1,6 @@
 //! The steps up to `booted`.
 
+mod firmware;
 mod power;
 
 use std::sync::Arc;
@@ -92,7 +93,10 @@ impl<'a> Steps<'a> {
         });
         let by_http = record.method == BootMethod::Http;
         let plan = if by_http {
-            Bmc::plan_http(&survey, record.medium, mode)?
+            // What an earlier attempt has found there. By now, the settings may be those that it has staged.
+            let earlier = record.at_bmc.as_ref().and_then(|at_bmc| at_bmc.plan.firmware.as_ref());
+            let network = record.firmware_network.as_ref();
+            bmc.plan_http_boot(&survey, record.medium, mode, &url, network, earlier).await?
         } else {
             Bmc::plan(&survey, record.medium, mode)?
         };
@@ -119,6 +123,9 @@ impl<'a> Steps<'a> {
             for note in survey.notes.iter().chain(&plan.quirks) {
                 record.remark(note.clone());
             }
+            if let Some(remark) = firmware::network_remark(record, &plan) {
+                record.remark(remark);
+            }
             // Decided while the record is locked: a rotation that begins later finds the record, and one before it is seen.
             let url = self.shared.recorded_url(record, &url);
             record.at_bmc = Some(AtBmc { plan: planned, url, slot: None, copied: false, before: None, started: None });
@@ -128,6 +135,10 @@ impl<'a> Steps<'a> {
         // Reads of the same image during an earlier boot do not count.
         if by_http && !self.shared.is_shared(self.boot) {
             image.restart_reading();
+        }
+        if let Some(settings) = &plan.firmware {
+            let earlier = ours.iter().find(|earlier| **earlier != url);
+            return self.firmware(settings, &url, earlier.map(String::as_str)).await;
         }
         if by_http {
             let nothing = "nothing is inserted: the host's firmware fetches the image itself";

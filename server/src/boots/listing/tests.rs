@@ -27,6 +27,7 @@ fn boot(host: &str, bmc: u8) -> Arc<Boot> {
             power_off: false,
         },
         addresses: vec![],
+        firmware_network: None,
     };
     Arc::new(Boot::new(BootRecord::new(BootId::new().unwrap(), new, CredentialsSource::None), false))
 }

@@ -26,6 +26,7 @@ fn boot() -> BootRecord {
             power_off: false,
         },
         addresses: vec![],
+        firmware_network: None,
     };
     BootRecord::new(BootId::new().unwrap(), new, CredentialsSource::Encrypted("c2VhbGVk".to_owned()))
 }

@@ -27,6 +27,9 @@ struct Probe {
     problem: Option<String>,
     /// The requests by which the host's firmware would fetch the image itself; null if the BMC does not offer that.
     http_boot: Option<Vec<PlannedRequest>>,
+    /// What is different if the URL goes into the settings of the firmware, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    http_boot_quirks: Vec<String>,
     /// Why the BMC does not.
     http_boot_problem: Option<String>,
     /// The requests that dayone sent for this.
@@ -54,10 +57,20 @@ struct Request {
 pub(super) async fn run(arguments: &ProbeArguments) -> Result<(), Failure> {
     let chosen = target::of(&arguments.bmc)?;
     let bmc = connect(&chosen).await?;
+    let medium = match arguments.medium {
+        MediumArgument::Cd => Medium::Cd,
+        MediumArgument::Usb => Medium::Usb,
+    };
     let surveyed = bmc.survey().await;
+    let by_http = match &surveyed {
+        Ok(survey) => {
+            bmc.plan_http_boot(survey, medium, chosen.mode, IMAGE, None, None).await.map_err(|error| error.to_string())
+        }
+        Err(_) => Err(String::new()),
+    };
     let requests = bmc.requests();
     bmc.close().await;
-    let probe = Probe::new(&chosen, surveyed?, arguments.medium, requests);
+    let probe = Probe::new(&chosen, surveyed?, medium, by_http, requests);
     match arguments.format {
         OutputFormat::Json => terminal::print_json(&probe)?,
         OutputFormat::Text => terminal::print(&as_text(&probe))?,
@@ -66,18 +79,23 @@ pub(super) async fn run(arguments: &ProbeArguments) -> Result<(), Failure> {
 }
 
 impl Probe {
-    fn new(chosen: &ChosenBmc, mut survey: Survey, medium: MediumArgument, requests: Vec<RequestRecord>) -> Self {
-        let medium = match medium {
-            MediumArgument::Cd => Medium::Cd,
-            MediumArgument::Usb => Medium::Usb,
-        };
+    fn new(
+        chosen: &ChosenBmc,
+        mut survey: Survey,
+        medium: Medium,
+        by_http: Result<Plan, String>,
+        requests: Vec<RequestRecord>,
+    ) -> Self {
         let (plan, problem) = match Bmc::plan(&survey, medium, chosen.mode) {
             Ok(plan) => (Some(Planned::new(plan)), None),
             Err(error) => (None, Some(error.to_string())),
         };
-        let (http_boot, http_boot_problem) = match Bmc::plan_http(&survey, medium, chosen.mode) {
-            Ok(plan) => (Some(plan.requests(IMAGE)), None),
-            Err(error) => (None, Some(error.to_string())),
+        let (http_boot, http_boot_quirks, http_boot_problem) = match by_http {
+            Ok(plan) => {
+                let requests = plan.requests(IMAGE);
+                (Some(requests), plan.firmware.map(|_| plan.quirks).unwrap_or_default(), None)
+            }
+            Err(error) => (None, Vec::new(), Some(error)),
         };
         for slot in &mut survey.slots {
             slot.state.image = slot.state.image.as_deref().map(without_tokens);
@@ -91,7 +109,7 @@ impl Probe {
             milliseconds: request.took.as_millis(),
         });
         let (address, asked) = (chosen.target.address.to_string(), asked.collect());
-        Self { address, survey, plan, problem, http_boot, http_boot_problem, asked }
+        Self { address, survey, plan, problem, http_boot, http_boot_quirks, http_boot_problem, asked }
     }
 }
 
@@ -152,6 +170,7 @@ fn as_text(probe: &Probe) -> String {
     }
     let by_http = probe.http_boot.iter().flatten();
     table.rows("would ask for HTTP boot", by_http.map(|each| format!("{} {} {}", each.method, each.path, each.body)));
+    table.rows("quirks of HTTP boot", &probe.http_boot_quirks);
     table.rows("no HTTP boot", &probe.http_boot_problem);
     if let Some(slowest) = probe.asked.iter().max_by_key(|asked| asked.milliseconds) {
         let Request { method, path, milliseconds, .. } = slowest;

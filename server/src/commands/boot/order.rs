@@ -25,6 +25,7 @@ pub(super) struct Order {
     base: String,
     format: Option<Format>,
     method: Option<BootMethod>,
+    firmware_interface: Option<String>,
     hostname: Option<String>,
     ignition: Option<Value>,
     ssh_authorized_keys: Vec<SshPublicKey>,
@@ -80,6 +81,7 @@ impl Order {
             base,
             format: arguments.image_format,
             method: arguments.method,
+            firmware_interface: arguments.firmware_interface.clone(),
             hostname: customisation.set_hostname.as_ref().map(|name| text(name)),
             // This is valid JSON, because it has been parsed before.
             ignition: ignition.and_then(|(_, config)| serde_json::from_slice(&config).ok()),

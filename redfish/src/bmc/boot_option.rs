@@ -1,0 +1,37 @@
+//! Finds one of a firmware's boot options (schema `BootOption` 1.0).
+
+use serde_json::Value;
+
+use super::Bmc;
+use super::error::BmcError;
+use super::properties::Properties;
+
+/// The property of `Boot` with the path of the device that the target `UefiTarget` means.
+pub(super) const DEVICE: &str = "UefiTargetBootSourceOverride";
+/// The value of `BootSourceOverrideTarget` for it.
+pub(super) const TARGET: &str = "UefiTarget";
+
+impl Bmc {
+    /// The UEFI device path of the boot option with this name. `None` if the firmware has no such option, or the BMC does not show any.
+    pub(super) async fn boot_option(&self, system: &Value, name: &str) -> Result<Option<String>, BmcError> {
+        let Some(options) = Properties::new(system).object("Boot").link("BootOptions") else { return Ok(None) };
+        let Some(list) = self.read_if_there(&options).await? else { return Ok(None) };
+        for path in Properties::new(&list).links("Members") {
+            let Some(body) = self.read_if_there(&path).await? else { continue };
+            let option = Properties::new(&body);
+            let is_wanted = option.text("DisplayName").is_some_and(|shown| shown.eq_ignore_ascii_case(name));
+            if is_wanted && let Some(device) = option.text("UefiDevicePath") {
+                return Ok(Some(device));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn read_if_there(&self, path: &str) -> Result<Option<Value>, BmcError> {
+        match self.client().get(path).await {
+            Ok(resource) => Ok(Some(resource.body)),
+            Err(error) if error.status().is_some_and(|status| status.is_client_error()) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The attributes of Dell's firmware (14G and later) for HTTP boot: those of its first HTTP device.
+
+use serde_json::{Map, Value, json};
+
+use super::network::StaticAddress;
+use super::settings::NewValue;
+use super::wish::Wish;
+
+pub(super) const URL: &str = "HttpDev1Uri";
+const ENABLED: &str = "HttpDev1EnDis";
+const DHCP: &str = "HttpDev1DhcpEnDis";
+const DNS_DHCP: &str = "HttpDev1DnsDhcpEnDis";
+const VLAN: &str = "HttpDev1VlanEnDis";
+const ADDRESS: &str = "HttpDev1Ip";
+
+/// The attributes without which the firmware cannot have a static address.
+pub(super) const STATIC: [&str; 3] = [DHCP, ADDRESS, "HttpDev1Mask"];
+
+/// The attributes whose values make this one writable.
+pub(super) fn parents(attribute: &str) -> &'static [&'static str] {
+    match attribute {
+        ENABLED => &[],
+        "HttpDev1Dns1" | "HttpDev1Dns2" => &[ENABLED, DHCP, DNS_DHCP],
+        ADDRESS | "HttpDev1Mask" | "HttpDev1Gateway" | DNS_DHCP => &[ENABLED, DHCP],
+        "HttpDev1VlanId" => &[ENABLED, VLAN],
+        _ if attribute.starts_with("HttpDev1") => &[ENABLED],
+        _ => &[],
+    }
+}
+
+/// What a boot from this URL needs.
+pub(super) fn wishes(
+    current: &Map<String, Value>,
+    image_url: &str,
+    network: Option<(&str, &StaticAddress)>,
+) -> Vec<Wish> {
+    let text = |value: &str| NewValue::Value(json!(value));
+    let mut wishes = vec![Wish::needed(ENABLED, text("Enabled")), Wish::needed(URL, NewValue::Url)];
+    if image_url.starts_with("http://") {
+        // With the default, OneWay, the firmware refuses plain HTTP (UEFI0417).
+        wishes.push(Wish::if_there("HttpDev1TlsMode", text("None")));
+    }
+    let Some((interface, address)) = network else {
+        // A static address that the site has set stays. Without any address, DHCP is the only way.
+        let is_unset = current.get(ADDRESS).and_then(Value::as_str).is_none_or(|ip| ip.is_empty() || ip == "0.0.0.0");
+        if is_unset {
+            wishes.push(Wish::if_there(DHCP, text("Enabled")));
+        }
+        return wishes;
+    };
+    wishes.extend([
+        Wish::needed("HttpDev1Interface", text(interface)),
+        Wish::if_there("HttpDev1Protocol", text("IPv4")),
+        Wish::needed(DHCP, text("Disabled")),
+        Wish::needed(ADDRESS, text(&address.address.to_string())),
+        Wish::needed("HttpDev1Mask", text(&address.mask().to_string())),
+    ]);
+    if let Some(gateway) = address.gateway {
+        wishes.push(Wish::needed("HttpDev1Gateway", text(&gateway.to_string())));
+    }
+    match address.vlan {
+        Some(vlan) => {
+            wishes.push(Wish::needed(VLAN, text("Enabled")));
+            wishes.push(Wish::needed("HttpDev1VlanId", NewValue::Value(json!(vlan))));
+        }
+        None => wishes.push(Wish::if_there(VLAN, text("Disabled"))),
+    }
+    if !address.dns.is_empty() {
+        wishes.push(Wish::if_there(DNS_DHCP, text("Disabled")));
+        let servers = address.dns.iter().zip(["HttpDev1Dns1", "HttpDev1Dns2"]);
+        wishes.extend(servers.map(|(server, attribute)| Wish::if_there(attribute, text(&server.to_string()))));
+    }
+    wishes
+}

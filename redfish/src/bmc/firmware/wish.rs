@@ -1,0 +1,43 @@
+//! What the settings of a firmware should be, and which of them change for that.
+
+use serde_json::{Map, Value};
+
+use super::error::FirmwareError;
+use super::settings::{Change, NewValue};
+
+/// What a setting should be.
+pub(super) struct Wish {
+    attribute: &'static str,
+    value: NewValue,
+    /// Whether a firmware without this attribute cannot boot as wanted.
+    is_needed: bool,
+}
+
+impl Wish {
+    pub(super) fn needed(attribute: &'static str, value: NewValue) -> Self {
+        Self { attribute, value, is_needed: true }
+    }
+
+    pub(super) fn if_there(attribute: &'static str, value: NewValue) -> Self {
+        Self { attribute, value, is_needed: false }
+    }
+}
+
+/// The changes that make the settings as wished.
+pub(super) fn changes(
+    current: &Map<String, Value>,
+    image_url: &str,
+    wishes: Vec<Wish>,
+) -> Result<Vec<Change>, FirmwareError> {
+    let mut changes = Vec::new();
+    for Wish { attribute, value, is_needed } in wishes {
+        match current.get(attribute) {
+            None if is_needed => return Err(FirmwareError::Missing { attribute: attribute.to_owned() }),
+            Some(before) if *before != value.with(image_url) => {
+                changes.push(Change { attribute: attribute.to_owned(), before: before.clone(), set: value });
+            }
+            _ => {}
+        }
+    }
+    Ok(changes)
+}

@@ -63,6 +63,11 @@ pub struct BootArguments {
     #[arg(long, value_name = "NAME")]
     pub firmware_interface: Option<String>,
 
+    /// Boot although Secure Boot is on at the machine and dayone expects that it refuses the image: for machines on which the
+    /// verification in shim is switched off
+    #[arg(long)]
+    pub ignore_secure_boot: bool,
+
     /// Replace files that somebody has embedded in the base
     #[arg(long)]
     pub force: bool,

@@ -111,6 +111,9 @@ pub struct BootOptions {
     pub eject: EjectWhen,
     /// Whether to switch the host off before ejecting the medium.
     pub power_off: bool,
+    /// Whether to boot although Secure Boot is on and the image does not keep it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ignore_secure_boot: bool,
 }
 
 impl BootOptions {

@@ -49,6 +49,10 @@ pub(super) struct BootSettings {
     /// Whether to switch the host off before ejecting the medium.
     #[serde(default)]
     pub power_off: bool,
+    /// Whether to boot although Secure Boot is on and the verdict on the image is `impossible`: for a machine whose owner has switched off
+    /// the verification in shim, which no BMC says. The boot has a remark then.
+    #[serde(default)]
+    pub ignore_secure_boot: bool,
 }
 
 /// A host's BMC.
@@ -108,6 +112,8 @@ query_parameters! {
         eject: Option<EjectWhen>,
         /// `true`: switch the host off before ejecting the medium.
         power_off: Option<bool>,
+        /// `true`: boot although Secure Boot is on and the verdict on the image is `impossible`.
+        ignore_secure_boot: Option<bool>,
     }
 }
 
@@ -127,6 +133,7 @@ impl From<BootQuery> for BootSettings {
             shutdown_within: query.shutdown_within,
             eject: query.eject,
             power_off: query.power_off.unwrap_or_default(),
+            ignore_secure_boot: query.ignore_secure_boot.unwrap_or_default(),
         }
     }
 }
@@ -186,7 +193,7 @@ impl DocumentRequest for BootOrder {
     }
 
     fn from_json(body: &[u8]) -> Result<Self, Problem> {
-        const SETTINGS: [&str; 9] = [
+        const SETTINGS: [&str; 10] = [
             "image",
             "method",
             "firmware_interface",
@@ -196,6 +203,7 @@ impl DocumentRequest for BootOrder {
             "shutdown_within",
             "eject",
             "power_off",
+            "ignore_secure_boot",
         ];
         let Members(members) = json::read(body)?;
         let (settings, image): (Vec<_>, Vec<_>) =

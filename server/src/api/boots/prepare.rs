@@ -293,6 +293,7 @@ fn new_boot(
             shutdown_within: settings.shutdown_within.unwrap_or_default(),
             eject: settings.eject.unwrap_or_default(),
             power_off: settings.power_off,
+            ignore_secure_boot: settings.ignore_secure_boot,
         },
         addresses,
         firmware_network: None,

@@ -21,7 +21,12 @@ enum Decision {
 }
 
 /// Returns a remark for the boot's record, if there is something to say.
-pub(super) async fn check(bmc: &Bmc, survey: &Survey, image: Arc<StoredImage>) -> Result<Option<String>, Stop> {
+pub(super) async fn check(
+    bmc: &Bmc,
+    survey: &Survey,
+    image: Arc<StoredImage>,
+    ignore_refusal: bool,
+) -> Result<Option<String>, Stop> {
     let mut problem = None;
     let state = match bmc.secure_boot(&survey.system).await {
         Ok(state) => state,
@@ -36,6 +41,7 @@ pub(super) async fn check(bmc: &Bmc, survey: &Survey, image: Arc<StoredImage>) -
     match decide(state.and_then(|state| state.is_on()), problem.as_deref(), &found) {
         Decision::Silent => Ok(None),
         Decision::Remark(text) => Ok(Some(text)),
+        Decision::Refused(text) if ignore_refusal => Ok(Some(format!("{text}. The boot goes on (ignore_secure_boot)"))),
         Decision::Refused(text) => Err(Stop::Failed(text.into())),
     }
 }
@@ -54,7 +60,8 @@ fn decide(is_on: Option<bool>, problem: Option<&str>, found: &SecureBoot) -> Dec
         )),
         (Some(true), Verdict::Impossible) => Decision::Refused(format!(
             "Secure Boot is on at this machine, which would refuse the image: {reason}. Switch Secure Boot off in the \
-             machine's setup, or use a base whose boot loader and kernel are signed"
+             machine's setup, or use a base whose boot loader and kernel are signed. If the owner of the machine has switched off the \
+             verification in shim, boot with ignore_secure_boot"
         )),
         (None, _) => {
             let why = problem.map(|problem| format!(" ({problem})")).unwrap_or_default();

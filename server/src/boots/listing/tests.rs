@@ -25,6 +25,7 @@ fn boot(host: &str, bmc: u8) -> Arc<Boot> {
             shutdown_within: 0,
             eject: EjectWhen::Deleted,
             power_off: false,
+            ignore_secure_boot: false,
         },
         addresses: vec![],
         firmware_network: None,

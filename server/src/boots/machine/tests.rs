@@ -24,6 +24,7 @@ fn boot() -> BootRecord {
             shutdown_within: 0,
             eject: EjectWhen::Deleted,
             power_off: false,
+            ignore_secure_boot: false,
         },
         addresses: vec![],
         firmware_network: None,

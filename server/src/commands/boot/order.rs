@@ -46,6 +46,7 @@ pub(super) struct Order {
     booted_within: Option<u64>,
     shutdown_within: Option<u64>,
     eject: EjectWhen,
+    ignore_secure_boot: bool,
 }
 
 /// A file; its content is text if possible, otherwise base64.
@@ -107,6 +108,7 @@ impl Order {
             booted_within: arguments.booted_within,
             shutdown_within: arguments.shutdown_within,
             eject,
+            ignore_secure_boot: arguments.ignore_secure_boot,
         })
     }
 }

@@ -3,11 +3,14 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tracing::{info, warn};
 
-/// Open files that dayone reserves for its own use: records, connections to BMCs and to the API server, the log.
+/// Open files that dayone reserves for its own use: records, connections to the API server and to the BMCs of 32 boots, the log.
 const OWN: u64 = 192;
 
-/// The maximum number of connections of the media plane.
-const MEDIA: u32 = 4096;
+/// The boots whose connections to BMCs are reserved in [`OWN`].
+const BOOTS: usize = 32;
+
+/// The maximum number of connections of the media plane: as many as boots that have not ended, and some more.
+const MEDIA: u32 = 10_240;
 
 /// The minimum number of connections of the media plane, however low the limit on open files is.
 const FEWEST: u32 = 64;
@@ -34,11 +37,12 @@ pub(crate) struct MediaConnections {
 }
 
 impl MediaConnections {
-    /// Computes the media plane's share of the limit on open files, beside `others` connections of other listeners and `bases` files
-    /// of bases. `per_address` is the operator's setting; the default is half of all connections.
-    pub(crate) fn within_limit(others: u32, bases: usize, per_address: Option<u32>) -> Self {
+    /// Computes the media plane's share of the limit on open files, beside `others` connections of other listeners, `bases` files
+    /// of bases, and the connections to the BMCs of `boots`. `per_address` is the operator's setting; the default is half of all
+    /// connections.
+    pub(crate) fn within_limit(others: u32, bases: usize, boots: usize, per_address: Option<u32>) -> Self {
         let limit = getrlimit(Resource::Nofile).current;
-        let connections = Self::share(limit, others, bases, per_address);
+        let connections = Self::share(limit, others, bases.saturating_add(boots.saturating_sub(BOOTS)), per_address);
         let Self { all, per_address } = connections;
         let open_files = shown(limit);
         info!(open_files, connections = all, per_address, "connections that BMCs may have open at once");
@@ -48,8 +52,8 @@ impl MediaConnections {
         connections
     }
 
-    fn share(limit: Option<u64>, others: u32, bases: usize, per_address: Option<u32>) -> Self {
-        let reserved = OWN.saturating_add(others.into()).saturating_add(bases as u64);
+    fn share(limit: Option<u64>, others: u32, files: usize, per_address: Option<u32>) -> Self {
+        let reserved = OWN.saturating_add(others.into()).saturating_add(files as u64);
         let left = limit.map_or(u64::MAX, |limit| limit.saturating_sub(reserved));
         let all = u32::try_from(left).unwrap_or(u32::MAX).clamp(FEWEST, MEDIA);
         Self { all, per_address: Self::per_address(all, per_address) }
@@ -77,8 +81,8 @@ mod tests {
         };
         assert_eq!(share(Some(1024), 0, None), (576, 288));
         assert_eq!(share(Some(1024), 76, None), (500, 250));
-        assert_eq!(share(Some(20_000), 0, None), (4096, 2048));
-        assert_eq!(share(None, 0, Some(4000)), (4096, 4000));
+        assert_eq!(share(Some(20_000), 0, None), (10_240, 5120));
+        assert_eq!(share(None, 0, Some(4000)), (10_240, 4000));
         assert_eq!(share(Some(1024), 0, Some(10_000)), (576, 576));
         assert_eq!(share(Some(100), 0, None), (64, 32));
     }

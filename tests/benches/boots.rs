@@ -130,23 +130,25 @@ struct Server {
     api: String,
     client: Client,
     hosts: usize,
+    log: PathBuf,
 }
 
 impl Server {
     async fn start(work: &Path, hosts: usize) -> Outcome<Self> {
         let (api, media) = (free_address(), free_address());
-        let log = fs::File::create(work.join("log"))?;
+        let path = work.join("log");
+        let log = fs::File::create(&path)?;
         let mut command = Command::new(binary()?);
         command.arg("serve").arg("--data-dir").arg(work.join("data"));
         command.args(["--base", &format!("coreos={}", coreos_iso(&["--size-mib", "64"]).display())]);
         command.args(["--api-listen", &api, "--media-listen", &media, "--media-url", &format!("http://{media}")]);
         command.args(["--boots-at-once", &hosts.to_string(), "--log", "warn"]);
         let process = command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?;
-        let server = Self { process, api: format!("http://{api}"), client: Client::new(), hosts };
+        let server = Self { process, api: format!("http://{api}"), client: Client::new(), hosts, log: path };
         let deadline = Instant::now() + Duration::from_mins(1);
         let ready = format!("{}/readyz", server.api);
         while !server.client.get(&ready).send().await.is_ok_and(|answer| answer.status().is_success()) {
-            assert!(Instant::now() < deadline, "{}", fs::read_to_string(work.join("log"))?);
+            assert!(Instant::now() < deadline, "{}", fs::read_to_string(&server.log)?);
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         Ok(server)
@@ -174,6 +176,7 @@ impl Server {
             }
             if let Some(failed) = boots.iter().find(|boot| boot["state"] == "failed") {
                 let failures = boots.iter().filter(|boot| boot["state"] == "failed").count();
+                eprintln!("{}", fs::read_to_string(&self.log)?);
                 return Err(format!("{failures} boots have failed, one of them: {failed:#}").into());
             }
             let other = boots.iter().find(|boot| boot["state"] != state);

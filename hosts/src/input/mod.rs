@@ -132,11 +132,9 @@ pub(crate) fn lines_with_plain(text: &str, member: &str, holds: impl Fn(&str) ->
     for (event, span) in Parser::new_from_str_with_options(text, yaml::options()).map_while(Result::ok) {
         match &event {
             Event::SequenceEnd | Event::MappingEnd => depth = depth.saturating_sub(1),
-            Event::Scalar(scalar, style, _, tag) => {
-                if *style == ScalarStyle::Plain && tag.is_none() && holds(scalar) {
-                    let lines = if is_inside { &mut inside } else { &mut outside };
-                    lines.push(span.start.line());
-                }
+            Event::Scalar(scalar, ScalarStyle::Plain, _, None) if holds(scalar) => {
+                let lines = if is_inside { &mut inside } else { &mut outside };
+                lines.push(span.start.line());
             }
             Event::Alias(_) => has_alias |= is_inside,
             _ => {}

@@ -17,11 +17,11 @@ pub struct Options {
     /// Maximum number of connections. For a further one, the listener closes the oldest connection that waits for a
     /// request and never had a successful answer. If there is none, the new connection waits in the kernel's queue
     /// until another ends. It is not refused, because firmware that is refused gives up, and firmware that waits goes
-    /// on. Default: 4096.
+    /// on. Default: 10,240.
     pub max_connections: u32,
     /// Maximum number of connections from one client address. For a further one, the listener closes the oldest
     /// connection from that address that waits for a request and never had a successful answer. If there is none, it
-    /// closes the new one. Default: 2048.
+    /// closes the new one. Default: 5120.
     pub max_per_address: u32,
     /// How long a connection may be idle, without a byte in either direction. A transfer may take any time, because
     /// some BMCs read at 50 KB/s. Default: 5 minutes.
@@ -49,8 +49,8 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             tls: None,
-            max_connections: 4096,
-            max_per_address: 2048,
+            max_connections: 10_240,
+            max_per_address: 5120,
             idle_timeout: Duration::from_mins(5),
             first_request_timeout: Duration::from_secs(30),
             header_timeout: Duration::from_secs(30),

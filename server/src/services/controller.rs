@@ -260,7 +260,7 @@ pub(super) fn bind_images(
     config: &ImagesConfig,
     metrics: ListenMetrics,
 ) -> impl Future<Output = Result<Listener, StartError>> + use<> {
-    let connections = MediaConnections::within_limit(OBSERVERS, BASE_FILES, config.per_address);
+    let connections = MediaConnections::within_limit(OBSERVERS, BASE_FILES, 0, config.per_address);
     let options = Options {
         tls: config.tls.clone(),
         drain: config.drain,

@@ -238,7 +238,8 @@ impl Server {
 /// The options of the media plane's listener.
 fn media_options(config: &Config, metrics: &ListenMetrics) -> Options {
     let base_files = config.bases.iter().map(|base| base.files.iter().count()).sum();
-    let connections = MediaConnections::within_limit(API_CONNECTIONS, base_files, config.media_per_address);
+    let connections =
+        MediaConnections::within_limit(API_CONNECTIONS, base_files, config.boots.at_once, config.media_per_address);
     Options {
         tls: config.media_tls.clone(),
         idle_timeout: config.media_idle,

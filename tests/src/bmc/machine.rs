@@ -50,7 +50,7 @@ pub(super) fn reader() -> Client {
 
 /// Asks for the size of an image, as BMCs do before they insert it.
 pub(super) async fn look(reader: &Client, image: &str) -> Result<u64, String> {
-    let answer = reader.head(image).send().await.map_err(|error| error.to_string())?;
+    let answer = reader.head(image).send().await.map_err(|error| chain(&error))?;
     let header = |name| answer.headers().get(name).and_then(|value| value.to_str().ok());
     if answer.status() != StatusCode::OK {
         return Err(format!("HEAD: {}", answer.status()));
@@ -59,6 +59,12 @@ pub(super) async fn look(reader: &Client, image: &str) -> Result<u64, String> {
         return Err("HEAD: no ranges".to_owned());
     }
     header(CONTENT_LENGTH).and_then(|size| size.parse().ok()).ok_or_else(|| "HEAD: no size".to_owned())
+}
+
+/// An error with its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 /// Boots, and writes down how it went.

@@ -105,7 +105,9 @@ impl<'a> Steps<'a> {
         }
         if mode != Some(BootMode::Legacy) {
             let image = Arc::clone(&image);
-            if let Some(remark) = secure_boot::check(self.connected().await?, &survey, image, record.options.ignore_secure_boot).await? {
+            if let Some(remark) =
+                secure_boot::check(self.connected().await?, &survey, image, record.options.ignore_secure_boot).await?
+            {
                 self.change(|record| record.remark(remark)).await?;
             }
         }

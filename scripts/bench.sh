@@ -15,6 +15,8 @@ cargo bench --locked --quiet -p acceptance --bench send_queue | tee -a "$results
 echo | tee -a "$results"
 cargo bench --locked --quiet -p acceptance --bench serving | tee -a "$results"
 echo | tee -a "$results"
+cargo bench --locked --quiet -p acceptance --bench slow_readers | tee -a "$results"
+echo | tee -a "$results"
 cargo bench --locked --quiet -p acceptance --bench check | tee -a "$results"
 echo | tee -a "$results"
 cargo bench --locked --quiet -p acceptance --bench boots | tee -a "$results"

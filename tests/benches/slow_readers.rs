@@ -65,7 +65,12 @@ fn main() -> Outcome<()> {
         [median(turns, |turn| at(turn, 50)), median(turns, |turn| at(turn, 99)), median(turns, |turn| turn.processor)]
     });
     for (name, [p50, p99, processor]) in [("alone", of_alone), ("beside slow readers", of_beside)] {
-        println!("| {name} | {:.3} ms | {:.3} ms | {:.2} s |", milliseconds(p50), milliseconds(p99), processor.as_secs_f64());
+        println!(
+            "| {name} | {:.3} ms | {:.3} ms | {:.2} s |",
+            milliseconds(p50),
+            milliseconds(p99),
+            processor.as_secs_f64()
+        );
     }
     let ratio = |index: usize| of_beside[index].as_secs_f64() / of_alone[index].as_secs_f64();
     println!("| ratio | {:.2} | {:.2} | |", ratio(0), ratio(1));
@@ -98,10 +103,8 @@ fn read_fast(server: &Server, media: &str, path: &str) -> Outcome<Turn> {
     for number in 0..RANGES {
         // Not in their order, as firmware reads.
         let first = number * 7919 % (SIZE_MIB as u64 * 15) * RANGE;
-        let request = format!(
-            "GET {path} HTTP/1.1\r\nHost: {media}\r\nRange: bytes={first}-{}\r\n\r\n",
-            first + RANGE - 1
-        );
+        let request =
+            format!("GET {path} HTTP/1.1\r\nHost: {media}\r\nRange: bytes={first}-{}\r\n\r\n", first + RANGE - 1);
         let begun = Instant::now();
         stream.write_all(request.as_bytes())?;
         let mut line = String::new();

@@ -23,10 +23,12 @@ pub(super) fn write(network: &Network<'_>, findings: &mut Findings<'_>) -> Strin
         networks_of(device, &mut networks, findings);
         services.extend(device.servers.iter().map(|server| json!({"type": "dns", "address": server.to_string()})));
     }
-    warn_of_names(&devices, network, findings);
-    warn_of_ipv6(&devices, findings);
     if !network.search.is_empty() {
         findings.refuse(network.search_path, "it has no search domains");
+    }
+    if !findings.has_errors() {
+        warn_of_names(&devices, network, findings);
+        warn_of_ipv6(&devices, findings);
     }
     json!({"links": links, "networks": networks, "services": services}).to_string()
 }

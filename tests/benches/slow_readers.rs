@@ -169,6 +169,8 @@ async fn read_slowly(media: SocketAddr, path: &str) -> Outcome<()> {
     });
     let tasks: Vec<_> = readers.map(tokio::spawn).collect();
     tokio::time::sleep(Duration::from_secs(2)).await;
+    // Had the server closed one, the fast reader would not be beside all of them.
+    assert!(tasks.iter().all(|task| !task.is_finished()), "a slow reader has lost its connection");
     println!();
     for task in tasks {
         task.await?;

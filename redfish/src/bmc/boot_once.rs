@@ -76,7 +76,7 @@ impl Bmc {
     }
 
     /// Makes the host's firmware fetch this image by HTTP at its next start, with a plan of
-    /// [`plan_http`](Self::plan_http). An error if the BMC does not show the URL afterwards.
+    /// [`plan_http_boot`](Self::plan_http_boot). An error if the BMC does not show the URL afterwards.
     pub async fn boot_http_once(&self, plan: &Plan, image_url: &str) -> Result<BootOverride, BmcError> {
         self.masked(self.set_boot(plan, Some(image_url)).await)
     }

@@ -104,13 +104,6 @@ impl Bmc {
         Plan::new(survey, medium, mode)
     }
 
-    /// Decides what will be sent to the BMC so that the host's firmware fetches the image by HTTP, from a URL in `HttpBootUri`. An
-    /// error if the BMC does not offer that. Without `mode`, the host's boot mode stays as it is, and must be UEFI.
-    /// [`plan_http_boot`](Self::plan_http_boot) also knows the vendors' own ways.
-    pub fn plan_http(survey: &Survey, medium: Medium, mode: Option<BootMode>) -> Result<Plan, BmcError> {
-        Plan::http(survey, medium, mode)
-    }
-
     /// Reads how far the host's boot has come. `None` if the BMC does not report it.
     pub async fn boot_progress(&self) -> Result<Option<BootProgress>, BmcError> {
         let path = self.system().await?;

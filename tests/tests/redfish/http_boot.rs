@@ -31,7 +31,9 @@ async fn images() -> ImageServer {
 }
 
 async fn plan(bmc: &Bmc, mode: Option<BootMode>) -> Result<Plan, BmcError> {
-    Bmc::plan_http(&bmc.survey().await.unwrap(), Medium::Cd, mode)
+    let survey = bmc.survey().await.unwrap();
+    // The URL is no part of a plan with HttpBootUri.
+    bmc.plan_http_boot(&survey, Medium::Cd, mode, "http://192.0.2.1/boot.iso", None, None).await
 }
 
 fn boot(bmc: &EmulatedBmc) -> Value {

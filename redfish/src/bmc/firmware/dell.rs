@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::network::StaticAddress;
 use super::settings::NewValue;
-use super::wish::Wish;
+use super::wish::{Wish, dhcp_if_needed};
 
 pub(super) const URL: &str = "HttpDev1Uri";
 const ENABLED: &str = "HttpDev1EnDis";
@@ -41,11 +41,7 @@ pub(super) fn wishes(
         wishes.push(Wish::if_there("HttpDev1TlsMode", text("None")));
     }
     let Some((interface, address)) = network else {
-        // A static address that the site has set stays. Without any address, DHCP is the only way.
-        let is_unset = current.get(ADDRESS).and_then(Value::as_str).is_none_or(|ip| ip.is_empty() || ip == "0.0.0.0");
-        if is_unset {
-            wishes.push(Wish::if_there(DHCP, text("Enabled")));
-        }
+        wishes.extend(dhcp_if_needed(current, ADDRESS, DHCP));
         return wishes;
     };
     wishes.extend([

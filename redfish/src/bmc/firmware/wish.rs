@@ -23,6 +23,13 @@ impl Wish {
     }
 }
 
+/// DHCP for a firmware that has no static address: it is the only way then. A static address that the site has set stays.
+pub(super) fn dhcp_if_needed(current: &Map<String, Value>, address: &str, dhcp: &'static str) -> Option<Wish> {
+    let address = current.get(address).and_then(Value::as_str);
+    let is_unset = address.is_none_or(|address| address.is_empty() || address == "0.0.0.0");
+    is_unset.then(|| Wish::if_there(dhcp, NewValue::Value("Enabled".into())))
+}
+
 /// The changes that make the settings as wished.
 pub(super) fn changes(
     current: &Map<String, Value>,

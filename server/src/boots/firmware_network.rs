@@ -4,7 +4,8 @@ use hosts::model::Topology;
 use media::MediaUrl;
 use redfish::bmc::{FirmwareNetwork, StaticAddress};
 
-/// Returns the network by which the firmware reaches the images, on the NIC with this name of the firmware's own, or why there is none.
+/// Returns the network by which the firmware reaches the images, or why the documents have none. `interface` is the firmware's own name of
+/// the NIC, if the request gives it.
 pub fn of(media_url: &MediaUrl, topology: &Topology, interface: Option<String>) -> Result<FirmwareNetwork, String> {
     let found = hosts::firmware_network::leading_to(media_url.host().parse().ok(), topology)?;
     let address = StaticAddress {

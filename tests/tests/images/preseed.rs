@@ -142,7 +142,7 @@ fn the_installer_reads_from_a_file_what_dayone_reads() {
                     };
                     assert!(found.is_none_or(|found| differs(&found)), "{findings:?}: {text:?}");
                 } else {
-                    // A comment with spaces before it is one word too short, or an answer to a question that nobody asks.
+                    // The installer stops at an indented comment of one or two words, and takes a longer one for an answer.
                     let comment = findings.iter().any(|finding| finding.contains("is a comment with spaces"));
                     assert!(!takes || comment, "{findings:?}, and the installer takes {text:?}");
                 }

@@ -165,7 +165,8 @@ fn with_existing_image(
     Ok(prepared)
 }
 
-/// The static network for a host's firmware, from the documents. An error if the request names its NIC and there is none.
+/// Returns the static network for a host's firmware, if the documents have one. Fails if the request names a NIC for it and the documents
+/// have none.
 fn firmware(
     api: &Api,
     settings: &BootSettings,

@@ -217,7 +217,7 @@ async fn an_ilo_without_such_a_boot_option_boots_by_http_nevertheless() {
     apply(&bmc, plan.firmware.as_ref().unwrap()).await;
     let set = bmc.boot_http_once(&plan, URL).await.unwrap();
     assert_eq!(set.shown.target.as_deref(), Some("UefiHttp"));
-    // An override that nobody has used is taken back, whatever its form.
+    // dayone takes an unused override back, whatever its form.
     let set: BootOverride = serde_json::from_str(&serde_json::to_string(&set).unwrap()).unwrap();
     assert!(bmc.restore(&set).await.unwrap());
     assert_eq!(emulated.member("/redfish/v1/Systems/1", "/Boot/BootSourceOverrideEnabled"), "Disabled");

@@ -82,13 +82,13 @@ async fn what_certainly_fails_is_refused_before_anything_changes() {
 
 #[tokio::test]
 async fn a_static_address_that_the_firmware_cannot_have_is_a_remark() {
-    let nobody = network(None, &["52:54:00:00:00:99"]);
+    let unknown = network(None, &["52:54:00:00:00:99"]);
     let unnamed = network(None, &[]);
     let configured = [("HttpDev1Ip", json!("198.51.100.7")), ("HttpDev1DhcpEnDis", json!("Disabled"))];
     let cases = [
-        (dell(), &nobody, "no NIC with the MAC address 52:54:00:00:00:99"),
+        (dell(), &unknown, "no NIC with the MAC address 52:54:00:00:00:99"),
         (dell(), &unnamed, "gives no MAC address"),
-        (with(dell(), DELL, &configured), &nobody, "no NIC with the MAC address"),
+        (with(dell(), DELL, &configured), &unknown, "no NIC with the MAC address"),
     ];
     for (vendor, network, expected) in cases {
         let emulated = EmulatedBmc::start(&vendor, Options::default()).await;

@@ -34,7 +34,7 @@ test:                   ## Everything that CI checks; `make fuzz` has six more f
 	$(TIMED) fuzzing env FUZZ_SERVER=no scripts/fuzz.sh $(FUZZ_SECONDS)
 
 unit:                   ## The tests that need nothing but this repository, or those of CRATE
-	$(NEXTEST) --exclude acceptance $(if $(CRATE),-E 'package(#*$(CRATE))')
+	$(NEXTEST) --profile unit --exclude acceptance $(if $(CRATE),-E 'package(#*$(CRATE))')
 
 peers:                  ## The tests with real parts at the other end, but for virtual machines
 	$(NEXTEST) -E 'package(acceptance) and not binary(machines)'

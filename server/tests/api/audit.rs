@@ -47,6 +47,14 @@ fn events(path: &Path) -> Vec<String> {
     entries(path).iter().map(|entry| entry["event"].as_str().unwrap().to_owned()).collect()
 }
 
+async fn until_recorded(log: &Path, event: &str) {
+    let start = Instant::now();
+    while !events(log).iter().any(|recorded| recorded == event) {
+        assert!(start.elapsed() < Duration::from_mins(1), "{:?}", events(log));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
 /// The files of the log.
 fn files(place: &Place) -> Vec<LogText> {
     let mut paths: Vec<PathBuf> = fs::read_dir(place.path("")).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -70,11 +78,7 @@ async fn the_log_tells_that_the_time_of_an_image_was_over() {
     let order = dayone.post("/v1/images?base=coreos&hostname=worker-7&ttl=3", NMSTATE).bearer_auth(TOKEN);
     let image = Answer::of(order).await.ok();
     let path = dayone.place.path("audit.jsonl");
-    let start = Instant::now();
-    while !events(&path).contains(&"image-ended".to_owned()) {
-        assert!(start.elapsed() < Duration::from_mins(1), "{:?}", events(&path));
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    until_recorded(&path, "image-ended").await;
     let place = stop(dayone).await;
     let ended = entries(&path).into_iter().find(|entry| entry["event"] == "image-ended").unwrap();
     assert_eq!((&ended["image"], &ended["host"]), (&image["id"], &serde_json::json!("worker-7")));
@@ -151,12 +155,7 @@ async fn a_pause_is_enough_to_record_a_read() {
     let image = order(&dayone, "worker-1").await;
     let part = dayone.client.get(image["url"].as_str().unwrap()).header("range", "bytes=0-9");
     assert_eq!(Answer::of(part).await.status, 206);
-    let log = dayone.place.path("audit.jsonl");
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !events(&log).iter().any(|event| event == "image-read") {
-        assert!(Instant::now() < deadline, "{:?}", events(&log));
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+    until_recorded(&dayone.place.path("audit.jsonl"), "image-read").await;
 }
 
 #[tokio::test]
@@ -164,6 +163,8 @@ async fn the_chain_continues_after_restarts_and_renames() {
     let dayone = start().await;
     order(&dayone, "a").await;
     let log = dayone.place.path("audit.jsonl");
+    // An order is answered before it is in the log.
+    until_recorded(&log, "image-ordered").await;
     // What logrotate does, and systemctl reload.
     fs::rename(&log, dayone.place.path("audit.jsonl.1")).unwrap();
     dayone.server.configure(config(&dayone.place, None));

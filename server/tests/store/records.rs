@@ -12,44 +12,58 @@ use super::support::*;
 #[test]
 fn a_record_cut_anywhere_is_set_aside_and_the_others_stay() {
     let place = Place::new();
-    let store = place.open();
-    let (torn, kept) = (publish(&store, 1), publish(&store, 2));
-    drop(store);
-    let path = place.data().join("images").join(format!("{}.json", torn.id()));
-    let whole = fs::read(&path).unwrap();
-    // Without its last byte, the line's end, it is whole still.
-    for length in 0..whole.len() - 1 {
-        fs::write(&path, &whole[..length]).unwrap();
+    let records = publish_recorded(&place);
+    let kept = publish(&place.open(), 100);
+    let mut cut = 0;
+    for group in damage_in_turn(&records) {
+        // Without its last byte, the line's end, it is whole still.
+        let group: Vec<_> = group.into_iter().filter(|(length, record)| length + 1 < record.whole.len()).collect();
+        for (length, record) in &group {
+            fs::write(&record.path, &record.whole[..*length]).unwrap();
+        }
         let store = place.open();
-        assert_eq!(see(&store, &torn, "initrd.img"), Seen::NotFound, "{length} bytes");
+        for (length, record) in &group {
+            assert_eq!(see(&store, &record.image, "initrd.img"), Seen::NotFound, "{length} bytes");
+            assert!(!record.path.exists());
+        }
         assert!(see(&store, &kept, "initrd.img").is_file());
-        assert!(!path.exists());
+        drop(store);
+        for (_, record) in &group {
+            fs::write(&record.path, &record.whole).unwrap();
+        }
+        cut += group.len();
     }
-    assert_eq!(fs::read_dir(place.data().join("damaged")).unwrap().count(), whole.len() - 1);
-    fs::write(&path, &whole).unwrap();
-    assert!(see(&place.open(), &torn, "initrd.img").is_file());
+    assert!(cut + 1 >= records[0].whole.len(), "{cut}");
+    assert_eq!(fs::read_dir(place.data().join("damaged")).unwrap().count(), cut);
+    let store = place.open();
+    for record in &records {
+        assert_eq!(see(&store, &record.image, "initrd.img"), record.before);
+    }
 }
 
 #[test]
 fn a_record_with_any_byte_changed_never_serves_other_bytes() {
     let place = Place::new();
-    let store = place.open();
-    let image = publish(&store, 1);
-    let before = see(&store, &image, "initrd.img");
-    drop(store);
-    let path = place.records().remove(0);
-    let whole = fs::read(&path).unwrap();
-    for position in 0..whole.len() {
-        let mut changed = whole.clone();
-        changed[position] ^= 1;
-        fs::write(&path, changed).unwrap();
+    let records = publish_recorded(&place);
+    for group in damage_in_turn(&records) {
+        for (position, record) in &group {
+            let mut changed = record.whole.clone();
+            changed[*position] ^= 1;
+            fs::write(&record.path, changed).unwrap();
+        }
         let store = place.open();
-        match (see(&store, &image, "initrd.img"), &before) {
-            (Seen::File { bytes: now, etag: now_etag, .. }, Seen::File { bytes, etag, .. }) => {
-                assert!(now == *bytes && now_etag == *etag, "byte {position}");
+        for (position, record) in &group {
+            match (see(&store, &record.image, "initrd.img"), &record.before) {
+                (Seen::File { bytes: now, etag: now_etag, .. }, Seen::File { bytes, etag, .. }) => {
+                    assert!(now == *bytes && now_etag == *etag, "byte {position}");
+                }
+                (Seen::NotFound | Seen::Unavailable(_), _) => {}
+                (_, before) => panic!("{before:?}"),
             }
-            (Seen::NotFound | Seen::Unavailable(_), _) => {}
-            (_, before) => panic!("{before:?}"),
+        }
+        drop(store);
+        for (_, record) in &group {
+            fs::write(&record.path, &record.whole).unwrap();
         }
     }
 }

@@ -165,6 +165,36 @@ pub(crate) fn publish_for(store: &Store, owner: &str, number: usize) -> Arc<Stor
     store.publish_for(owner, NAME, recipe(store, number).seal(), None).unwrap().0
 }
 
+/// An image, and its record as it was published.
+pub(crate) struct Recorded {
+    pub(crate) image: Arc<StoredImage>,
+    pub(crate) path: PathBuf,
+    pub(crate) whole: Vec<u8>,
+    pub(crate) before: Seen,
+}
+
+/// Images for [`damage_in_turn`].
+pub(crate) fn publish_recorded(place: &Place) -> Vec<Recorded> {
+    let store = place.open();
+    let recorded = |image: Arc<StoredImage>| {
+        let path = place.data().join("images").join(format!("{}.json", image.id()));
+        let (whole, before) = (fs::read(&path).unwrap(), see(&store, &image, "initrd.img"));
+        assert!(before.is_file());
+        Recorded { image, path, whole, before }
+    };
+    publish_group(&store, &(1..=40).collect::<Vec<_>>()).into_iter().map(recorded).collect()
+}
+
+/// Groups in which each image has another position at which its record is to be damaged, until every position has had its
+/// turn: one opening of the store then tries as many positions as there are images.
+pub(crate) fn damage_in_turn(records: &[Recorded]) -> impl Iterator<Item = Vec<(usize, &Recorded)>> {
+    let group = |first: usize| {
+        let positions = records.iter().enumerate().map(move |(number, record)| (first + number, record));
+        positions.filter(|(position, record)| *position < record.whole.len()).collect::<Vec<_>>()
+    };
+    (0..).step_by(records.len()).map(group).take_while(|group| !group.is_empty())
+}
+
 /// What a client sees of the file: `ETag`, `Last-Modified` and all bytes; or what else it is told.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Seen {

@@ -32,7 +32,6 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use http::header::CONTENT_TYPE;
 use media::{MediaService, MediaUrl};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use utoipa_axum::router::OpenApiRouter;
 
@@ -44,15 +43,13 @@ use crate::metrics::Metrics;
 use crate::store::Store;
 use access::{Access, Gate};
 use clients::Role;
+use images::DigestQueue;
 use permissions::Permissions;
 use problem::{Problem, ProblemKind};
 use queues::Queues;
 use rate_limits::RateLimits;
 
 pub use openapi::document;
-
-/// How many digests of images dayone computes at once. Each keeps a processor busy for seconds, which BMCs need, too.
-const DIGESTS_AT_ONCE: usize = 1;
 
 /// The path of the description of the API, which does not describe itself.
 const DESCRIPTION: &str = "/v1/openapi.json";
@@ -67,7 +64,7 @@ pub struct Api {
     metrics: Arc<Metrics>,
     pub(crate) stopping: CancellationToken,
     queues: Queues,
-    digests: Arc<Semaphore>,
+    digests: DigestQueue,
     followed_boots: Publisher<boots::FollowedBoots>,
 }
 
@@ -83,7 +80,6 @@ impl Api {
         metrics: Arc<Metrics>,
         stopping: CancellationToken,
     ) -> Self {
-        let digests = Arc::new(Semaphore::new(DIGESTS_AT_ONCE));
         let followed_boots = Publisher::new();
         Self {
             store,
@@ -94,7 +90,7 @@ impl Api {
             metrics,
             stopping,
             queues: Queues::new(),
-            digests,
+            digests: DigestQueue::new(),
             followed_boots,
         }
     }

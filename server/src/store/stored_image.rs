@@ -377,6 +377,11 @@ impl StoredImage {
         }
     }
 
+    /// The SHA-256 of a file of the image, if it is known already. Never waits.
+    pub fn known_digest(&self, file: FileName) -> Option<Digest> {
+        self.digests.try_lock()?.get(&file).copied()
+    }
+
     /// The SHA-256 of a file of the image. Reads the base from the first changed byte on, and remembers the result.
     pub fn digest(&self, file: FileName) -> io::Result<Digest> {
         // The lock is held while reading, so that other callers wait instead of reading the same.

@@ -1,25 +1,23 @@
 //! `GET /v1/images/{id}/sha256`
 
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
-use http::HeaderMap;
+use http::{HeaderMap, StatusCode};
 use imagelib::image::FileName;
 use serde::Serialize;
-use tokio::time::timeout;
 use utoipa::ToSchema;
 
+use crate::api::Api;
 use crate::api::accept;
 use crate::api::parameters::{StrictQuery, query_parameters};
 use crate::api::problem::{Problem, ProblemKind};
-use crate::api::{Api, blocking};
 
-/// How often dayone checks whether the base still answers, while it computes a digest.
-const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// When a client should ask again for a digest that is not computed yet, in seconds.
+const RETRY_AFTER: &str = "5";
 
 /// The digest of a file of an image.
 #[derive(Debug, Serialize, ToSchema)]
@@ -43,16 +41,24 @@ query_parameters! {
 
 /// Compute the SHA-256 of a file of an image.
 ///
-/// The first request takes up to some seconds for each GiB; the server remembers the result. The answer is text in the form
-/// of `sha256sum`, or JSON with `Accept: application/json`.
+/// The first request takes up to some seconds for each GiB, if the image differs from its base near the beginning; the server
+/// remembers the result. The answer is text in the form of `sha256sum`, or JSON with `Accept: application/json`.
+///
+/// With `Prefer: respond-async`, the answer is 202 if the digest is not known yet: the server computes it in the background, and
+/// the same request gets it later. `Prefer: respond-async, wait=10` waits up to 10 seconds before that (RFC 7240).
 #[utoipa::path(operation_id = "getFileDigest", get, path = "/v1/images/{id}/sha256", tag = "images",
     security(("token" = ["read"])),
-    params(("id" = String, Path, description = "The image's id"), FileQuery),
+    params(
+        ("id" = String, Path, description = "The image's id"),
+        FileQuery,
+        ("Prefer" = Option<String>, Header, description = "`respond-async`, and `wait=SECONDS`"),
+    ),
     responses(
         (status = 200, description = "The digest", content(
             (String = "text/plain", example = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  boot.iso\n"),
             (FileDigest = "application/json"),
         )),
+        (status = 202, description = "The server computes the digest. The header `Retry-After` says when to ask again"),
         (status = 404, description = "No image has this id, or the image has no such file (`not-found`)"),
         (status = 503, description = "The base is not available (`base-unavailable`)"),
     ))]
@@ -77,24 +83,61 @@ pub(super) async fn digest(
         Problem::new(ProblemKind::NotFound, detail)
     })?;
 
-    let permit = Arc::clone(&api.digests).acquire_owned().await.map_err(Problem::internal)?;
-    let computing = async move {
-        // Holds the permit until the digest is computed, even if the client does not wait for it.
-        let _permit = permit;
-        let mut computing = pin!(blocking(move || image.digest(name)));
-        loop {
-            match timeout(CHECK_INTERVAL, &mut computing).await {
-                Ok(digest) => return digest?.map_err(|error| super::unavailable(&error.to_string())),
-                // Nothing can end a thread that waits for a dead file system, but the next digest need not wait for it.
-                Err(_) => {
-                    planned.base.check_in_time_async().await.map_err(|error| super::unavailable(&error.to_string()))?;
-                }
-            }
-        }
+    let Some(digest) = api.digests.digest(&image, &planned, name, patience(&headers)).await? else {
+        let headers = [("retry-after", RETRY_AFTER), ("preference-applied", "respond-async")];
+        return Ok((StatusCode::ACCEPTED, headers).into_response());
     };
-    let sha256 = tokio::spawn(computing).await.map_err(Problem::internal)??.to_string();
+    let sha256 = digest.to_string();
     Ok(match accept::preferred(&headers, &["text/plain", "application/json"]) {
         "application/json" => Json(FileDigest { file: name.as_str(), size, sha256 }).into_response(),
         _ => format!("{sha256}  {name}\n").into_response(),
     })
+}
+
+/// How long the client waits before it prefers 202 (RFC 7240 §4.1, §4.3); `None` if it waits for the digest.
+fn patience(headers: &HeaderMap) -> Option<Duration> {
+    let values = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
+    let preferences = values.flat_map(|value| value.split(',')).map(|preference| {
+        // No preference that dayone knows has parameters.
+        let preference = preference.split(';').next().unwrap_or_default();
+        let (name, value) = preference.split_once('=').unwrap_or((preference, ""));
+        (name.trim().to_ascii_lowercase(), value.trim().trim_matches('"').to_owned())
+    });
+    let (mut is_async, mut wait) = (false, None);
+    for (name, value) in preferences {
+        match name.as_str() {
+            "respond-async" => is_async = true,
+            // The first of several counts (§2).
+            "wait" => wait = wait.or_else(|| value.parse().ok()),
+            _ => {}
+        }
+    }
+    is_async.then(|| Duration::from_secs(wait.unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_respond_async_ends_the_waiting() {
+        let seconds = |seconds| Some(Duration::from_secs(seconds));
+        for (prefer, expected) in [
+            (&[][..], None),
+            (&["wait=10"], None),
+            (&["return=minimal"], None),
+            (&["respond-async"], seconds(0)),
+            (&["Respond-Async, wait=10"], seconds(10)),
+            (&["wait=\"7\"", "respond-async"], seconds(7)),
+            (&["respond-async, wait=3, wait=4"], seconds(3)),
+            (&["respond-async; x=y, wait=-1"], seconds(0)),
+            (&["respond-async, wait=soon"], seconds(0)),
+        ] {
+            let mut headers = HeaderMap::new();
+            for value in prefer {
+                headers.append("prefer", value.parse().unwrap());
+            }
+            assert_eq!(patience(&headers), expected, "{prefer:?}");
+        }
+    }
 }

@@ -1,0 +1,100 @@
+//! Computes the digests of images one after another. All who ask for the same digest share its computation, which goes on when
+//! nobody waits any more.
+
+use std::collections::HashMap;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use imagelib::digest::Digest;
+use imagelib::image::FileName;
+use imagelib::recipe::RecipeId;
+use parking_lot::Mutex;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::timeout;
+
+use super::unavailable;
+use crate::api::blocking;
+use crate::api::problem::Problem;
+use crate::store::{PlannedImage, StoredImage};
+
+/// How many digests dayone computes at once. Each keeps a processor busy for seconds, which BMCs need, too.
+const AT_ONCE: usize = 1;
+
+/// How often dayone checks whether the base still answers, while it computes a digest.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A file of an image.
+type Key = (RecipeId, FileName);
+
+/// The digest, or why there is none; `None` while it is computed.
+type Computation = watch::Receiver<Option<Result<Digest, String>>>;
+
+#[derive(Debug)]
+pub(in crate::api) struct DigestQueue {
+    turns: Arc<Semaphore>,
+    computations: Arc<Mutex<HashMap<Key, Computation>>>,
+}
+
+impl DigestQueue {
+    pub(in crate::api) fn new() -> Self {
+        Self { turns: Arc::new(Semaphore::new(AT_ONCE)), computations: Arc::default() }
+    }
+
+    /// The digest of a file, or `None` if it is not computed within `patience`. Without a limit, waits until it is.
+    pub(super) async fn digest(
+        &self,
+        image: &Arc<StoredImage>,
+        planned: &Arc<PlannedImage>,
+        file: FileName,
+        patience: Option<Duration>,
+    ) -> Result<Option<Digest>, Problem> {
+        if let Some(known) = image.known_digest(file) {
+            return Ok(Some(known));
+        }
+        let mut computation = self.computation(image, planned, file);
+        let finished = computation.wait_for(Option::is_some);
+        let finished = match patience {
+            None => finished.await,
+            Some(patience) => match timeout(patience, finished).await {
+                Ok(finished) => finished,
+                Err(_) => return Ok(None),
+            },
+        };
+        let outcome = finished.map_err(|_| Problem::internal("a panic while a digest was computed"))?.clone();
+        outcome.transpose().map_err(|reason| unavailable(&reason))
+    }
+
+    fn computation(&self, image: &Arc<StoredImage>, planned: &Arc<PlannedImage>, file: FileName) -> Computation {
+        let key = (image.id(), file);
+        let mut computations = self.computations.lock();
+        if let Some(running) = computations.get(&key) {
+            return running.clone();
+        }
+        let (sender, receiver) = watch::channel(None);
+        computations.insert(key, receiver.clone());
+        let (image, planned) = (Arc::clone(image), Arc::clone(planned));
+        let (turns, computations) = (Arc::clone(&self.turns), Arc::clone(&self.computations));
+        tokio::spawn(async move {
+            // The semaphore is never closed.
+            let turn = turns.acquire().await;
+            let outcome = compute(image, &planned, file).await;
+            drop(turn);
+            computations.lock().remove(&key);
+            sender.send_replace(Some(outcome));
+        });
+        receiver
+    }
+}
+
+async fn compute(image: Arc<StoredImage>, planned: &PlannedImage, file: FileName) -> Result<Digest, String> {
+    let mut computing = pin!(blocking(move || image.digest(file)));
+    loop {
+        match timeout(CHECK_INTERVAL, &mut computing).await {
+            Ok(Ok(digest)) => return digest.map_err(|error| error.to_string()),
+            Ok(Err(_)) => return Err("the digest could not be computed; the log says why".to_owned()),
+            // Nothing can end a thread that waits for a dead file system, but the next digest need not wait for it.
+            Err(_) => planned.base.check_in_time_async().await.map_err(|error| error.to_string())?,
+        }
+    }
+}

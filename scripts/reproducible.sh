@@ -6,8 +6,11 @@ cd "$(dirname "$0")/.."
 
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
+commit="$(git rev-parse HEAD)"
 for directory in "$work/one" "$work/another/place"; do
   git clone --quiet . "$directory"
+  # Somebody may commit meanwhile.
+  git -C "$directory" checkout --quiet --detach "$commit"
   env CARGO_TARGET_DIR="$directory/target" "$directory/scripts/release.sh" "$directory/dist"
 done
 if diff -r "$work/one/dist" "$work/another/place/dist"; then

@@ -6,7 +6,7 @@
 #   setup-peers.sh [demo|rack|matrix|bench|release|pictures]
 #                                          demo: only what the demo needs, nothing that has to be compiled
 #                                          rack: also the machines of `make rack`, and what makes their ISO
-#                                          matrix: also machines with arm64 processors
+#                                          matrix: also machines with arm64, s390x and ppc64le processors
 #                                          bench: the programs that `make bench` measures, optimised
 #                                          release: what makes a release, and what checks it
 #                                          pictures: also what draws the pictures of the documentation
@@ -532,36 +532,76 @@ libnm_releases() { of_releases libnm libnm0 gir1.2-nm-1.0; }
 # The scripts of live-boot call the functions that dayone adds.
 live_boot_releases() { of_releases live-boot live-boot; }
 
-# apt_with_arm64 DIRECTORY: `apt` becomes an apt-get that knows arm64's packages, too, from the sources of this machine. Its lists are
+# apt_with ARCHITECTURE DIRECTORY: `apt` becomes an apt-get that knows its packages, too, from the sources of this machine. Its lists are
 # in DIRECTORY.
-apt_with_arm64() {
-  mkdir -p "$1"/{lists,cache/archives}/partial
-  apt=(apt-get -qq -o "Dir::State::Lists=$1/lists" -o "Dir::Cache=$1/cache" -o APT::Sandbox::User=root
-    -o APT::Architectures::=amd64 -o APT::Architectures::=arm64 -o Acquire::Languages=none)
+apt_with() {
+  mkdir -p "$2"/{lists,cache/archives}/partial
+  apt=(apt-get -qq -o "Dir::State::Lists=$2/lists" -o "Dir::Cache=$2/cache" -o APT::Sandbox::User=root
+    -o APT::Architectures::=amd64 -o "APT::Architectures::=$1" -o Acquire::Languages=none)
+}
+
+# install_emulator COMMAND PACKAGE: the same release of QEMU as for the other machines.
+install_emulator() {
+  local from=()
+  command -v "$1" >/dev/null && return 0
+  [ "$(. /etc/os-release && echo "$VERSION_CODENAME")" = bookworm ] && from=(-t bookworm-backports)
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${from[@]}" "$2" >/dev/null
+}
+
+# run_programs_of ARCHITECTURE EMULATOR: on this machine, under emulation.
+run_programs_of() {
+  install_packages qemu-user-static arch-test
+  arch-test "$1" >/dev/null && return 0
+  # Where no systemd runs, nothing has told the kernel of the emulator.
+  mountpoint -q /proc/sys/fs/binfmt_misc || as_root mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
+  as_root sh -c "cat /usr/lib/binfmt.d/$2.conf >/proc/sys/fs/binfmt_misc/register"
 }
 
 # arm64 machines: an emulator, their firmware and boot loaders, and what makes their systems on this machine.
 arm64_machines() {
-  local root="$cache/arm64" from=() apt
-  install_packages qemu-user-static arch-test
-  if ! command -v qemu-system-aarch64 >/dev/null; then
-    # The same release of QEMU as for the other machines.
-    [ "$(. /etc/os-release && echo "$VERSION_CODENAME")" = bookworm ] && from=(-t bookworm-backports)
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${from[@]}" \
-      qemu-system-arm >/dev/null
-  fi
-  if ! arch-test arm64 >/dev/null; then
-    # Where no systemd runs, nothing has told the kernel of the emulator.
-    mountpoint -q /proc/sys/fs/binfmt_misc || as_root mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
-    as_root sh -c 'cat /usr/lib/binfmt.d/qemu-aarch64.conf >/proc/sys/fs/binfmt_misc/register'
-  fi
+  local root="$cache/arm64" apt
+  install_emulator qemu-system-aarch64 qemu-system-arm
+  run_programs_of arm64 qemu-aarch64
   [ -d "$root" ] && return 0
   echo "setup: unpacking firmware and boot loaders of arm64"
   rm -rf "$root.part" && mkdir -p "$root.part"
-  apt_with_arm64 "$root.part"
+  apt_with arm64 "$root.part"
   (cd "$root.part" && "${apt[@]}" update && "${apt[@]}" download \
     qemu-efi-aarch64 shim-signed:arm64 grub-efi-arm64-signed:arm64 grub-efi-arm64-bin:arm64)
   for package in "$root.part"/*.deb; do dpkg-deb -x "$package" "$root.part/unpacked"; done
+  mv "$root.part/unpacked" "$root"
+  rm -rf "$root.part"
+}
+
+# Machines with s390x and ppc64le processors: emulators, a kernel and a program for an initramfs, and the boot loader of the latter.
+other_machines() {
+  install_emulator qemu-system-s390x qemu-system-s390x
+  install_emulator qemu-system-ppc64 qemu-system-ppc
+  run_programs_of s390x qemu-s390x
+  run_programs_of ppc64el qemu-ppc64le
+  unpack_machine s390x s390x
+  unpack_machine ppc64el powerpc64le grub-ieee1275-bin:ppc64el
+}
+
+# unpack_machine ARCHITECTURE KERNEL [PACKAGE…]: Debian's newest kernel of this kind, busybox, and these packages.
+unpack_machine() {
+  local root="$cache/$1" architecture="$1" kernel="$2" apt
+  shift 2
+  [ -d "$root" ] && return 0
+  echo "setup: unpacking a kernel of $architecture"
+  rm -rf "$root.part" && mkdir -p "$root.part/unpacked"
+  apt_with "$architecture" "$root.part"
+  (
+    cd "$root.part"
+    # A mirror that is just being updated may lack a list that nothing here is in; what is missing shows below.
+    "${apt[@]}" update || echo "setup: not all lists of $architecture's packages could be fetched" >&2
+    kernel="$(apt-cache "${apt[@]:1}" depends "linux-image-$kernel:$architecture" | sed -n 's/^ *Depends: //p' | head -n 1)"
+    "${apt[@]}" download "$kernel" "busybox-static:$architecture" "$@"
+    for package in *.deb; do dpkg-deb -x "$package" unpacked; done
+    # ppc64el's is not compressed, and called vmlinux.
+    mv unpacked/boot/vmlinu* unpacked/kernel
+    rm -rf unpacked/{boot,lib,usr/share}
+  )
   mv "$root.part/unpacked" "$root"
   rm -rf "$root.part"
 }
@@ -576,7 +616,7 @@ rust_for_arm64() {
   [ "$(dpkg --print-architecture)" = amd64 ] || { echo "setup: rustup target add $target" >&2; return 1; }
   echo "setup: unpacking Debian's rustc for $target"
   rm -rf "$root" "$root.part" && mkdir -p "$root.part"/{unpacked,bin}
-  apt_with_arm64 "$root.part"
+  apt_with arm64 "$root.part"
   (
     cd "$root.part" && "${apt[@]}" update
     # The version that the two have in common is the newest of the first.
@@ -630,7 +670,10 @@ install_packages binutils systemd-boot-efi
 install_qemu
 # Units: the reference reader.
 install_packages systemd
-[ "$mode" != matrix ] || arm64_machines
+if [ "$mode" = matrix ]; then
+  arm64_machines
+  other_machines
+fi
 # Pictures: WebP, and a terminal emulator.
 [ "$mode" != pictures ] || install_packages webp python3-pyte
 # Packages, completions and manual pages: what reads them.

@@ -5,10 +5,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use imagelib::compression::Compression;
+use imagelib::cpio::Archive;
 use sha2::{Digest, Sha256};
 
 use crate::peers::{cache, run};
-use crate::qemu::arm64;
+use crate::qemu::{Other, arm64};
 
 /// A directory of `fixtures`.
 pub fn fixtures(name: &str) -> PathBuf {
@@ -107,6 +109,28 @@ pub fn arm64_iso(layout: &str) -> PathBuf {
 
 fn arm64_iso_of(layout: &str, root: &Path) -> PathBuf {
     made("make-arm64-iso.sh", &[layout, &root.display().to_string(), &arm64::unpacked().display().to_string()])
+}
+
+/// The kernel and the initramfs of a ramdisk with NetworkManager, in this directory.
+pub fn other_ramdisk(other: Other, directory: &Path) -> [PathBuf; 2] {
+    let root = made_file("make-live-root.sh", "tar", &[other.debian()]).display().to_string();
+    let parts = made_file("make-ramdisk-parts.sh", "tar", &[&root]);
+    run(Command::new("tar").arg("-xf").arg(parts).arg("-C").arg(directory));
+    ["vmlinuz", "initrd"].map(|name| directory.join(name))
+}
+
+/// An initramfs that runs this script of busybox's shell, and has nothing else.
+pub fn busybox_initramfs(busybox: &Path, init: &'static str, directory: &Path) -> PathBuf {
+    let mut archive = Archive::new();
+    archive.file("init".parse().expect("a path"), 0o755, init).expect("room");
+    let busybox = fs::read(busybox).expect("busybox-static; run scripts/setup-peers.sh");
+    archive.file("bin/busybox".parse().expect("a path"), 0o755, busybox).expect("room");
+    for path in ["bin", "proc", "dev"] {
+        archive.directory(path.parse().expect("a path"), 0o755).expect("room");
+    }
+    let initrd = directory.join("initrd.img");
+    fs::write(&initrd, Compression::Gzip.compress(&archive.to_bytes()).expect("memory")).expect("the initramfs");
+    initrd
 }
 
 fn live_root() -> String {

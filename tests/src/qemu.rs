@@ -2,6 +2,7 @@
 
 pub mod arm64;
 mod network_boot;
+mod other_architectures;
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -13,6 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 pub use network_boot::{asks_dhcp, packets};
+pub use other_architectures::Other;
 
 use crate::peers;
 use crate::report::Report;
@@ -56,6 +58,7 @@ impl Boot {
 enum Platform {
     X86,
     Arm64,
+    Other(Other),
 }
 
 impl Platform {
@@ -64,10 +67,19 @@ impl Platform {
             Self::X86 => ("qemu-system-x86_64", ["-machine", "q35", "-device", "VGA"]),
             // The processor of the first servers.
             Self::Arm64 => ("qemu-system-aarch64", ["-machine", "virt", "-cpu", "cortex-a57"]),
+            Self::Other(Other::S390x) => ("qemu-system-s390x", ["-machine", "s390-ccw-virtio", "-cpu", "qemu"]),
+            Self::Other(Other::Ppc64le) => ("qemu-system-ppc64", ["-machine", "pseries", "-cpu", "power9"]),
         };
         let mut command = Command::new(program);
         command.args(arguments);
         command
+    }
+
+    fn nic(self) -> &'static str {
+        match self {
+            Self::Other(Other::S390x) => "virtio-net-ccw",
+            _ => "virtio-net-pci,romfile=",
+        }
     }
 }
 
@@ -125,7 +137,7 @@ impl Machine {
         let id = format!("nic{}", self.nics);
         self.nics += 1;
         let network = format!("user,id={id},restrict=on");
-        let device = format!("virtio-net-pci,netdev={id},mac={mac},romfile=");
+        let device = format!("{},netdev={id},mac={mac}", self.platform.nic());
         self.arguments.extend(["-netdev", &network, "-device", &device].map(str::to_owned));
         self
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use acceptance::bases::{fixtures, grub_efi_loader};
+use acceptance::bases::{busybox_initramfs, fixtures, grub_efi_loader};
 use acceptance::peers::{cache, run};
 use acceptance::qemu::{Boot, boot_image};
 use imagelib::compression::Compression;
@@ -32,15 +32,7 @@ echo LARGE $(/bin/busybox sha256sum /config.ign 2>&1) END
 const KEYFILE: &str = "[connection]\nid=eth0\ntype=ethernet\n";
 
 fn base(directory: &Path) -> PathBuf {
-    let mut archive = Archive::new();
-    archive.file("init".parse().unwrap(), 0o755, INIT).unwrap();
-    let busybox = fs::read("/bin/busybox").expect("busybox-static; run scripts/setup-peers.sh");
-    archive.file("bin/busybox".parse().unwrap(), 0o755, busybox).unwrap();
-    for path in ["bin", "proc", "dev"] {
-        archive.directory(path.parse().unwrap(), 0o755).unwrap();
-    }
-    let initrd = directory.join("initrd.img");
-    fs::write(&initrd, Compression::Gzip.compress(&archive.to_bytes()).unwrap()).unwrap();
+    let initrd = busybox_initramfs(Path::new("/bin/busybox"), INIT, directory);
     let base = directory.join("base.iso");
     run(Command::new(fixtures("bases/make-coreos-iso.sh"))
         .arg(&base)

@@ -17,6 +17,9 @@ const DEFAULT_FILE: &str = "images/ignition.img";
 /// The largest area that makes sense, in bytes: it is memory for everyone who reads what is embedded.
 pub(super) const LARGEST_AREA: u64 = 64 << 20;
 
+/// Where an archive may begin, in bytes.
+const ALIGNMENT: u64 = 4;
+
 /// How much of the area is looked at in one go, in bytes.
 const STEP: u64 = 64 << 10;
 
@@ -35,6 +38,8 @@ pub(super) struct Json {
 pub struct IgnitionArea {
     json: Box<Json>,
     whole_file: bool,
+    /// How many bytes at its beginning are left free.
+    skipped: u64,
     offset: u64,
     length: u64,
     used: u64,
@@ -62,9 +67,12 @@ impl IgnitionArea {
         if length > LARGEST_AREA {
             return Err(CoreosIsoError::IgnitionSize { size: length, limit: LARGEST_AREA });
         }
+        // Behind the initrd in one file, as on s390x, an archive that is not compressed must begin at a multiple of four bytes from the
+        // beginning of the initrd, which begins at a page: the kernel finds it nowhere else (init/initramfs.c).
+        let skipped = (start.wrapping_neg() % ALIGNMENT).min(length);
         let used = used(source, offset, length)?;
         let whole_file = start == 0 && length == entry.size();
-        Ok(Some(Self { json: Box::new(json), whole_file, offset, length, used }))
+        Ok(Some(Self { json: Box::new(json), whole_file, skipped, offset, length, used }))
     }
 
     /// The file that holds the area, as a path in the ISO: `images/ignition.img`.
@@ -72,14 +80,14 @@ impl IgnitionArea {
         &self.json.file
     }
 
-    /// Where the area begins in the image, in bytes.
+    /// Where an archive in the area begins in the image, in bytes.
     pub fn offset(&self) -> u64 {
-        self.offset
+        self.offset + self.skipped
     }
 
-    /// How long the area is, in bytes.
+    /// How long an archive in the area may be, in bytes.
     pub fn length(&self) -> u64 {
-        self.length
+        self.length - self.skipped
     }
 
     /// How much of it is in use, in bytes: up to the last that is not zero.
@@ -110,15 +118,20 @@ impl IgnitionArea {
     /// is not overwritten becomes zeros.
     pub(super) fn embed(&self, archive: Bytes) -> Result<Vec<Patch>, CoreosIsoError> {
         let size = archive.len() as u64;
-        if size > self.length {
-            return Err(CoreosIsoError::ArchiveTooLarge { size, capacity: self.length });
+        if size > self.length() {
+            return Err(CoreosIsoError::ArchiveTooLarge { size, capacity: self.length() });
         }
         let mut patches = Vec::new();
-        if size > 0 {
-            patches.push(Patch::bytes(self.offset, archive));
+        let before = self.used.min(self.skipped);
+        if before > 0 {
+            patches.push(Patch::zeros(self.offset, before));
         }
-        if self.used > size {
-            patches.push(Patch::zeros(self.offset + size, self.used - size));
+        if size > 0 {
+            patches.push(Patch::bytes(self.offset(), archive));
+        }
+        let written = self.skipped + size;
+        if self.used > written {
+            patches.push(Patch::zeros(self.offset + written, self.used - written));
         }
         Ok(patches)
     }

@@ -159,6 +159,26 @@ fn descriptions_that_cannot_be_true_are_errors() {
     }
 }
 
+/// The kernel finds an archive only at a multiple of four bytes behind the beginning of the initrd.
+#[test]
+fn an_archive_behind_an_initrd_of_any_length_begins_where_the_kernel_looks() {
+    let aligned = image("coreos-s390x");
+    let start = probe(&aligned).ignition().offset();
+    for skipped in 0..4 {
+        let mut image = aligned.clone();
+        // What was there before ends within the first bytes.
+        image[usize::try_from(start + 4 - skipped).unwrap()] = 1;
+        change(&mut image, b"\"offset\": 132096", format!("\"offset\": {}", 132_100 - skipped).as_bytes());
+        change(&mut image, b"\"length\": 262144", format!("\"length\": {}", 262_140 + skipped).as_bytes());
+        let iso = probe(&image);
+        assert_eq!((iso.ignition().offset(), iso.ignition().length()), (start + 4, 262_140), "{skipped}");
+        assert!(!iso.is_pristine());
+        let embedded = apply(&image, &iso.embed(b"070701".to_vec(), None).unwrap());
+        let at = usize::try_from(start).unwrap();
+        assert_eq!(&embedded[at..at + 12], b"\0\0\0\x00070701\0\0", "{skipped}");
+    }
+}
+
 #[test]
 fn areas_that_differ_are_an_error() {
     let mut image = image("coreos");

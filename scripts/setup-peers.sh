@@ -573,6 +573,18 @@ arm64_machines() {
   rm -rf "$root.part"
 }
 
+# The stub of unified kernel images for arm64: ukify_and_stubs.
+arm64_stub() {
+  local root="$cache/arm64-stub" apt
+  [ -d "$root" ] && return 0
+  echo "setup: unpacking systemd-stub of arm64"
+  rm -rf "$root.part" && mkdir -p "$root.part"
+  apt_of trixie "$root.part/apt"
+  apt+=(-o Dir::State::status=/dev/null -o APT::Architectures::=amd64 -o APT::Architectures::=arm64)
+  (cd "$root.part" && "${apt[@]}" update && "${apt[@]}" download systemd-boot-efi:arm64 && dpkg-deb -x systemd-boot-efi_*.deb .)
+  rm -rf "$root.part"/apt "$root.part"/*.deb && mv "$root.part" "$root"
+}
+
 # Machines with s390x and ppc64le processors: emulators, a kernel and a program for an initramfs, and the boot loader of the latter.
 other_machines() {
   install_emulator qemu-system-s390x qemu-system-s390x
@@ -672,6 +684,7 @@ install_qemu
 install_packages systemd
 if [ "$mode" = matrix ]; then
   arm64_machines
+  arm64_stub
   other_machines
 fi
 # Pictures: WebP, and a terminal emulator.

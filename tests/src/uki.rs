@@ -20,6 +20,13 @@ pub fn trixie(name: &str) -> PathBuf {
     path
 }
 
+/// The stub of trixie's `systemd-boot-efi` for arm64.
+pub fn arm64_stub() -> PathBuf {
+    let path = cache().join("arm64-stub/usr/lib/systemd/boot/efi/linuxaa64.efi.stub");
+    assert!(path.exists(), "{} is missing; run scripts/setup-peers.sh matrix", path.display());
+    path
+}
+
 /// A program of the Python environment with what ukify needs.
 pub fn python(program: &str) -> Command {
     Command::new(cache().join("virt-firmware-26.10-pefile-2024.8.26/bin").join(program))
@@ -85,9 +92,14 @@ pub fn esp(iso: &Path, directory: &Path) -> PathBuf {
 
 /// Variables of a machine that trusts the key of a site, and no other one.
 pub fn variables(key: &SiteKey, to: &Path) {
+    variables_over(Path::new("/usr/share/OVMF/OVMF_VARS_4M.fd"), key, to);
+}
+
+/// These variables with the key of a site.
+pub fn variables_over(variables: &Path, key: &SiteKey, to: &Path) {
     let owner = "77fa9abd-0359-4d32-bd60-28f4e78f784b";
     let mut enrol = python("virt-fw-vars");
-    enrol.args(["--input", "/usr/share/OVMF/OVMF_VARS_4M.fd", "--output"]).arg(to).arg("--sb");
+    enrol.arg("--input").arg(variables).arg("--output").arg(to).arg("--sb");
     for list in ["--set-pk", "--add-kek", "--add-db"] {
         enrol.args([list, owner]).arg(&key.certificate);
     }

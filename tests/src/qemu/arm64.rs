@@ -25,6 +25,11 @@ impl Machine {
         Self::arm64_with_medium(image, boot, directory, ".ms")
     }
 
+    /// The same with Secure Boot and these variables, which it may change.
+    pub fn arm64_with_variables(image: &Path, boot: Boot, variables: &Path) -> Self {
+        Self::arm64_with_firmware(image, boot, firmware(".ms", variables), "-secure")
+    }
+
     /// One that boots a kernel and an initramfs without firmware, as iPXE and GRUB start them from a network.
     pub fn arm64_with_kernel(kernel: &Path, initramfs: &Path, command_line: &str) -> Self {
         let mut machine = Self::with_kernel(kernel, initramfs, command_line);
@@ -51,16 +56,19 @@ impl Machine {
     }
 
     fn arm64_with_medium(image: &Path, boot: Boot, directory: &Path, keys: &str) -> Self {
+        Self::arm64_with_firmware(image, boot, firmware(keys, &variables(directory, keys)), keys)
+    }
+
+    fn arm64_with_firmware(image: &Path, boot: Boot, mut arguments: Vec<String>, kind: &str) -> Self {
         let (options, devices) = match boot {
             Boot::UefiCd => ("media=cdrom,readonly=on", ["virtio-scsi-pci", "scsi-cd,drive=medium"]),
             Boot::UefiUsb => ("snapshot=on", ["qemu-xhci", "usb-storage,drive=medium"]),
             Boot::BiosCd | Boot::BiosDisk => panic!("arm64 has no BIOS"),
         };
         let drive = format!("format=raw,file={},if=none,id=medium,{options}", image.display());
-        let mut arguments = firmware(keys, &variables(directory, keys));
         arguments.extend(["-drive", &drive, "-device", devices[0], "-device", devices[1]].map(str::to_owned));
         let name = image.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        Self { platform: Platform::Arm64, ..Self::new(format!("{name}-{boot:?}-arm64{keys}"), arguments) }
+        Self { platform: Platform::Arm64, ..Self::new(format!("{name}-{boot:?}-arm64{kind}"), arguments) }
     }
 }
 

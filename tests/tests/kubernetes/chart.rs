@@ -44,6 +44,7 @@ fn choices() -> Vec<(&'static str, Vec<Value>, &'static str, Value)> {
         "clusterWide": true,
         "bases": {"machineOsImages": {"image": "machine-os-images"}},
         "tls": {"secret": "dayone-tls"},
+        "siteKey": {"secret": "dayone-site-key"},
         "monitoring": {"enabled": true},
     });
     let example = json!({

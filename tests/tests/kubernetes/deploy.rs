@@ -243,6 +243,22 @@ fn tls_is_told_to_all_who_must_know() {
 }
 
 #[test]
+fn the_sites_key_is_read_from_its_secret() {
+    for (site, deployment) in [(EVERYTHING, "dayone"), (SIDECAR, "baremetal-operator-controller-manager")] {
+        let objects = kustomization(site);
+        let deployment = object(&objects, "Deployment", deployment);
+        let container = dayone(deployment);
+        let directory = &named(&container["volumeMounts"], "dayone-site-key")["mountPath"];
+        for (option, file) in [("certificate", "crt"), ("key", "key")] {
+            let argument = format!("--site-{option}={}/tls.{file}", text(directory));
+            assert!(each(&container["args"]).any(|one| *one == *argument), "{argument}");
+        }
+        let secret = &named(&pod(deployment)["volumes"], "dayone-site-key")["secret"]["secretName"];
+        assert_eq!(secret, "dayone-site-key");
+    }
+}
+
+#[test]
 fn bases_come_from_where_a_site_says() {
     let volume =
         |site: &str| named(&pod(object(&kustomization(site), "Deployment", "dayone"))["volumes"], "bases").clone();

@@ -19,7 +19,7 @@ use acceptance::machine_hosts::{MAC, assert_network};
 use acceptance::qemu::{Boot, Machine, arm64};
 use acceptance::secure_boot::{GRUB, SHIM, SiteKey, esp, live_iso_of_bytes};
 use acceptance::server::{Server, free_address};
-use acceptance::uki::{iso, trixie, unified_of_files, variables};
+use acceptance::uki::{arm64_stub, iso, trixie, unified_of_files, variables, variables_over};
 use base64::prelude::*;
 use dayone::boots::call_home;
 use reqwest::blocking::Client;
@@ -70,6 +70,18 @@ enum Chain {
     UnifiedKernelImage,
     SecureUnifiedKernelImage,
     Arm64,
+    Arm64UnifiedKernelImage,
+    Arm64SecureUnifiedKernelImage,
+}
+
+impl Chain {
+    fn is_arm64(self) -> bool {
+        matches!(self, Self::Arm64 | Self::Arm64UnifiedKernelImage | Self::Arm64SecureUnifiedKernelImage)
+    }
+
+    fn needs_the_sites_key(self) -> bool {
+        matches!(self, Self::SecureUnifiedKernelImage | Self::Arm64SecureUnifiedKernelImage)
+    }
 }
 
 macro_rules! boots {
@@ -110,6 +122,10 @@ boots! {
     arm64_from_a_url: Arm64, Http;
     arm64_by_pxe: Arm64, Netboot;
     arm64_with_a_data_drive: Arm64, DataDrive;
+    arm64_unified_kernel_image_from_a_cd: Arm64UnifiedKernelImage, Cd;
+    arm64_unified_kernel_image_from_a_usb_stick: Arm64UnifiedKernelImage, Usb;
+    arm64_unified_kernel_image_from_a_url: Arm64UnifiedKernelImage, Http;
+    arm64_unified_kernel_image_with_secure_boot_from_a_cd: Arm64SecureUnifiedKernelImage, Cd;
 }
 
 /// A system, and the server that makes its image.
@@ -133,7 +149,7 @@ impl Site {
 
     /// The kernel's argument for the console that the tests read. The system stays on when it has said its network.
     fn arguments(&self) -> String {
-        let console = if self.chain == Chain::Arm64 { "ttyAMA0" } else { "ttyS0" };
+        let console = if self.chain.is_arm64() { "ttyAMA0" } else { "ttyS0" };
         format!("console={console},115200 panic=1 boot-report=120")
     }
 
@@ -145,9 +161,9 @@ impl Site {
     /// An ISO that starts the system in this way.
     fn ramdisk(&self) -> PathBuf {
         match (self.chain, self.carrier) {
-            (Chain::Arm64, Carrier::DataDrive) => arm64_cloud_ramdisk_iso(),
+            (chain, Carrier::DataDrive) if chain.is_arm64() => arm64_cloud_ramdisk_iso(),
             (_, Carrier::DataDrive) => cloud_ramdisk_iso(),
-            (Chain::Arm64, _) => arm64_iso("ramdisk"),
+            (chain, _) if chain.is_arm64() => arm64_iso("ramdisk"),
             // A BIOS needs boot code in the first sector of a disk.
             (Chain::Bios, Carrier::Usb) => ramdisk_iso(&["--hybrid"]),
             _ => ramdisk_iso(&[]),
@@ -172,7 +188,10 @@ impl Site {
                 let (esp, initrd) = (esp(self.directory.path(), &files), fs::read(initrd).unwrap());
                 live_iso_of_bytes(self.directory.path(), &esp, &kernel, &initrd, &self.own_arguments())
             }
-            Chain::UnifiedKernelImage | Chain::SecureUnifiedKernelImage => self.unified_kernel_image(),
+            Chain::UnifiedKernelImage
+            | Chain::SecureUnifiedKernelImage
+            | Chain::Arm64UnifiedKernelImage
+            | Chain::Arm64SecureUnifiedKernelImage => self.unified_kernel_image(),
         };
         iso.display().to_string()
     }
@@ -180,9 +199,14 @@ impl Site {
     fn unified_kernel_image(&self) -> PathBuf {
         let [kernel, initrd] = self.parts();
         let (plain, signed) = (self.path("uki.efi"), self.path("signed.efi"));
-        unified_of_files(&trixie("linuxx64.efi.stub"), &kernel, &initrd, &self.own_arguments(), &plain);
+        let (stub, loader) = if self.chain.is_arm64() {
+            (arm64_stub(), "EFI/BOOT/BOOTAA64.EFI")
+        } else {
+            (trixie("linuxx64.efi.stub"), "EFI/BOOT/BOOTX64.EFI")
+        };
+        unified_of_files(&stub, &kernel, &initrd, &self.own_arguments(), &plain);
         self.key.sign(&plain, &signed);
-        iso(self.directory.path(), &[("EFI/BOOT/BOOTX64.EFI", &signed)])
+        iso(self.directory.path(), &[(loader, &signed)])
     }
 
     /// Serves the base at an address that machines reach at 10.0.2.2.
@@ -191,7 +215,7 @@ impl Site {
         let url = format!("http://10.0.2.2:{}", media.rsplit(':').next().unwrap());
         let [key, certificate] = [&self.key.key, &self.key.certificate].map(|path| path.display().to_string());
         let mut options = vec!["--media-url", &url];
-        if self.chain == Chain::SecureUnifiedKernelImage {
+        if self.chain.needs_the_sites_key() {
             options.extend(["--site-key", &key, "--site-certificate", &certificate]);
         }
         Server::start_at(&free_address(), &media, "system", Path::new(base), &options)
@@ -231,11 +255,16 @@ impl Site {
         let url = image["url"].as_str().unwrap();
         // The site's key alone, or Microsoft's.
         let enrolled = self.path("enrolled.fd");
-        if self.chain == Chain::SecureUnifiedKernelImage {
-            variables(&self.key, &enrolled);
+        match self.chain {
+            Chain::SecureUnifiedKernelImage => variables(&self.key, &enrolled),
+            // Those without keys are not formatted yet: Microsoft's stay.
+            Chain::Arm64SecureUnifiedKernelImage => {
+                variables_over(&arm64::unpacked().join("usr/share/AAVMF/AAVMF_VARS.ms.fd"), &self.key, &enrolled);
+            }
+            _ => {}
         }
         match (self.carrier, self.chain) {
-            (Carrier::Http, Chain::Arm64) => Machine::arm64_by_http(url, MAC, MEMORY, directory),
+            (Carrier::Http, chain) if chain.is_arm64() => Machine::arm64_by_http(url, MAC, MEMORY, directory),
             (Carrier::Http, Chain::SecureBoot) => {
                 Machine::by_http_with_secure_boot(url, MAC, MEMORY, Path::new(MICROSOFT), directory)
             }
@@ -270,7 +299,8 @@ impl Site {
                 let machine = match chain {
                     Chain::SecureBoot => Machine::with_secure_boot(medium, boot, directory),
                     Chain::SecureUnifiedKernelImage => Machine::with_variables(medium, boot, &enrolled),
-                    Chain::Arm64 => Machine::arm64(medium, boot, directory),
+                    Chain::Arm64 | Chain::Arm64UnifiedKernelImage => Machine::arm64(medium, boot, directory),
+                    Chain::Arm64SecureUnifiedKernelImage => Machine::arm64_with_variables(medium, boot, &enrolled),
                     Chain::Bios | Chain::Uefi | Chain::UnifiedKernelImage => Machine::with_image(medium, boot),
                 };
                 let machine = machine.memory(MEMORY).nic_to_here(MAC, directory);

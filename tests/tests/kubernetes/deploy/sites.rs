@@ -15,6 +15,7 @@ components:
 - dayone/deploy/components/cluster-wide
 - dayone/deploy/components/machine-os-images
 - dayone/deploy/components/tls
+- dayone/deploy/components/site-key
 - dayone/deploy/components/monitoring
 ";
 
@@ -25,6 +26,7 @@ resources: [baremetal-operator]
 components:
 - dayone/deploy/components/sidecar
 - dayone/deploy/components/machine-os-images
+- dayone/deploy/components/site-key
 - dayone/deploy/components/monitoring
 configMapGenerator:
 - name: dayone-settings

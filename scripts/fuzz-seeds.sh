@@ -145,6 +145,18 @@ seed_pe() {
   cp /usr/lib/shim/fbx64.efi.signed /usr/lib/shim/mmx64.efi.signed "$1/"
 }
 
+# ukify's, of a few bytes in the place of a kernel.
+seed_uki() {
+  local ukify=("$cache/virt-firmware-26.10-pefile-2024.8.26/bin/python" "$cache/ukify-trixie/usr/bin/ukify" build)
+  local stubs="$cache/ukify-trixie/usr/lib/systemd/boot/efi"
+  [ -e "$stubs" ] || return 0
+  cp "$stubs/linuxx64.efi.stub" "$1/kernel"
+  seed_cpio "$1"
+  "${ukify[@]}" --stub "$stubs/linuxx64.efi.stub" --linux "$1/kernel" --initrd "$1/raw" --cmdline 'console=ttyS0' \
+    --os-release 'ID=live' --uname 6.1 --output "$1/uki" > /dev/null
+  rm "$1/raw"
+}
+
 seed_gpt() {
   truncate -s 60K "$1/disk"
   sgdisk -o -n 1:34:60 -t 1:EF00 -n 2:61:80 "$1/disk" > /dev/null

@@ -27,7 +27,7 @@ source scripts/fuzz-seeds.sh
 
 # An ISO image has its first descriptor at 32 KiB, and the fixtures a little more than one MiB. FAT16 begins at two MiB.
 # Signatures are at the end of a program.
-declare -A max_len=([iso]=2097152 [iso_edit]=2097152 [fat]=2359296 [pe]=1048576)
+declare -A max_len=([iso]=2097152 [iso_edit]=2097152 [fat]=2359296 [pe]=1048576 [uki]=262144)
 
 # Targets that read what the server stores. They are built only if one of them is to run.
 mapfile -t of_server < <(awk -F'"' '/^name/ { name = $2 } /^required-features/ { print name }' fuzz/Cargo.toml)

@@ -17,9 +17,26 @@ pub struct Behaviour {
     pub(super) boot: Boot,
     pub(super) power: Power,
     pub(super) bios: Bios,
+    pub(super) certificates: Certificates,
     pub(super) task: Task,
     /// PATCH needs `If-Match`: 428 without it, 412 with another value than the current one.
     pub(super) etag_required: bool,
+}
+
+/// Certificates that are added to a database of Secure Boot.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Certificates {
+    /// Whether it knows `UefiSignatureOwner`, which the schema has since version 1.2.
+    pub(super) owner: bool,
+    /// Whether the database shows a certificate at once. Otherwise the next start of the machine does.
+    pub(super) listed: bool,
+}
+
+impl Default for Certificates {
+    fn default() -> Self {
+        Self { owner: true, listed: true }
+    }
 }
 
 /// How clients prove who they are.

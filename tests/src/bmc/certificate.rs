@@ -23,9 +23,12 @@ pub(super) fn add(shared: &Shared, path: &str, body: Option<&Value>) -> Option<A
     if !is_pem {
         return Some(Answer::error(400, "PropertyValueNotInList", "Only PEM is supported.", &["CertificateType"]));
     }
-    // Firmware from before version 1.2 of the schema.
-    if state.tree.get(path)?["dayone-test"] == "no-owner" && !body["UefiSignatureOwner"].is_null() {
+    let behaviour = &shared.behaviour.certificates;
+    if !behaviour.owner && !body["UefiSignatureOwner"].is_null() {
         return Some(Answer::error(400, "PropertyUnknown", "The property is not known.", &["UefiSignatureOwner"]));
+    }
+    if !behaviour.listed {
+        return Some(Answer::status(202));
     }
     state.tree.add_certificate(path, certificate)?;
     Some(Answer::status(201))

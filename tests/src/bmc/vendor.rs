@@ -48,12 +48,7 @@ impl Vendor {
 
     /// The same with the settings of a firmware: a file of `fixtures/redfish/bios/`.
     pub fn with_bios(mut self, name: &str) -> Self {
-        let path = fixtures("redfish").join(format!("bios/{name}.json"));
-        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let bios: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        for (path, resource) in bios["resources"].as_object().expect("resources") {
-            self.resources.insert(path.clone(), resource.clone());
-        }
+        let bios = self.add_resources_of(&format!("bios/{name}.json"));
         let system = self.resources.get_mut(bios["system"].as_str().expect("a system")).expect("the system");
         system["Bios"] = json!({"@odata.id": bios["behaviour"]["path"]});
         for (name, value) in bios["boot"].as_object().into_iter().flatten() {
@@ -64,6 +59,26 @@ impl Vendor {
             system["EthernetInterfaces"] = json!({"@odata.id": nics});
         }
         self.with(json!({"bios": bios["behaviour"]}))
+    }
+
+    /// The same with what its machine trusts: a file of `fixtures/redfish/secure-boot/`. Returns what `dayone bmc enrol` is expected to
+    /// say, too.
+    pub fn with_secure_boot(mut self, name: &str) -> (Self, Value) {
+        let secure_boot = self.add_resources_of(&format!("secure-boot/{name}.json"));
+        let path = secure_boot["system"].as_str().expect("a system");
+        let system = self.resources.get_mut(path).expect("the system");
+        system["SecureBoot"] = json!({"@odata.id": format!("{path}/SecureBoot")});
+        (self.with(json!({"certificates": secure_boot["behaviour"]})), secure_boot["expected"].clone())
+    }
+
+    fn add_resources_of(&mut self, file: &str) -> Value {
+        let path = fixtures("redfish").join(file);
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let added: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        for (path, resource) in added["resources"].as_object().expect("resources") {
+            self.resources.insert(path.clone(), resource.clone());
+        }
+        added
     }
 
     /// The same with other behaviour: these members in place of, or beside, those of the file.

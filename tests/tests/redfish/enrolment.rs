@@ -1,5 +1,5 @@
-//! `dayone bmc enrol`. No emulator of others has databases of Secure Boot that take certificates, so our own BMC gets them here, as the
-//! schemas SecureBootDatabase and Certificate have them. sushy-tools has none, and is what a BMC without them is like.
+//! `dayone bmc enrol`. No emulator of others has databases of Secure Boot that take certificates, so our own BMCs get them here, as HPE and
+//! Dell document them (`fixtures/redfish/secure-boot/`). sushy-tools has none, and is what a BMC without them is like.
 
 use std::path::Path;
 use std::process::Output;
@@ -13,42 +13,8 @@ use serde_json::{Value, json};
 const DATABASES: &str = "/redfish/v1/Systems/1/SecureBoot/SecureBootDatabases";
 
 async fn bmc() -> EmulatedBmc {
-    let bmc = EmulatedBmc::start(&Vendor::named("hpe-ilo6"), Options::default()).await;
-    let secure_boot = "/redfish/v1/Systems/1/SecureBoot";
-    bmc.set(&bmc.system(), "/SecureBoot", json!({"@odata.id": secure_boot}));
-    bmc.add(
-        secure_boot,
-        json!({
-            "@odata.type": "#SecureBoot.v1_1_0.SecureBoot",
-            "SecureBootEnable": true,
-            "SecureBootDatabases": {"@odata.id": DATABASES},
-        }),
-    );
-    let mut members = Vec::new();
-    for id in ["PK", "db", "dbDefault"] {
-        let path = format!("{DATABASES}/{id}");
-        members.push(json!({"@odata.id": path}));
-        bmc.add(
-            &path,
-            json!({
-                "@odata.type": "#SecureBootDatabase.v1_0_1.SecureBootDatabase",
-                "DatabaseId": id,
-                "Certificates": {"@odata.id": format!("{path}/Certificates")},
-            }),
-        );
-        bmc.add(
-            &format!("{path}/Certificates"),
-            json!({
-                "@odata.type": "#CertificateCollection.CertificateCollection",
-                "Members": [],
-            }),
-        );
-    }
-    bmc.add(
-        DATABASES,
-        json!({"@odata.type": "#SecureBootDatabaseCollection.SecureBootDatabaseCollection", "Members": members}),
-    );
-    bmc
+    let (vendor, _) = Vendor::named("hpe-ilo6").with_secure_boot("hpe");
+    EmulatedBmc::start(&vendor.with(json!({"certificates": {"owner": true}})), Options::default()).await
 }
 
 async fn enrol(origin: &str, certificate: &Path) -> Output {
@@ -84,13 +50,25 @@ async fn a_certificate_is_enrolled_once() {
 }
 
 #[tokio::test]
-async fn a_service_that_knows_no_owner_gets_none() {
-    let directory = tempfile::tempdir().unwrap();
-    let key = SiteKey::new(directory.path());
-    let bmc = bmc().await;
-    bmc.set(&format!("{DATABASES}/db/Certificates"), "/dayone-test", json!("no-owner"));
-    assert_eq!(said(&enrol(&bmc.origin(), &key.certificate).await)["enrolment"], "enrolled");
-    assert_eq!(bmc.member(&format!("{DATABASES}/db/Certificates/1"), "/UefiSignatureOwner"), Value::Null);
+async fn vendors_take_a_certificate_as_they_document_it() {
+    for (bmc, secure_boot) in [("hpe-ilo6", "hpe"), ("dell-idrac10", "dell"), ("dell-idrac9-systems", "dell")] {
+        let directory = tempfile::tempdir().unwrap();
+        let key = SiteKey::new(directory.path());
+        let (vendor, expected) = Vendor::named(bmc).with_secure_boot(secure_boot);
+        let bmc = EmulatedBmc::start(&vendor, Options::default()).await;
+        let said = said(&enrol(&bmc.origin(), &key.certificate).await);
+        assert_eq!((&said["enrolment"], &said["secure_boot"]), (&expected, &json!(true)), "{said:#}");
+        // With an owner first, which neither knows.
+        let database = format!("{}/SecureBoot/SecureBootDatabases/db/Certificates", bmc.system());
+        let writes = bmc.writes();
+        assert_eq!(writes.len(), 2, "{writes:#?}");
+        let members = bmc.member(&database, "/Members").as_array().map(Vec::len);
+        assert_eq!(members, Some(usize::from(expected == "enrolled")));
+        if expected == "enrolled" {
+            assert_eq!(bmc.member(&format!("{database}/1"), "/UefiSignatureOwner"), Value::Null);
+        }
+        assert_eq!(bmc.sessions(), 0, "a session was left behind");
+    }
 }
 
 #[tokio::test]
@@ -106,8 +84,8 @@ async fn what_the_bmc_does_not_offer_or_refuses_is_said() {
     refused(&enrol(&without.origin(), &key.certificate).await, "does not offer to change what the machine trusts");
 
     let other = bmc().await;
-    other.set(&format!("{DATABASES}/db"), "/DatabaseId", json!("dbx"));
-    refused(&enrol(&other.origin(), &key.certificate).await, "it has: PK, dbx, dbDefault");
+    other.set(&format!("{DATABASES}/db"), "/DatabaseId", json!("other"));
+    refused(&enrol(&other.origin(), &key.certificate).await, "dbrDefault, PK, KEK, other, dbx, dbt, dbr");
     assert_eq!(other.writes().len(), 0);
 
     let failing = bmc().await;

@@ -24,7 +24,7 @@ const FLEET: usize = 4000;
 fn main() -> io::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests are in the workspace");
     let work = tempfile::tempdir()?;
-    let sizes = [64, 1024, 4000];
+    let sizes = [64, 1024, 8192];
     let bases: Vec<PathBuf> = sizes.iter().map(|mib| make_base(root, work.path(), *mib)).collect();
 
     let server = Server::start(work.path(), &sizes, &bases)?;
@@ -105,10 +105,14 @@ fn make_base(root: &Path, work: &Path, mib: usize) -> PathBuf {
     let base = work.join(format!("base-{mib}.iso"));
     let status = Command::new(root.join("fixtures/bases/make-coreos-iso.sh"))
         .arg(&base)
-        .args(["--size-mib", &mib.to_string()])
+        // A file of an ISO has at most 4 GiB. What is behind the file system is as data on a hybrid disk.
+        .args(["--size-mib", &mib.min(4000).to_string()])
         .stdout(Stdio::null())
         .status();
     assert!(status.is_ok_and(|status| status.success()), "the base of {mib} MiB could not be made");
+    let size = (mib as u64) << 20;
+    let file = fs::OpenOptions::new().write(true).open(&base).expect("the base");
+    file.set_len(size.max(file.metadata().expect("the base").len())).expect("room for a sparse file");
     base
 }
 

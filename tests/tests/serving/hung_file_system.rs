@@ -186,7 +186,9 @@ fn reading_that_hangs_in_the_middle_stops_no_other_digest_and_no_other_new_base(
     let _resume = Resume(Pid::from_child(&fuse.daemon));
     let id = |image: &Value| image["id"].as_str().unwrap().to_owned();
     let (hung, other) = (id(&server.image("hung", &document())), id(&server.image("other", &document())));
-    let digest = |id: &str| CLIENT.get(format!("{}/v1/images/{id}/sha256", server.api)).send().unwrap().status();
+    let request = |id: &str| CLIENT.get(format!("{}/v1/images/{id}/sha256", server.api));
+    let digest = |id: &str| request(id).send().unwrap().status();
+    let later = |id: &str| request(id).header("prefer", "respond-async").send().unwrap();
 
     thread::scope(|scope| {
         let read = bytes_read(&server);
@@ -198,6 +200,9 @@ fn reading_that_hangs_in_the_middle_stops_no_other_digest_and_no_other_new_base(
             thread::sleep(Duration::from_millis(1));
         }
         fuse.signal(Signal::STOP);
+        // Who does not want to wait is told when to ask again, and begins nothing that is begun already.
+        let answer = within(BOUND, "an answer without the digest", || later(&hung));
+        assert!(answer.status() == 202 && answer.headers()["retry-after"] == "5", "{answer:?}");
         assert!(within(2 * BOUND, "a digest over another base", || digest(&other)).is_success());
         assert_eq!(first.join().unwrap(), 503);
     });

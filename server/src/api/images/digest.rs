@@ -16,6 +16,9 @@ use crate::api::accept;
 use crate::api::parameters::{StrictQuery, query_parameters};
 use crate::api::problem::{Problem, ProblemKind};
 
+/// How long every client waits: most digests need less, and then nobody has to ask again.
+const SHORTEST_WAIT: Duration = Duration::from_millis(250);
+
 /// When a client should ask again for a digest that is not computed yet, in seconds.
 const RETRY_AFTER: &str = "5";
 
@@ -44,8 +47,8 @@ query_parameters! {
 /// The first request takes up to some seconds for each GiB, if the image differs from its base near the beginning; the server
 /// remembers the result. The answer is text in the form of `sha256sum`, or JSON with `Accept: application/json`.
 ///
-/// With `Prefer: respond-async`, the answer is 202 if the digest is not known yet: the server computes it in the background, and
-/// the same request gets it later. `Prefer: respond-async, wait=10` waits up to 10 seconds before that (RFC 7240).
+/// With `Prefer: respond-async`, the answer is 202 if the digest is not there within a quarter of a second: the server computes it in the
+/// background, and the same request gets it later. `Prefer: respond-async, wait=10` waits up to 10 seconds before that (RFC 7240).
 #[utoipa::path(operation_id = "getFileDigest", get, path = "/v1/images/{id}/sha256", tag = "images",
     security(("token" = ["read"])),
     params(
@@ -112,7 +115,7 @@ fn patience(headers: &HeaderMap) -> Option<Duration> {
             _ => {}
         }
     }
-    is_async.then(|| Duration::from_secs(wait.unwrap_or(0)))
+    is_async.then(|| Duration::from_secs(wait.unwrap_or(0)).max(SHORTEST_WAIT))
 }
 
 #[cfg(test)]
@@ -122,16 +125,17 @@ mod tests {
     #[test]
     fn only_respond_async_ends_the_waiting() {
         let seconds = |seconds| Some(Duration::from_secs(seconds));
+        let shortest = Some(SHORTEST_WAIT);
         for (prefer, expected) in [
             (&[][..], None),
             (&["wait=10"], None),
             (&["return=minimal"], None),
-            (&["respond-async"], seconds(0)),
+            (&["respond-async"], shortest),
             (&["Respond-Async, wait=10"], seconds(10)),
             (&["wait=\"7\"", "respond-async"], seconds(7)),
             (&["respond-async, wait=3, wait=4"], seconds(3)),
-            (&["respond-async; x=y, wait=-1"], seconds(0)),
-            (&["respond-async, wait=soon"], seconds(0)),
+            (&["respond-async; x=y, wait=-1"], shortest),
+            (&["respond-async, wait=soon"], shortest),
         ] {
             let mut headers = HeaderMap::new();
             for value in prefer {

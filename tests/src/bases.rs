@@ -60,7 +60,12 @@ pub fn debian_live_iso() -> PathBuf {
     made("make-debian-live-iso.sh", &[&live_root()])
 }
 
-/// The same as live-build itself makes it: every initramfs and every kernel has two names.
+/// The same with the drivers for a RAM disk in the initramfs, as Debian 13 has them.
+pub fn debian_live_iso_with_ram_disk_drivers() -> PathBuf {
+    made("make-debian-live-iso.sh", &[&live_root(), "initrd.live-boot-ram-disk"])
+}
+
+/// That ISO as live-build itself makes it: every initramfs and every kernel has two names.
 pub fn live_build_iso() -> PathBuf {
     made("make-live-build-iso.sh", &[&live_root()])
 }

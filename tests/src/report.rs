@@ -102,6 +102,11 @@ impl Report {
         text(&self.0["hostname"][0])
     }
 
+    /// What is mounted of devices, as in `/proc/mounts`.
+    pub fn mounts(&self) -> Vec<&str> {
+        list(&self.0["mounts"]).map(text).collect()
+    }
+
     /// The kernel's command line.
     pub fn command_line(&self) -> &str {
         text(&self.0["cmdline"][0])

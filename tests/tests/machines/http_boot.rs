@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use acceptance::bases::{debian_live_iso, ramdisk_iso};
+use acceptance::bases::{debian_live_iso, debian_live_iso_with_ram_disk_drivers, ramdisk_iso};
 use acceptance::boots;
 use acceptance::machine_hosts::{MAC, ON_QEMUS_NETWORK, assert_network};
 use acceptance::nginx::Nginx;
@@ -82,6 +82,21 @@ fn firmware_fetches_over_https_from_a_server_in_front_of_dayone() {
     let url = image["url"].as_str().unwrap();
     let machine = Machine::by_http(url, MAC, 1536, directory.path()).trusting(&der, directory.path());
     assert_network(ON_QEMUS_NETWORK, &machine.report());
+}
+
+#[test]
+#[ignore = "make matrix runs it"]
+fn a_live_system_runs_from_the_ram_disk_that_the_firmware_leaves() {
+    let (server, _) = serving(&debian_live_iso_with_ram_disk_drivers(), None);
+    let directory = tempfile::tempdir().unwrap();
+    let image = image(&server, directory.path());
+    let base: Value = reqwest::blocking::get(format!("{}/v1/bases/live", server.api)).unwrap().json().unwrap();
+    assert_eq!(base["http_boot"]["verdict"], "possible", "{base:#}");
+    let report = Machine::by_http(image["url"].as_str().unwrap(), MAC, 2048, directory.path()).report();
+    assert_network(ON_QEMUS_NETWORK, &report);
+    // The ISO is a hybrid one: the RAM disk has a partition table, and the file system is in the first partition, too.
+    let medium = report.mounts().into_iter().find(|mount| mount.contains(" /run/live/medium "));
+    assert!(medium.is_some_and(|mount| mount.starts_with("/dev/pmem0")), "{report:#?}");
 }
 
 #[test]

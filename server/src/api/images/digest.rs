@@ -13,6 +13,7 @@ use utoipa::ToSchema;
 
 use crate::api::Api;
 use crate::api::accept;
+use crate::api::digest_queue::DigestError;
 use crate::api::parameters::{StrictQuery, query_parameters};
 use crate::api::problem::{Problem, ProblemKind};
 
@@ -86,7 +87,11 @@ pub(super) async fn digest(
         Problem::new(ProblemKind::NotFound, detail)
     })?;
 
-    let Some(digest) = api.digests.digest(&image, &planned, name, patience(&headers)).await? else {
+    let digest = api.digests.digest(&image, &planned, name, patience(&headers)).await.map_err(|error| match error {
+        DigestError::Unavailable(reason) => super::unavailable(&reason),
+        DigestError::Panic => Problem::internal(error),
+    })?;
+    let Some(digest) = digest else {
         let headers = [("retry-after", RETRY_AFTER), ("preference-applied", "respond-async")];
         return Ok((StatusCode::ACCEPTED, headers).into_response());
     };

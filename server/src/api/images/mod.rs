@@ -5,7 +5,6 @@ mod build;
 mod create;
 mod create_all;
 mod digest;
-mod digest_queue;
 mod manage;
 mod order;
 mod reading;
@@ -14,7 +13,6 @@ pub(crate) mod show;
 mod topology;
 
 pub(super) use build::{Draft, OrderedBase, Sealed, open_base};
-pub(super) use digest_queue::DigestQueue;
 pub(super) use order::{ImageRequest, Order, OrderQuery};
 
 use std::sync::Arc;

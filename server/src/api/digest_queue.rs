@@ -2,6 +2,7 @@
 //! nobody waits any more.
 
 use std::collections::HashMap;
+use std::error::Error;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,11 +12,9 @@ use imagelib::image::FileName;
 use imagelib::recipe::RecipeId;
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use super::unavailable;
-use crate::api::blocking;
-use crate::api::problem::Problem;
 use crate::store::{PlannedImage, StoredImage};
 
 /// How many digests dayone computes at once. Each keeps a processor busy for seconds, which BMCs need, too.
@@ -28,16 +27,27 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 type Key = (RecipeId, FileName);
 
 /// The digest, or why there is none; `None` while it is computed.
-type Computation = watch::Receiver<Option<Result<Digest, String>>>;
+type Computation = watch::Receiver<Option<Result<Digest, DigestError>>>;
+
+/// Why there is no digest.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(super) enum DigestError {
+    /// The base cannot be read.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The log says where.
+    #[error("a panic while a digest was computed")]
+    Panic,
+}
 
 #[derive(Debug)]
-pub(in crate::api) struct DigestQueue {
+pub(super) struct DigestQueue {
     turns: Arc<Semaphore>,
     computations: Arc<Mutex<HashMap<Key, Computation>>>,
 }
 
 impl DigestQueue {
-    pub(in crate::api) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { turns: Arc::new(Semaphore::new(AT_ONCE)), computations: Arc::default() }
     }
 
@@ -48,7 +58,7 @@ impl DigestQueue {
         planned: &Arc<PlannedImage>,
         file: FileName,
         patience: Option<Duration>,
-    ) -> Result<Option<Digest>, Problem> {
+    ) -> Result<Option<Digest>, DigestError> {
         if let Some(known) = image.known_digest(file) {
             return Ok(Some(known));
         }
@@ -61,8 +71,7 @@ impl DigestQueue {
                 Err(_) => return Ok(None),
             },
         };
-        let outcome = finished.map_err(|_| Problem::internal("a panic while a digest was computed"))?.clone();
-        outcome.transpose().map_err(|reason| unavailable(&reason))
+        finished.map_err(|_| DigestError::Panic)?.clone().transpose()
     }
 
     fn computation(&self, image: &Arc<StoredImage>, planned: &Arc<PlannedImage>, file: FileName) -> Computation {
@@ -87,14 +96,15 @@ impl DigestQueue {
     }
 }
 
-async fn compute(image: Arc<StoredImage>, planned: &PlannedImage, file: FileName) -> Result<Digest, String> {
-    let mut computing = pin!(blocking(move || image.digest(file)));
+async fn compute(image: Arc<StoredImage>, planned: &PlannedImage, file: FileName) -> Result<Digest, DigestError> {
+    let unavailable = |error: &dyn Error| DigestError::Unavailable(error.to_string());
+    let mut computing = pin!(spawn_blocking(move || image.digest(file)));
     loop {
         match timeout(CHECK_INTERVAL, &mut computing).await {
-            Ok(Ok(digest)) => return digest.map_err(|error| error.to_string()),
-            Ok(Err(_)) => return Err("the digest could not be computed; the log says why".to_owned()),
+            Ok(Ok(digest)) => return digest.map_err(|error| unavailable(&error)),
+            Ok(Err(_)) => return Err(DigestError::Panic),
             // Nothing can end a thread that waits for a dead file system, but the next digest need not wait for it.
-            Err(_) => planned.base.check_in_time_async().await.map_err(|error| error.to_string())?,
+            Err(_) => planned.base.check_in_time_async().await.map_err(|error| unavailable(&error))?,
         }
     }
 }

@@ -145,11 +145,10 @@ seed_pe() {
   cp /usr/lib/shim/fbx64.efi.signed /usr/lib/shim/mmx64.efi.signed "$1/"
 }
 
-# ukify's, of a few bytes in the place of a kernel.
+# A unified kernel image that ukify makes, with a stub in the place of a kernel.
 seed_uki() {
   local ukify=("$cache/virt-firmware-26.10-pefile-2024.8.26/bin/python" "$cache/ukify-trixie/usr/bin/ukify" build)
   local stubs="$cache/ukify-trixie/usr/lib/systemd/boot/efi"
-  [ -e "$stubs" ] || return 0
   cp "$stubs/linuxx64.efi.stub" "$1/kernel"
   seed_cpio "$1"
   "${ukify[@]}" --stub "$stubs/linuxx64.efi.stub" --linux "$1/kernel" --initrd "$1/raw" --cmdline 'console=ttyS0' \

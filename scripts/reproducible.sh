@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 commit="$(git rev-parse HEAD)"
 for directory in "$work/one" "$work/another/place"; do
   git clone --quiet . "$directory"
-  # Somebody may commit meanwhile.
+  # There may be a new commit before the second clone.
   git -C "$directory" checkout --quiet --detach "$commit"
   env CARGO_TARGET_DIR="$directory/target" "$directory/scripts/release.sh" "$directory/dist"
 done

@@ -1,5 +1,5 @@
-//! Any bytes as the EFI program that a medium starts: what dayone says of it as a unified kernel image, and an image with an addon, in which
-//! the program is what it was.
+//! Any bytes as the EFI program that a medium starts. dayone examines it as a unified kernel image. If dayone makes an image with an addon, the
+//! program in it is unchanged.
 #![no_main]
 
 use std::collections::BTreeMap;
@@ -63,6 +63,6 @@ fuzz_target!(|program: &[u8]| {
     let Ok(image) = Image::plan(&recipe, &base, identity()) else { return };
     let made = bytes_of(&image.files[&FileName::BootIso], iso.clone());
     assert_eq!(made.len(), iso.len());
-    assert!(in_esp(&made, "EFI/BOOT/BOOTX64.EFI").as_deref() == Some(program), "the program is what it was");
+    assert!(in_esp(&made, "EFI/BOOT/BOOTX64.EFI").as_deref() == Some(program), "the program is unchanged");
     assert!(in_esp(&made, "EFI/BOOT/BOOTX64.EFI.extra.d/host.addon.efi").is_some(), "the addon is there");
 });

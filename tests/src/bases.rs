@@ -10,7 +10,7 @@ use imagelib::cpio::Archive;
 use sha2::{Digest, Sha256};
 
 use crate::peers::{cache, run};
-use crate::qemu::{Other, arm64};
+use crate::qemu::{OtherArchitecture, arm64};
 
 /// A directory of `fixtures`.
 pub fn fixtures(name: &str) -> PathBuf {
@@ -117,7 +117,7 @@ fn arm64_iso_of(layout: &str, root: &Path) -> PathBuf {
 }
 
 /// The kernel and the initramfs of a ramdisk with NetworkManager, in this directory.
-pub fn other_ramdisk(other: Other, directory: &Path) -> [PathBuf; 2] {
+pub fn other_ramdisk(other: OtherArchitecture, directory: &Path) -> [PathBuf; 2] {
     let root = made_file("make-live-root.sh", "tar", &[other.debian()]).display().to_string();
     let parts = made_file("make-ramdisk-parts.sh", "tar", &[&root]);
     run(Command::new("tar").arg("-xf").arg(parts).arg("-C").arg(directory));

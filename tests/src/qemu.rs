@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 pub use network_boot::{asks_dhcp, packets};
-pub use other_architectures::Other;
+pub use other_architectures::OtherArchitecture;
 
 use crate::peers;
 use crate::report::Report;
@@ -58,7 +58,7 @@ impl Boot {
 enum Platform {
     X86,
     Arm64,
-    Other(Other),
+    Other(OtherArchitecture),
 }
 
 impl Platform {
@@ -67,8 +67,10 @@ impl Platform {
             Self::X86 => ("qemu-system-x86_64", ["-machine", "q35", "-device", "VGA"]),
             // The processor of the first servers.
             Self::Arm64 => ("qemu-system-aarch64", ["-machine", "virt", "-cpu", "cortex-a57"]),
-            Self::Other(Other::S390x) => ("qemu-system-s390x", ["-machine", "s390-ccw-virtio", "-cpu", "qemu"]),
-            Self::Other(Other::Ppc64le) => ("qemu-system-ppc64", ["-machine", "pseries", "-cpu", "power9"]),
+            Self::Other(OtherArchitecture::S390x) => {
+                ("qemu-system-s390x", ["-machine", "s390-ccw-virtio", "-cpu", "qemu"])
+            }
+            Self::Other(OtherArchitecture::Ppc64le) => ("qemu-system-ppc64", ["-machine", "pseries", "-cpu", "power9"]),
         };
         let mut command = Command::new(program);
         command.args(arguments);
@@ -77,7 +79,7 @@ impl Platform {
 
     fn nic(self) -> &'static str {
         match self {
-            Self::Other(Other::S390x) => "virtio-net-ccw",
+            Self::Other(OtherArchitecture::S390x) => "virtio-net-ccw",
             _ => "virtio-net-pci,romfile=",
         }
     }

@@ -1,5 +1,5 @@
-//! Computes the digests of images one after another. All who ask for the same digest share its computation, which goes on when
-//! nobody waits any more.
+//! Computes the digests of images one after another. Clients that request the same digest share one computation. It continues even if no
+//! client waits for it.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -26,16 +26,16 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// A file of an image.
 type Key = (RecipeId, FileName);
 
-/// The digest, or why there is none; `None` while it is computed.
+/// The result of a computation: the digest, or the reason for the failure. `None` until the computation has ended.
 type Computation = watch::Receiver<Option<Result<Digest, DigestError>>>;
 
 /// Why there is no digest.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(super) enum DigestError {
-    /// The base cannot be read.
+    /// dayone cannot read the base.
     #[error("{0}")]
     Unavailable(String),
-    /// The log says where.
+    /// The computation panicked. The log has the place.
     #[error("a panic while a digest was computed")]
     Panic,
 }
@@ -51,7 +51,7 @@ impl DigestQueue {
         Self { turns: Arc::new(Semaphore::new(AT_ONCE)), computations: Arc::default() }
     }
 
-    /// The digest of a file, or `None` if it is not computed within `patience`. Without a limit, waits until it is.
+    /// Returns the digest of a file, or `None` if it takes longer than `patience`. Without `patience`, waits for the digest.
     pub(super) async fn digest(
         &self,
         image: &Arc<StoredImage>,

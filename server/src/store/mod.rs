@@ -36,6 +36,7 @@ mod digest_cache;
 mod directory;
 mod durable;
 mod error;
+mod file_digests;
 mod group_commit;
 mod identities;
 mod image_locks;

@@ -1,6 +1,5 @@
 //! A published image.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -13,12 +12,13 @@ use imagelib::recipe::{PartOrder, RecipeId, SealedRecipe};
 use media::MediaToken;
 use media::access::{Clock, Deadline, ImageAccess};
 use media::served::{ETag, Lookup, ServedFile};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 use tracing::error;
 
 use super::address::Address;
 use super::common::Common;
 use super::definition::BaseName;
+use super::file_digests::FileDigests;
 use super::identities::Identities;
 use super::layouts::Layouts;
 use super::open_base::OpenBase;
@@ -41,7 +41,7 @@ pub struct StoredImage {
     plan: Arc<PlanCell>,
     plans: Arc<Plans>,
     pub(super) layouts: Layouts,
-    digests: Mutex<BTreeMap<FileName, Digest>>,
+    digests: FileDigests,
     /// What this image has in common with the same image under the other key.
     pub(super) common: Arc<Common>,
     /// The token of this image under the other installation key, of which the record may be.
@@ -92,7 +92,7 @@ impl StoredImage {
             plan: Arc::default(),
             plans,
             layouts: Layouts::default(),
-            digests: Mutex::default(),
+            digests: FileDigests::default(),
             common,
             counterpart,
             adopted: OnceLock::new(),
@@ -377,24 +377,18 @@ impl StoredImage {
         }
     }
 
-    /// The SHA-256 of a file of the image, if it is known already. Never waits.
+    /// The SHA-256 of a file of the image, if it is known. Never waits.
     pub fn known_digest(&self, file: FileName) -> Option<Digest> {
-        self.digests.try_lock()?.get(&file).copied()
+        self.digests.known(file)
     }
 
     /// The SHA-256 of a file of the image. Reads the base from the first changed byte on, and remembers the result.
     pub fn digest(&self, file: FileName) -> io::Result<Digest> {
-        // The lock is held while reading, so that other callers wait instead of reading the same.
-        let mut digests = self.digests.lock();
-        if let Some(known) = digests.get(&file) {
-            return Ok(*known);
-        }
-        let planned = self.state().map_err(io::Error::other)?;
-        let missing = || io::Error::new(io::ErrorKind::NotFound, format!("the image has no file {file}"));
-        let part = planned.image.files.get(&file).ok_or_else(missing)?;
-        let digest = planned.base.digest_of(part)?;
-        digests.insert(file, digest);
-        Ok(digest)
+        self.digests.get(file, || {
+            let planned = self.state().map_err(io::Error::other)?;
+            let missing = || io::Error::new(io::ErrorKind::NotFound, format!("the image has no file {file}"));
+            planned.base.digest_of(planned.image.files.get(&file).ok_or_else(missing)?)
+        })
     }
 }
 

@@ -63,14 +63,14 @@ async fn the_bmc_gets_the_promised_bytes() {
     }
 }
 
-/// One that takes longer is in the acceptance tests, with a base on a slow file system.
+/// For a slow digest, see the acceptance tests: a base on a file system that hangs.
 #[tokio::test]
-async fn a_digest_that_takes_no_time_is_answered_at_once_also_to_who_would_ask_again() {
+async fn a_quick_digest_is_answered_at_once_even_if_the_client_accepts_202() {
     let dayone = Dayone::start().await;
     let image = Answer::of(dayone.post("/v1/images?base=coreos", NMSTATE)).await.ok();
     let path = format!("/v1/images/{}/sha256", image["id"].as_str().unwrap());
     let ask = || Answer::of(dayone.get(&path).header("prefer", "respond-async, wait=20"));
-    // Several who ask for the same share what one of them has begun.
+    // Two requests at the same time share one computation.
     let (one, another) = tokio::join!(ask(), ask());
     let media = Answer::of(dayone.client.get(image["url"].as_str().unwrap())).await;
     let expected = format!("{}  boot.iso\n", imagelib::digest::Digest::of(&media.body));

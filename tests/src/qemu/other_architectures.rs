@@ -8,14 +8,14 @@ use crate::peers;
 
 /// An architecture without UEFI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Other {
+pub enum OtherArchitecture {
     /// IBM Z.
     S390x,
     /// Power, little-endian.
     Ppc64le,
 }
 
-impl Other {
+impl OtherArchitecture {
     /// As Debian calls it.
     pub fn debian(self) -> &'static str {
         match self {
@@ -47,7 +47,7 @@ impl Other {
     }
 }
 
-impl fmt::Display for Other {
+impl fmt::Display for OtherArchitecture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::S390x => "s390x",
@@ -58,7 +58,7 @@ impl fmt::Display for Other {
 
 impl Machine {
     /// One that boots an ISO from a CD.
-    pub fn other_with_cd(other: Other, image: &Path) -> Self {
+    pub fn other_with_cd(other: OtherArchitecture, image: &Path) -> Self {
         let name = image.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let drive = format!("format=raw,file={},if=none,id=medium,media=cdrom,readonly=on", image.display());
         let devices = ["-drive", &drive, "-device", other.scsi(), "-device", "scsi-cd,drive=medium,bootindex=1"];
@@ -67,7 +67,7 @@ impl Machine {
     }
 
     /// One that boots a kernel and an initramfs, as a network boot starts them.
-    pub fn other_with_kernel(other: Other, kernel: &Path, initramfs: &Path, command_line: &str) -> Self {
+    pub fn other_with_kernel(other: OtherArchitecture, kernel: &Path, initramfs: &Path, command_line: &str) -> Self {
         let machine = Self::with_kernel(kernel, initramfs, command_line);
         Self { platform: Platform::Other(other), name: format!("{}-{other}", machine.name), ..machine }
     }

@@ -200,7 +200,7 @@ fn reading_that_hangs_in_the_middle_stops_no_other_digest_and_no_other_new_base(
             thread::sleep(Duration::from_millis(1));
         }
         fuse.signal(Signal::STOP);
-        // Who does not want to wait is told when to ask again, and begins nothing that is begun already.
+        // A client that does not want to wait gets 202, and no second computation begins.
         let answer = within(BOUND, "an answer without the digest", || later(&hung));
         assert!(answer.status() == 202 && answer.headers()["retry-after"] == "5", "{answer:?}");
         assert!(within(2 * BOUND, "a digest over another base", || digest(&other)).is_success());

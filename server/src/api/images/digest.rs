@@ -17,10 +17,10 @@ use crate::api::digest_queue::DigestError;
 use crate::api::parameters::{StrictQuery, query_parameters};
 use crate::api::problem::{Problem, ProblemKind};
 
-/// How long every client waits: most digests need less, and then nobody has to ask again.
+/// The shortest time that a request waits for a digest. Most digests take less, so most clients need one request.
 const SHORTEST_WAIT: Duration = Duration::from_millis(250);
 
-/// When a client should ask again for a digest that is not computed yet, in seconds.
+/// The value of `Retry-After` while dayone computes a digest, in seconds.
 const RETRY_AFTER: &str = "5";
 
 /// The digest of a file of an image.
@@ -62,7 +62,7 @@ query_parameters! {
             (String = "text/plain", example = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  boot.iso\n"),
             (FileDigest = "application/json"),
         )),
-        (status = 202, description = "The server computes the digest. The header `Retry-After` says when to ask again"),
+        (status = 202, description = "The server computes the digest. Repeat the request after the seconds in `Retry-After`"),
         (status = 404, description = "No image has this id, or the image has no such file (`not-found`)"),
         (status = 503, description = "The base is not available (`base-unavailable`)"),
     ))]
@@ -102,7 +102,7 @@ pub(super) async fn digest(
     })
 }
 
-/// How long the client waits before it prefers 202 (RFC 7240 §4.1, §4.3); `None` if it waits for the digest.
+/// How long a request waits before its answer is 202 (RFC 7240 §4.1, §4.3). `None`: it waits for the digest.
 fn patience(headers: &HeaderMap) -> Option<Duration> {
     let values = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
     let preferences = values.flat_map(|value| value.split(',')).map(|preference| {

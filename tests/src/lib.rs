@@ -38,6 +38,7 @@ pub mod small_system;
 pub mod state;
 pub mod sushy;
 pub mod terminal;
+pub mod test_clock;
 pub mod uki;
 pub mod usage;
 pub mod user_mode_linux;

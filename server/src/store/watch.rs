@@ -64,8 +64,9 @@ impl Store {
                     self.bases.notify();
                 }
             }
-            // The base stays in service until it was read again.
-            Err(OpenBaseError::BeingRead(_)) if known.is_some() => {}
+            // The base is unchanged, and stays in service until it was read again. If the clock was set back, its last change is in
+            // the future, so that it seems to be written once more.
+            Err(OpenBaseError::BeingRead(_) | OpenBaseError::BeingWritten(_)) if known.is_some() => {}
             Err(error) => self.take_out(base, &error),
         }
     }

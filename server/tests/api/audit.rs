@@ -217,6 +217,8 @@ async fn without_its_log_the_server_changes_nothing_serves_images_and_says_so() 
     let dayone = start().await;
     let image = order(&dayone, "a").await;
     let log = dayone.place.path("audit.jsonl");
+    // An order is answered before it is in the log.
+    until_recorded(&log, "image-ordered").await;
     let ready = || async { Answer::of(dayone.get("/readyz")).await };
     assert_eq!(ready().await.json()["audit_log"], "available");
     // Opening it fails, even for root.

@@ -84,9 +84,12 @@ async fn a_base_that_was_replaced_under_its_name_is_named_wherever_its_images_ar
     fs::copy(dayone.place.path("plain.iso"), dayone.place.path("new.iso")).unwrap();
     fs::rename(dayone.place.path("new.iso"), dayone.place.path("coreos.iso")).unwrap();
     let mut after = before.clone();
+    let path = format!("/v1/images/{}", image["id"].as_str().unwrap());
     for _ in 0..200 {
         after = Answer::of(dayone.get("/v1/bases/coreos")).await.ok();
-        if after["state"] == "available" && after["identity"] != before["identity"] {
+        let reason = Answer::of(dayone.get(&path)).await.ok()["reason"].as_str().unwrap_or_default().to_owned();
+        // The images learn of it after the base.
+        if after["state"] == "available" && after["identity"] != before["identity"] && reason.contains("replaced") {
             break;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -104,7 +107,6 @@ async fn a_base_that_was_replaced_under_its_name_is_named_wherever_its_images_ar
     assert_eq!((&ready["ready"], &ready["bases"]["coreos"]), (&json!(false), &json!("available")));
     assert!(names(&ready["problems"][0]) && ready["problems"].as_array().unwrap().len() == 1, "{ready}");
 
-    let path = format!("/v1/images/{}", image["id"].as_str().unwrap());
     let shown = Answer::of(dayone.get(&path)).await.ok();
     assert_eq!(shown["available"], false);
     assert!(names(&shown["reason"]), "{shown}");

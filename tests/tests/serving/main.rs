@@ -17,3 +17,4 @@ mod reading;
 mod served_formats;
 mod soak;
 mod stalled_readers;
+mod wrong_clock;

@@ -3,7 +3,6 @@
 
 use std::fs::{self, File};
 use std::io::Write as _;
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
@@ -11,8 +10,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use acceptance::peers::run;
 use acceptance::server::dayone;
+use acceptance::test_clock::TestClock;
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 
 /// Mounts the file system, and waits until the test ends.
@@ -24,8 +23,7 @@ pub(crate) struct Process {
     /// The server's, also while it is dead.
     id: AtomicU32,
     arguments: Vec<String>,
-    clock: PathBuf,
-    shim: PathBuf,
+    clock: TestClock,
     log: PathBuf,
     data: PathBuf,
 }
@@ -40,16 +38,12 @@ impl Process {
         let mut mounted = [0; 8];
         std::io::Read::read_exact(holder.stdout.as_mut().unwrap(), &mut mounted)
             .expect("a mount namespace: this machine must allow user namespaces");
-        let clock = directory.join("clock");
-        fs::write(&clock, 0_i64.to_ne_bytes()).unwrap();
-        let shim = directory.join("clock.so");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/clock.c");
-        run(Command::new("cc").args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"]).arg(&shim).arg(source));
+        let clock = TestClock::new(directory);
         let data = PathBuf::from(format!("/proc/{}/root{}", holder.id(), data.display()));
         let log = directory.join("log");
-        let child = spawn(holder.id(), &arguments, &clock, &shim, &log);
+        let child = spawn(holder.id(), &arguments, &clock, &log);
         let id = AtomicU32::new(child.id());
-        Self { holder, server: Mutex::new(child), id, arguments, clock, shim, log, data }
+        Self { holder, server: Mutex::new(child), id, arguments, clock, log, data }
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -63,7 +57,7 @@ impl Process {
     }
 
     pub(crate) fn start_again(&self) {
-        let child = spawn(self.holder.id(), &self.arguments, &self.clock, &self.shim, &self.log);
+        let child = spawn(self.holder.id(), &self.arguments, &self.clock, &self.log);
         self.id.store(child.id(), Ordering::SeqCst);
         *self.server.lock().unwrap() = child;
     }
@@ -80,7 +74,7 @@ impl Process {
 
     /// Sets its clock so many seconds before or after that of the machine.
     pub(crate) fn set_clock(&self, seconds: i64) {
-        File::options().write(true).open(&self.clock).unwrap().write_all_at(&seconds.to_ne_bytes(), 0).unwrap();
+        self.clock.set(seconds);
     }
 
     /// Takes all space on its file system.
@@ -139,12 +133,13 @@ impl Drop for Process {
     }
 }
 
-fn spawn(holder: u32, arguments: &[String], clock: &Path, shim: &Path, log: &Path) -> Child {
+fn spawn(holder: u32, arguments: &[String], clock: &TestClock, log: &Path) -> Child {
     let log = File::options().create(true).append(true).open(log).unwrap();
     let mut command = Command::new("nsenter");
     // It becomes the server: the same process.
     command.args(["--user", "--preserve-credentials", "--mount", "--target", &holder.to_string()]);
-    command.arg("env").env("DAYONE_TEST_CLOCK", clock).arg(format!("LD_PRELOAD={}", shim.display()));
+    // Not of the programs that start it, which must not load the library.
+    command.arg("env").args(clock.environment().map(|(name, value)| format!("{name}={}", value.display())));
     command.arg(dayone().get_program()).args(arguments).env("NO_COLOR", "1").stdin(Stdio::null());
     command.stdout(log.try_clone().unwrap()).stderr(log).spawn().expect("nsenter")
 }

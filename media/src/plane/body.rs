@@ -26,7 +26,7 @@ use crate::reading::Recorder;
 
 static ZEROS: [u8; BUFFER] = [0; BUFFER];
 
-/// How far the kernel reads ahead after a read that had to wait, within the requested range.
+/// How far the kernel reads ahead on another machine after a read that had to wait, within the requested range.
 const READ_AHEAD: u64 = 2 << 20;
 
 /// Below this length, a copy costs less than `sendfile(2)` and a call of its own for the head of the answer.

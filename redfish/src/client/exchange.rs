@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, IF_MATCH, LOCATION};
 use http::{HeaderName, HeaderValue, Method, StatusCode};
+use rustls::client::Resumption;
 use serde_json::Value;
 use tokio::sync::Mutex;
 use url::Url;
@@ -27,6 +28,9 @@ const MAX_REDIRECTS: usize = 3;
 /// How long an idle connection is kept. BMCs close connections early, and nobody knows whether a BMC carries out a
 /// request that it gets on a closing connection.
 const IDLE: Duration = Duration::from_secs(4);
+
+/// How many session tickets rustls keeps for a server.
+const TICKETS: usize = 8;
 
 /// The token of a session (DSP0266 §13.3.4).
 pub(super) const X_AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
@@ -89,7 +93,9 @@ impl Exchange {
             .check_literal(origin)
             .map_err(|refusal| RedfishError::Refused { host: target.address.host().to_string(), refusal })?;
         let internal = |error: &dyn StdError| RedfishError::Internal(error.to_string());
-        let tls = tls::client_config(&target.verification).map_err(|error| internal(&error))?;
+        let mut tls = tls::client_config(&target.verification).map_err(|error| internal(&error))?;
+        // There is only one server. rustls would make room for the tickets of 32.
+        tls.resumption = Resumption::in_memory_sessions(TICKETS);
         // BMCs are in a network of their own. A proxy from the environment leads to the Internet, and would see the
         // passwords.
         let http = reqwest::Client::builder()

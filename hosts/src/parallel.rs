@@ -2,6 +2,7 @@
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -10,8 +11,9 @@ use std::thread;
 /// A thread takes `at_once` items at a time, so that a slow thread holds up no others. If there are no more items than
 /// that, the caller's thread does all the work.
 pub fn each<T: Sync, R: Send>(items: &[T], at_once: usize, make: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let processors = thread::available_parallelism().map_or(1, NonZero::get);
-    on_threads(processors, items, at_once, make)
+    // To find it out, the standard library reads files of the control group, which takes longer than the work on a few items.
+    static PROCESSORS: LazyLock<usize> = LazyLock::new(|| thread::available_parallelism().map_or(1, NonZero::get));
+    on_threads(*PROCESSORS, items, at_once, make)
 }
 
 /// Like [`each`], with at most this many threads: for work that waits, of which more can be done at a time than there are processors.

@@ -210,7 +210,7 @@ fn damaged_images_say_what_is_wrong() {
         ("points to 2048 bytes at offset 8796093020160, outside", |image, root| put_both(image, root + 2, u32::MAX)),
         ("take more than 8388608 bytes", |image, root| {
             put_both(image, root + 10, 9 << 20);
-            image.resize(20 << 20, 0);
+            image.extend(vec![0; 20 << 20]);
         }),
     ];
     for (expected, damage) in cases {

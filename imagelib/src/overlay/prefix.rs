@@ -94,9 +94,8 @@ impl PrefixStates {
     /// A hasher that has absorbed the first `length` bytes of the base.
     pub(super) fn hash(&self, base: &dyn Source, length: u64) -> io::Result<Sha256> {
         let (mut position, mut hasher) = self.lock().nearest(length);
-        let mut buffer = Vec::new();
+        let mut buffer = if position < length { vec![0; CHUNK] } else { Vec::new() };
         while position < length {
-            buffer.resize(CHUNK, 0);
             let boundary = (position / CHUNK as u64 + 1) * CHUNK as u64;
             let count = usize::try_from(boundary.min(length) - position).unwrap_or(CHUNK);
             if let Some(part) = buffer.get_mut(..count) {

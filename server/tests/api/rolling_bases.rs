@@ -91,7 +91,7 @@ impl Rolling {
 fn kernel(release: u8) -> Vec<u8> {
     let mut kernel = Vec::with_capacity(32 << 20);
     for page in 0..8192_u16 {
-        kernel.resize(kernel.len() + 4096, page.to_le_bytes()[0] ^ release);
+        kernel.extend_from_slice(&[page.to_le_bytes()[0] ^ release; 4096]);
     }
     kernel
 }

@@ -14,7 +14,7 @@ fn bytes(iso: &NewIso) -> Vec<u8> {
     for segment in iso.layout().unwrap() {
         match segment {
             Segment::Own(Content::Bytes(bytes)) => image.extend(bytes),
-            Segment::Own(Content::Zeros(length)) => image.resize(image.len() + usize::try_from(length).unwrap(), 0),
+            Segment::Own(Content::Zeros(length)) => image.extend(vec![0; usize::try_from(length).unwrap()]),
             Segment::Own(Content::Counter(_)) | Segment::Base { .. } => panic!("neither bytes nor zeros"),
         }
     }

@@ -118,14 +118,14 @@ fn a_larger_file_is_a_larger_area() {
     let volume = Volume::open(&image).unwrap();
     let entry = volume.find(&image, "images/ignition.img").unwrap().unwrap();
     let end = image.len();
-    image.resize(end + (1 << 20), 0);
+    image.extend(vec![0; 1 << 20]);
     let record = usize::try_from(entry.records[0]).unwrap();
     put_both(&mut image, record + 2, u32::try_from(end / 2048).unwrap());
     put_both(&mut image, record + 10, 1 << 20);
     let iso = probe(&image);
     assert_eq!((iso.ignition().offset(), iso.ignition().length()), (end as u64, 1 << 20));
 
-    image.resize(end + (65 << 20), 0);
+    image.extend(vec![0; 64 << 20]);
     put_both(&mut image, record + 10, 65 << 20);
     assert!(matches!(try_probe(&image), Err(CoreosIsoError::IgnitionSize { .. })));
 }

@@ -21,6 +21,8 @@ cargo bench --locked --quiet -p acceptance --bench check | tee -a "$results"
 echo | tee -a "$results"
 cargo bench --locked --quiet -p acceptance --bench boots | tee -a "$results"
 echo | tee -a "$results"
+BENCH_BOOTS=4500 cargo bench --locked --quiet -p acceptance --bench boots | tee -a "$results"
+echo | tee -a "$results"
 cargo bench --locked --quiet -p acceptance --bench metal3 | tee -a "$results"
 {
   cat <<HEADER

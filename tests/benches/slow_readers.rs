@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use acceptance::bases::{coreos_iso, fixtures};
+use acceptance::goals::Goals;
 use acceptance::server::{Server, free_address};
 use acceptance::usage::processor_time;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -74,6 +75,9 @@ fn main() -> Outcome<()> {
     }
     let ratio = |index: usize| of_beside[index].as_secs_f64() / of_alone[index].as_secs_f64();
     println!("| ratio | {:.2} | {:.2} | |", ratio(0), ratio(1));
+    let mut goals = Goals::default();
+    goals.at_most("p99 beside slow readers", ratio(1), 1.2, " of that alone");
+    goals.print();
     Ok(())
 }
 

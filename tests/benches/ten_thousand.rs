@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use acceptance::goals::Goals;
 use acceptance::hosts::bond_and_vlans;
 use acceptance::server::{dayone, free_address, wait_for};
 use acceptance::usage;
@@ -110,11 +111,16 @@ fn main() -> Outcome<()> {
             }
         }
     }
-    println!("| all {count} images ordered | {:.1} s |", begun.elapsed().as_secs_f64());
+    let mut goals = Goals::default();
+    let ordered = begun.elapsed().as_secs_f64();
+    goals.at_most("all images ordered", ordered, 10.0, " s");
+    println!("| all {count} images ordered | {ordered:.1} s |");
+    let memory = server.memory();
+    let for_each = memory.saturating_sub(before) as f64 / count as f64;
+    goals.at_most("memory for each image", for_each, 8.0, " KiB");
     println!(
-        "| memory for each image, while it serves (RSS; the whole process then has {:.0} MiB) | {:.1} KiB |",
-        mebibytes(server.memory()),
-        server.memory().saturating_sub(before) as f64 / count as f64
+        "| memory for each image, while it serves (RSS; the whole process then has {:.0} MiB) | {for_each:.1} KiB |",
+        mebibytes(memory)
     );
     let list = |connection: &mut Connection| timed(|| connection.ask("GET", "/v1/images?limit=100", ""));
     println!("| a list of 100 of them | {} |", ms(list(&mut connection)?));
@@ -128,20 +134,25 @@ fn main() -> Outcome<()> {
 
     let mut times = posts(&server.api)?;
     times.sort();
-    println!(
-        "| one host in a request, {CLIENTS} clients at once: p50, p99 | {}, {} |",
-        ms(times[times.len() / 2]),
-        ms(times[times.len() * 99 / 100])
-    );
+    let (middle, late) = (times[times.len() / 2], times[times.len() * 99 / 100]);
+    println!("| one host in a request, {CLIENTS} clients at once: p50, p99 | {}, {} |", ms(middle), ms(late));
+    goals.at_most("one host in a request, p50", middle.as_secs_f64() * 1e3, 1.0, " ms");
+    goals.at_most("one host in a request, p99", late.as_secs_f64() * 1e3, 5.0, " ms");
     drop(connection);
     drop(server);
 
     let records = fs::read_dir(work.path().join("data/images"))?.count();
     let (server, ready) = Server::start(work.path(), &bases, None)?;
     println!("| start until it is ready, with {records} records | {:.2} s |", ready.as_secs_f64());
+    goals.at_most("start until it is ready", ready.as_secs_f64(), 1.0, " s");
     println!("| memory after that (RSS) | {:.0} MiB |", mebibytes(server.memory()));
     drop(server);
-    starts_with_a_key(work.path(), &bases)
+    starts_with_a_key(work.path(), &bases)?;
+    goals.print();
+    println!(
+        "\nWith eight clients at once, the processors limit it: a request costs about one millisecond of one of them."
+    );
+    Ok(())
 }
 
 /// The first start with a key, which encrypts the records, and how much longer later ones take than those without.

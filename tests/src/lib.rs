@@ -14,6 +14,7 @@ pub mod extents;
 pub mod fat;
 pub mod fault_proxy;
 pub mod fleet;
+pub mod goals;
 pub mod golden;
 pub mod gpg;
 pub mod helm;

@@ -16,6 +16,7 @@ use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use acceptance::goals::Goals;
 use acceptance::server::dayone;
 use acceptance::usage;
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -71,6 +72,13 @@ const LOADS: [Load; 16] = [
     Load { over: Over::Tls, ..load("TLS range 2 KiB", 8, Requests::Ranges { length: 2 << 10, each: 4000 }) },
 ];
 
+/// Why the rows are as they are.
+const EXPLANATION: &str = "
+A base in its place is copied twice, because others may write to it ([ADR 14](adr/0014-sendfile-for-private-copies.md),
+[ADR 18](adr/0018-direct-answers.md)), where nginx copies nothing with sendfile. Add the base with `dayone base add` if that matters: dayone
+then has a copy of its own, which it sends as nginx does.
+";
+
 /// What one run took.
 #[derive(Clone, Copy)]
 struct Run {
@@ -114,6 +122,7 @@ fn measure() -> Outcome<()> {
     );
     println!("| load | processor time | ratio | throughput | ratio |");
     println!("| --- | --- | --- | --- | --- |");
+    let mut goals = Goals::default();
     for load in LOADS.iter().filter(|load| chosen(load.name)) {
         let mut pairs = Vec::new();
         for round in 0..=rounds {
@@ -133,12 +142,14 @@ fn measure() -> Outcome<()> {
                 pairs.push((dayone, nginx));
             }
         }
-        show(load, &pairs, servers.size);
+        show(load, &pairs, servers.size, &mut goals);
     }
     if chosen("HEAD beside 8 downloads") {
-        heads_beside_downloads(&servers, rounds)?;
+        heads_beside_downloads(&servers, rounds, &mut goals)?;
     }
     println!("\nLoad average before: {average}.");
+    goals.print();
+    print!("{EXPLANATION}");
     Ok(())
 }
 
@@ -151,7 +162,7 @@ fn run(load: &Load, peer: &Peer, size: u64) -> Outcome<Run> {
     Ok(Run { processor: usage::processor_time(peer.process).saturating_sub(before), time })
 }
 
-fn show(load: &Load, pairs: &[(Run, Run)], size: u64) {
+fn show(load: &Load, pairs: &[(Run, Run)], size: u64, goals: &mut Goals) {
     let (bytes, requests) = load.requests.amount(load.connections, size);
     let of = |value: &dyn Fn(&(Run, Run)) -> f64| median(pairs.iter().map(value));
     let processor = of(&|(dayone, _)| dayone.processor.as_secs_f64());
@@ -168,10 +179,13 @@ fn show(load: &Load, pairs: &[(Run, Run)], size: u64) {
     let cost_ratio = of(&|(dayone, nginx)| dayone.processor.as_secs_f64() / nginx.processor.as_secs_f64());
     let speed_ratio = of(&|(dayone, nginx)| nginx.time.as_secs_f64() / dayone.time.as_secs_f64());
     println!("| {} | {cost} | {cost_ratio:.2} | {speed} | {speed_ratio:.2} |", load.name);
+    let most = if matches!(load.over, Over::Tls) { 0.5 } else { 1.0 };
+    goals.at_most(&format!("{}, processor time", load.name), cost_ratio, most, " of nginx's");
+    goals.at_least(&format!("{}, throughput", load.name), speed_ratio, 1.0, " of nginx's");
 }
 
 /// How long a HEAD takes while eight clients download.
-fn heads_beside_downloads(servers: &Servers, rounds: usize) -> Outcome<()> {
+fn heads_beside_downloads(servers: &Servers, rounds: usize, goals: &mut Goals) -> Outcome<()> {
     let mut pairs = Vec::new();
     for round in 0..rounds {
         let mut peers = servers.pair(Over::Base);
@@ -188,6 +202,7 @@ fn heads_beside_downloads(servers: &Servers, rounds: usize) -> Outcome<()> {
     let own = median(pairs.iter().map(|[dayone, _]| *dayone));
     let ratio = median(pairs.iter().map(|[dayone, nginx]| dayone / nginx));
     println!("| HEAD beside 8 downloads, 99th percentile | {own:.1} ms by the clock | {ratio:.2} | | |");
+    goals.at_most("HEAD beside 8 downloads, 99th percentile", ratio, 0.33, " of nginx's");
     Ok(())
 }
 

@@ -75,7 +75,12 @@ impl Servers {
             let server = Server::start_at(&free_address(), &media, "coreos", first, &more);
             if own {
                 let mut add = dayone();
-                let status = add.args(["base", "add", "own"]).arg(&base).args(["--server", &server.api]).status()?;
+                let status = add
+                    .args(["base", "add", "own"])
+                    .arg(&base)
+                    .args(["--server", &server.api])
+                    .stdout(Stdio::null())
+                    .status()?;
                 assert!(status.success(), "dayone base add: {status}");
             }
             let peer = Peer {

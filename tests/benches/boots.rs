@@ -30,7 +30,7 @@ async fn main() -> Outcome<()> {
     let hosts = std::env::var("BENCH_BOOTS").map_or(Ok(500), |boots| boots.parse())?;
     let work = tempfile::tempdir()?;
     let server = Server::start(work.path(), hosts).await?;
-    // All of them read from one address, and may have more connections than it may. Like firmware, they try again.
+    // So many machines may open more connections than dayone allows. Like firmware, they then try again.
     let (starts_in, patience) = (Duration::from_millis(500), Duration::from_secs(30));
     let machine = Machine { reads: READS, starts_in, patience, ..Machine::default() };
     let vendor = Vendor::named("hpe-ilo6");

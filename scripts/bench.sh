@@ -5,25 +5,16 @@ cd "$(dirname "$0")/.."
 
 results="$(mktemp)"
 trap 'rm -f "$results"' EXIT
-cargo bench --locked --quiet -p acceptance --bench images | tee "$results"
+measure() { # BENCHMARK
+  cargo bench --locked --quiet -p acceptance --bench "$1" | tee -a "$results"
+}
+for benchmark in images ten_thousand live_images send_queue serving slow_readers check boots; do
+  measure "$benchmark"
+  echo | tee -a "$results"
+done
+BENCH_BOOTS=4500 measure boots
 echo | tee -a "$results"
-cargo bench --locked --quiet -p acceptance --bench ten_thousand | tee -a "$results"
-echo | tee -a "$results"
-cargo bench --locked --quiet -p acceptance --bench live_images | tee -a "$results"
-echo | tee -a "$results"
-cargo bench --locked --quiet -p acceptance --bench send_queue | tee -a "$results"
-echo | tee -a "$results"
-cargo bench --locked --quiet -p acceptance --bench serving | tee -a "$results"
-echo | tee -a "$results"
-cargo bench --locked --quiet -p acceptance --bench slow_readers | tee -a "$results"
-echo | tee -a "$results"
-cargo bench --locked --quiet -p acceptance --bench check | tee -a "$results"
-echo | tee -a "$results"
-cargo bench --locked --quiet -p acceptance --bench boots | tee -a "$results"
-echo | tee -a "$results"
-BENCH_BOOTS=4500 cargo bench --locked --quiet -p acceptance --bench boots | tee -a "$results"
-echo | tee -a "$results"
-cargo bench --locked --quiet -p acceptance --bench metal3 | tee -a "$results"
+measure metal3
 {
   cat <<HEADER
 # Benchmarks

@@ -68,8 +68,8 @@ pub struct Server {
     /// Where the API is, such as `http://127.0.0.1:34567`.
     pub api: String,
     arguments: Vec<String>,
-    /// The limits on open files, as `prlimit(1)` takes them.
-    open_files: Option<&'static str>,
+    /// The program that becomes the server, with its arguments, such as `prlimit` or `env`; nothing if it starts by itself.
+    launcher: Vec<String>,
     directory: TempDir,
 }
 
@@ -81,12 +81,12 @@ impl Server {
 
     /// Starts it over one base, with the API and the media where they are wanted and with more arguments.
     pub fn start_at(api: &str, media: &str, base_name: &str, base: &Path, more: &[&str]) -> Self {
-        Self::start_with_open_files(None, api, media, base_name, base, more)
+        Self::start_under(&[""; 0], api, media, base_name, base, more)
     }
 
-    /// Starts it with limits on open files: `SOFT:HARD`.
-    pub fn start_with_open_files(
-        open_files: Option<&'static str>,
+    /// Starts it by a program that becomes the server, such as `prlimit --nofile=SOFT:HARD`.
+    pub fn start_under(
+        launcher: &[impl AsRef<str>],
         api: &str,
         media: &str,
         base_name: &str,
@@ -108,8 +108,9 @@ impl Server {
             .map(|argument| (*argument).to_owned())
             .collect::<Vec<_>>();
         let log = directory.path().join("log");
-        let process = spawn(&arguments, open_files, &log);
-        let server = Self { process, api: format!("http://{api}"), arguments, open_files, directory };
+        let launcher: Vec<String> = launcher.iter().map(|part| part.as_ref().to_owned()).collect();
+        let process = spawn(&launcher, &arguments, &log);
+        let server = Self { process, api: format!("http://{api}"), arguments, launcher, directory };
         server.wait_until_ready();
         server
     }
@@ -117,13 +118,13 @@ impl Server {
     /// Kills it without a warning and starts it again with the same arguments.
     pub fn kill_and_start_again(&mut self) {
         self.stop();
-        self.process = spawn(&self.arguments, self.open_files, &self.directory.path().join("log"));
+        self.process = spawn(&self.launcher, &self.arguments, &self.directory.path().join("log"));
         self.wait_until_ready();
     }
 
     /// Starts it again after [`stop`](Self::stop), and waits only until it lives: a base may be missing.
     pub fn start_again_unready(&mut self) {
-        self.process = spawn(&self.arguments, self.open_files, &self.directory.path().join("log"));
+        self.process = spawn(&self.launcher, &self.arguments, &self.directory.path().join("log"));
         wait_for(&format!("{}/healthz", self.api), Duration::from_secs(60), || self.log());
     }
 
@@ -183,13 +184,13 @@ impl Drop for Server {
     }
 }
 
-fn spawn(arguments: &[String], open_files: Option<&str>, log: &Path) -> Child {
+fn spawn(launcher: &[String], arguments: &[String], log: &Path) -> Child {
     let log = fs::OpenOptions::new().create(true).append(true).open(log).expect("a log");
     let mut command = dayone();
-    if let Some(limits) = open_files {
-        let program = command.get_program().to_owned();
-        command = Command::new("prlimit");
-        command.env("NO_COLOR", "1").arg(format!("--nofile={limits}")).arg(program);
+    if let Some((program, options)) = launcher.split_first() {
+        let server = command.get_program().to_owned();
+        command = Command::new(program);
+        command.args(options).arg(server).env("NO_COLOR", "1");
     }
     command.args(arguments).stdin(Stdio::null());
     command.stdout(log.try_clone().expect("a log")).stderr(log).spawn().expect("dayone starts")

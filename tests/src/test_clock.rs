@@ -1,6 +1,5 @@
 //! A clock that a test sets, for one program: see `peers/clock.c`.
 
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
@@ -8,7 +7,7 @@ use std::process::Command;
 
 use crate::peers::run;
 
-/// The clock of a program that was started in [`environment`](Self::environment).
+/// The clock of a program that was started by its [`launcher`](Self::launcher).
 pub struct TestClock {
     offset: PathBuf,
     library: PathBuf,
@@ -24,9 +23,10 @@ impl TestClock {
         Self { offset, library }
     }
 
-    /// The variables with which a program uses it.
-    pub fn environment(&self) -> [(&'static str, OsString); 2] {
-        [("DAYONE_TEST_CLOCK", self.offset.clone().into()), ("LD_PRELOAD", self.library.clone().into())]
+    /// The beginning of a command whose program uses it: `env` with variables, which becomes that program.
+    pub fn launcher(&self) -> [String; 3] {
+        let (offset, library) = (self.offset.display(), self.library.display());
+        ["env".to_owned(), format!("DAYONE_TEST_CLOCK={offset}"), format!("LD_PRELOAD={library}")]
     }
 
     /// Sets it so many seconds before or after that of the machine.

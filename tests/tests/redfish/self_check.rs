@@ -247,7 +247,7 @@ fn permissions_missing_files_and_low_limits_are_found() {
     let file = tokens.display().to_string();
     let more = ["--api-token-file", &file];
     let (api, media) = (free_address(), free_address());
-    let server = Dayone::start_with_open_files(Some("400:400"), &api, &media, "coreos", &base, &more);
+    let server = Dayone::start_under(&["prlimit", "--nofile=400:400"], &api, &media, "coreos", &base, &more);
     mode(&tokens, 0o644);
     mode(&server.directory().join("data"), 0o755);
     mode(&server.directory().join("data/key"), 0o640);

@@ -16,7 +16,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::Value;
 
 /// The soft limit is what systemd gives a service, less half: it is to be raised.
-const OPEN_FILES: &str = "512:1024";
+const LAUNCHER: [&str; 2] = ["prlimit", "--nofile=512:1024"];
 
 /// More than the process may have open, by far.
 const FLOOD: usize = 1500;
@@ -39,7 +39,7 @@ impl Site {
         setrlimit(Resource::Nofile, Rlimit { current: hard, maximum: hard }).unwrap();
         let media = free_address();
         let base = coreos_iso(&["--size-mib", "8"]);
-        let server = Server::start_with_open_files(Some(OPEN_FILES), &free_address(), &media, "coreos", &base, more);
+        let server = Server::start_under(&LAUNCHER, &free_address(), &media, "coreos", &base, more);
         let image = server.image("coreos", &document());
         Self { server, media: media.parse().unwrap(), image }
     }

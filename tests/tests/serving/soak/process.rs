@@ -138,8 +138,7 @@ fn spawn(holder: u32, arguments: &[String], clock: &TestClock, log: &Path) -> Ch
     let mut command = Command::new("nsenter");
     // It becomes the server: the same process.
     command.args(["--user", "--preserve-credentials", "--mount", "--target", &holder.to_string()]);
-    // Not of the programs that start it, which must not load the library.
-    command.arg("env").args(clock.environment().map(|(name, value)| format!("{name}={}", value.display())));
+    command.args(clock.launcher());
     command.arg(dayone().get_program()).args(arguments).env("NO_COLOR", "1").stdin(Stdio::null());
     command.stdout(log.try_clone().unwrap()).stderr(log).spawn().expect("nsenter")
 }

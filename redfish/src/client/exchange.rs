@@ -4,13 +4,14 @@
 use std::error::Error as StdError;
 use std::io::{self, Read as _};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, IF_MATCH, LOCATION};
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use rustls::client::Resumption;
 use serde_json::Value;
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 use url::Url;
 
 use super::answer::{Reply, local_path};

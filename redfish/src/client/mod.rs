@@ -9,11 +9,12 @@ mod session;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use http::{Method, StatusCode};
 use serde_json::Value;
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 
 pub use self::answer::{Answer, Completion, Resource};
 use self::answer::{Reply, local_path};

@@ -287,8 +287,9 @@ impl Exchange {
         }
     }
 
+    /// A path as it may be shown. BMCs choose the paths of tasks, and may repeat the URL of an image in them.
     pub(super) fn masked_path(&self, path: &str) -> String {
-        self.secrets().mask_path(path)
+        message::without_tokens(&self.secrets().mask_path(path))
     }
 
     fn request_line(&self, request: Request<'_>) -> RequestLine {

@@ -15,6 +15,9 @@ use serde_json::json;
 use super::*;
 use crate::{Credentials, Password, Verification};
 
+/// The credential in the URL of an image.
+const IMAGE_TOKEN: &str = "uws2ljnfuws2ljnfuws2ljnfuw";
+
 /// How the BMC repeats.
 #[derive(Debug, Clone)]
 struct Echo {
@@ -113,10 +116,7 @@ fn said(credentials: &Credentials, echo: &Echo) -> String {
         for error in [
             client.get("/redfish/v1/Systems/1").await.unwrap_err(),
             client.get("/redfish/v1/redirect").await.unwrap_err(),
-            client
-                .get(&format!("/redfish/v1/x/{}", target.credentials.as_ref().map_or("", |_| "y")))
-                .await
-                .unwrap_err(),
+            client.get(&format!("/redfish/v1/Tasks/i/{IMAGE_TOKEN}/boot.iso")).await.unwrap_err(),
             client.post("/redfish/v1/Systems/1/Actions/x", &body, limit).await.unwrap_err(),
             client.update("/redfish/v1/Systems/1", &body, None, limit).await.unwrap_err(),
         ] {
@@ -147,6 +147,7 @@ proptest! {
         let quoted = json!(password).to_string();
         let mut secrets = vec![password.to_owned(), quoted.trim_matches('"').to_owned(), percent(password)];
         secrets.extend([BASE64_STANDARD.encode(pair.as_bytes()), BASE64_STANDARD.encode(password.as_bytes())]);
+        secrets.push(IMAGE_TOKEN.to_owned());
         // Nobody has told the client what a token is that it was not given.
         if has_sessions {
             secrets.push(token);

@@ -55,8 +55,10 @@ fn changed(data: &[u8]) {
     let start = usize::from(*position) * 4 % good.len();
     let end = (start + usize::from(*removed)).min(good.len());
     let bad = [&good[..start], inserted, &good[end..]].concat();
-    // The first files of a log may be gone.
-    if bad == good || good.ends_with(&bad) && good[..good.len() - bad.len()].ends_with(b"\n") {
+    // Empty lines say nothing, and the first files of a log may be gone.
+    let lines: Vec<&[u8]> = bad.split_inclusive(|byte| *byte == b'\n').filter(|line| line != b"\n").collect();
+    let gone = good.strip_suffix(lines.concat().as_slice());
+    if gone.is_some_and(|gone| gone.is_empty() || gone.ends_with(b"\n")) {
         return;
     }
     let verified = verify(vec![log(&bad)], last);

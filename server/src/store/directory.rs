@@ -45,13 +45,39 @@ pub enum DirectoryError {
 pub(super) struct DataDirectory {
     root: PathBuf,
     /// The kernel releases the lock when the file is closed, however the process ends.
-    lock: File,
-    /// The directories that dayone writes to. As long as they are open, no other directory gets their inodes.
-    opened: Vec<(PathBuf, File)>,
+    lock: Opened,
+    /// The directories that dayone writes to.
+    directories: Vec<Opened>,
     /// The keys that encrypt records.
     keys: DataKeys,
     trouble: Mutex<Option<StorageTrouble>>,
     new_files: GroupCommit,
+}
+
+/// A file or directory that was opened. It stays open, so that no other gets its inode.
+#[derive(Debug)]
+struct Opened {
+    path: PathBuf,
+    device: u64,
+    inode: u64,
+    _file: File,
+}
+
+impl Opened {
+    fn new(path: PathBuf, file: File) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        Ok(Self { path, device: metadata.dev(), inode: metadata.ino(), _file: file })
+    }
+
+    /// Checks that the path still leads to it. `otherwise` is what another file at the path means.
+    fn check(&self, otherwise: Lost) -> io::Result<()> {
+        match fs::metadata(&self.path) {
+            Ok(found) if (found.dev(), found.ino()) == (self.device, self.inode) => Ok(()),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Err(_) if otherwise == Lost::Replaced => Err(Lost::Removed.into()),
+            Ok(_) | Err(_) => Err(otherwise.into()),
+        }
+    }
 }
 
 impl DataDirectory {
@@ -60,7 +86,8 @@ impl DataDirectory {
     pub(super) fn open(root: &Path, keys: DataKeys) -> Result<Self, DirectoryError> {
         let failed = |source| DirectoryError::Io { path: root.to_owned(), source };
         make_directory(root).map_err(failed)?;
-        let lock = File::options().create(true).append(true).open(root.join("lock")).map_err(failed)?;
+        let path = root.join("lock");
+        let lock = File::options().create(true).append(true).open(&path).map_err(failed)?;
         match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => return Err(DirectoryError::InUse(root.to_owned())),
@@ -68,8 +95,8 @@ impl DataDirectory {
         }
         let mut directory = Self {
             root: root.to_owned(),
-            lock,
-            opened: Vec::new(),
+            lock: Opened::new(path, lock).map_err(failed)?,
+            directories: Vec::new(),
             keys,
             trouble: Mutex::default(),
             new_files: GroupCommit::default(),
@@ -81,9 +108,9 @@ impl DataDirectory {
         }
         // Nobody else writes here, so all unfinished files are from a crash.
         for path in [root.to_owned(), directory.images(), directory.boots(), directory.bases()] {
-            let opened = remove_unfinished(&path).and_then(|()| File::open(&path));
-            match opened {
-                Ok(file) => directory.opened.push((path, file)),
+            let file = remove_unfinished(&path).and_then(|()| File::open(&path));
+            match file.and_then(|file| Opened::new(path.clone(), file)) {
+                Ok(opened) => directory.directories.push(opened),
                 Err(source) => return Err(DirectoryError::Io { path, source }),
             }
         }
@@ -171,17 +198,8 @@ impl DataDirectory {
 
     /// Checks that the paths still lead to the directories that were opened.
     pub(super) fn check(&self) -> io::Result<()> {
-        let opened = self.opened.iter().map(|(path, file)| (path.clone(), file, Lost::Replaced));
-        for (path, file, otherwise) in opened.chain([(self.root.join("lock"), &self.lock, Lost::Lock)]) {
-            let held = file.metadata()?;
-            match fs::metadata(&path) {
-                Ok(found) if (found.dev(), found.ino()) == (held.dev(), held.ino()) => {}
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                Err(_) if otherwise == Lost::Replaced => return Err(Lost::Removed.into()),
-                Ok(_) | Err(_) => return Err(otherwise.into()),
-            }
-        }
-        Ok(())
+        self.directories.iter().try_for_each(|directory| directory.check(Lost::Replaced))?;
+        self.lock.check(Lost::Lock)
     }
 
     /// The keys that encrypt records.

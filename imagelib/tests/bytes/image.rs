@@ -4,15 +4,13 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use bytes::Bytes;
 use imagelib::base::live::NotCustomisable;
 use imagelib::base::{Base, BaseIdentity, DeliveryProfile, Format, IsoSystem, Role};
-use imagelib::cpio::{Archive, MemberPath};
-use imagelib::delivery::DeliveryError;
+use imagelib::cpio::MemberPath;
 use imagelib::digest::Digest;
-use imagelib::ignition::{Additions, ExtraFile, Unit, UserConfig};
+use imagelib::ignition::{Additions, ExtraFile};
 use imagelib::image::{DeliveredBy, FileName, Image, ImageError};
-use imagelib::initramfs::{read_embed_area, survey};
+use imagelib::initramfs::read_embed_area;
 use imagelib::kernel_arguments::KernelArgumentEdits;
 use imagelib::recipe::{Recipe, RecipeError, RootfsLocation, RootfsUrl, SealedRecipe};
 use imagelib::source::Sources;
@@ -22,18 +20,18 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures")
 }
 
-fn base_iso(name: &str) -> Vec<u8> {
+pub(crate) fn base_iso(name: &str) -> Vec<u8> {
     let packed = fs::read(fixtures().join("bases").join(name)).unwrap();
     let mut iso = Vec::new();
     liblzma::read::XzDecoder::new(packed.as_slice()).read_to_end(&mut iso).unwrap();
     iso
 }
 
-fn identity(role: Role, bytes: &[u8]) -> BaseIdentity {
+pub(crate) fn identity(role: Role, bytes: &[u8]) -> BaseIdentity {
     BaseIdentity::of(&BTreeMap::from([(role, Digest::of(bytes))]))
 }
 
-fn additions() -> Additions {
+pub(crate) fn additions() -> Additions {
     Additions {
         keyfiles: vec![Keyfile {
             name: "eth0.nmconnection".parse().unwrap(),
@@ -45,20 +43,30 @@ fn additions() -> Additions {
     }
 }
 
-fn recipe(base: BaseIdentity, format: Format) -> Recipe {
+pub(crate) fn recipe(base: BaseIdentity, format: Format) -> Recipe {
     let kernel_arguments =
         serde_json::from_str(r#"{"append": ["console=ttyS0"], "delete": ["mitigations=auto,nosmt"]}"#);
     Recipe { kernel_arguments: kernel_arguments.unwrap(), ..Recipe::new(base, format, additions()) }
 }
 
-fn materialise(image: &Image, name: FileName, base: &dyn Sources) -> Vec<u8> {
+pub(crate) fn materialise(image: &Image, name: FileName, base: &dyn Sources) -> Vec<u8> {
     let overlay = &image.files[&name];
     let mut bytes = vec![0xAA; usize::try_from(overlay.size()).unwrap()];
     assert_eq!(overlay.read_at(base, 0, &mut bytes).unwrap(), bytes.len());
     bytes
 }
 
-fn member(path: &str) -> MemberPath {
+pub(crate) fn file(path: &str, contents: Vec<u8>) -> ExtraFile {
+    ExtraFile {
+        path: path.parse().unwrap(),
+        mode: "0640".parse().unwrap(),
+        user: 0,
+        group: 0,
+        contents: contents.into(),
+    }
+}
+
+pub(crate) fn member(path: &str) -> MemberPath {
     path.parse().unwrap()
 }
 
@@ -263,142 +271,6 @@ fn a_coreos_iso_also_gives_the_files_for_network_boot() {
     assert!(!arguments.contains("coreos.liveiso="), "{arguments}");
     assert!(arguments.contains("ignition.firstboot"), "{arguments}");
     assert_eq!(image.rootfs_argument, Some("coreos.live.rootfs_url"));
-}
-
-/// An initramfs whose `etc` is a directory and whose `var/run` is a symbolic link, 1 to 4 bytes off a multiple of 4.
-fn initramfs(coreos: bool) -> Vec<u8> {
-    let mut archive = Archive::new();
-    archive.directory(member("etc"), 0o755).unwrap();
-    archive.directory(member("run"), 0o755).unwrap();
-    archive.directory(member("usr"), 0o755).unwrap();
-    archive.directory(member("usr/sbin"), 0o755).unwrap();
-    archive.directory(member("var"), 0o755).unwrap();
-    archive.symlink(member("var/run"), "../run").unwrap();
-    archive.file(member("usr/sbin/NetworkManager"), 0o755, Bytes::from_static(b"\x7fELF")).unwrap();
-    if coreos {
-        archive.file(member("etc/coreos-live-initramfs"), 0o644, Bytes::new()).unwrap();
-    }
-    imagelib::compression::Compression::Gzip.compress(&archive.to_bytes()).unwrap()
-}
-
-fn file(path: &str, contents: Vec<u8>) -> ExtraFile {
-    ExtraFile {
-        path: path.parse().unwrap(),
-        mode: "0640".parse().unwrap(),
-        user: 0,
-        group: 0,
-        contents: contents.into(),
-    }
-}
-
-#[test]
-fn a_system_in_its_initramfs_gets_every_file_in_its_final_place() {
-    let initrd = initramfs(false);
-    let kernel = b"MZ kernel".to_vec();
-    let sources = BTreeMap::from([(Role::Kernel, kernel.as_slice()), (Role::Initrd, initrd.as_slice())]);
-    let base = Base::probe(&sources).unwrap();
-    let Base::KernelInitrd(found) = &base else { panic!("not an initramfs") };
-    assert_eq!((found.profile, found.has_network_manager), (DeliveryProfile::RootInInitramfs, true));
-    let identity = identity(Role::Initrd, &initrd);
-    let mut recipe = recipe(identity, Format::Initrd);
-    recipe.kernel_arguments = KernelArgumentEdits::default();
-    recipe.additions.files = vec![file("/var/run/hello", b"hello".to_vec())];
-    let image = Image::plan(&recipe, &base, identity).unwrap();
-    assert!(image.report.is_empty(), "{:?}", image.report);
-    assert_eq!(materialise(&image, FileName::Kernel, &(Role::Kernel, &kernel)), kernel);
-
-    let grown = materialise(&image, FileName::Initrd, &(Role::Initrd, &initrd));
-    assert!(grown.starts_with(&initrd));
-    let wanted = [
-        ("etc/NetworkManager/system-connections/eth0.nmconnection", "[connection]\nid=eth0\npsk=hunter2\n"),
-        ("etc/hostname", "worker-0\n"),
-        ("etc/NetworkManager/conf.d/99-dayone-no-auto-default.conf", "[main]\nno-auto-default=*\n"),
-        // Through the symbolic link, which is still one.
-        ("run/hello", "hello"),
-    ];
-    let paths: Vec<_> = wanted.iter().map(|(path, _)| member(path)).collect();
-    let survey = survey(&grown, &paths, 1 << 20).unwrap();
-    for (path, content) in wanted {
-        assert_eq!(survey.files[&member(path)], content.as_bytes(), "{path}");
-    }
-    assert!(matches!(survey.tree.node(&member("var/run")), Some(imagelib::initramfs::Node::Symlink { .. })));
-}
-
-#[test]
-fn an_initramfs_alone_becomes_an_initramfs_alone() {
-    let initrd = initramfs(false);
-    let base = Base::probe(&(Role::Initrd, &initrd)).unwrap();
-    assert_eq!(base.formats(), [Format::Initrd]);
-    let identity = identity(Role::Initrd, &initrd);
-    let plan = |format| {
-        let mut recipe = recipe(identity, format);
-        recipe.kernel_arguments = KernelArgumentEdits::default();
-        Image::plan(&recipe, &base, identity)
-    };
-    let image = plan(Format::Initrd).unwrap();
-    assert_eq!(image.files.keys().copied().collect::<Vec<_>>(), [FileName::Initrd]);
-    assert!(materialise(&image, FileName::Initrd, &(Role::Initrd, &initrd)).starts_with(&initrd));
-    for format in [Format::Iso, Format::Usb] {
-        let error = plan(format).unwrap_err().to_string();
-        assert!(error.contains("it has no kernel"), "{error}");
-    }
-}
-
-#[test]
-fn what_only_ignition_can_deliver_is_refused_for_other_systems() {
-    let initrd = initramfs(false);
-    let base = Base::probe(&(Role::Initrd, &initrd)).unwrap();
-    let identity = identity(Role::Initrd, &initrd);
-    let unit = Unit { name: "x.service".parse().unwrap(), enabled: true, contents: Some("[Unit]\n".to_owned()) };
-    let user = UserConfig::parse(br#"{"ignition": {"version": "3.2.0"}}"#).unwrap();
-    let plain = Recipe { kernel_arguments: KernelArgumentEdits::default(), ..recipe(identity, Format::Initrd) };
-    for recipe in [
-        Recipe { ignition: Some(user), ..plain.clone() },
-        Recipe { additions: Additions { units: vec![unit], ..additions() }, ..plain.clone() },
-    ] {
-        assert!(matches!(
-            Image::plan(&recipe, &base, identity),
-            Err(ImageError::Delivery(DeliveryError::NeedsIgnition { .. }))
-        ));
-    }
-    let iso = Recipe { format: Format::Iso, ..plain };
-    assert!(matches!(Image::plan(&iso, &base, identity), Err(ImageError::Format { .. })));
-}
-
-#[test]
-fn a_coreos_initramfs_gets_what_its_iso_would_and_the_arguments_that_ignition_waits_for() {
-    let initrd = initramfs(true);
-    let rootfs = b"squashfs".to_vec();
-    let base = Base::probe(&BTreeMap::from([(Role::Initrd, &initrd), (Role::Rootfs, &rootfs)])).unwrap();
-    let identity = identity(Role::Initrd, &initrd);
-    let recipe = Recipe { kernel_arguments: KernelArgumentEdits::default(), ..recipe(identity, Format::Initrd) };
-    let image = Image::plan(&recipe, &base, identity).unwrap();
-    let paths = [member("config.ign"), member("etc/coreos-firstboot-network/eth0.nmconnection")];
-    let survey = survey(&materialise(&image, FileName::Initrd, &(Role::Initrd, &initrd)), &paths, 1 << 20).unwrap();
-    assert_eq!(survey.files.len(), 2);
-    assert_eq!(image.kernel_arguments.as_deref(), Some("ignition.firstboot ignition.platform.id=metal"));
-    assert_eq!(image.rootfs_argument, Some("coreos.live.rootfs_url"));
-}
-
-#[test]
-fn files_in_the_wrong_place_are_no_base() {
-    let (initrd, iso) = (initramfs(false), base_iso("coreos.iso.xz"));
-    let noise = vec![0x42; 5000];
-    let archive = {
-        let mut archive = Archive::new();
-        archive.directory(member("a"), 0o755).unwrap();
-        archive.to_bytes()
-    };
-    for files in [
-        vec![(Role::Iso, &initrd)],
-        vec![(Role::Iso, &noise)],
-        vec![(Role::Initrd, &iso)],
-        vec![(Role::Initrd, &noise)],
-        vec![(Role::Kernel, &archive), (Role::Initrd, &initrd)],
-        vec![(Role::Kernel, &archive)],
-    ] {
-        assert!(Base::probe(&files.into_iter().collect::<BTreeMap<_, _>>()).is_err());
-    }
 }
 
 #[test]

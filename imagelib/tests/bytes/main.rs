@@ -15,6 +15,7 @@ mod boot_paths;
 mod data;
 mod formats;
 mod image;
+mod initramfs_image;
 mod live;
 mod live_media;
 mod live_names;

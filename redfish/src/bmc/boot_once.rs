@@ -86,6 +86,7 @@ impl Bmc {
         let current = self.read_boot(path, plan.system.settings.as_deref()).await?;
         let before = current.boot.clone();
         let mut attempts = Vec::new();
+        let mut not_shown = None;
         let mut forms = plan.boot.iter().collect::<Vec<_>>();
         while let Some(form) = (!forms.is_empty() && attempts.len() < MAX_ATTEMPTS).then(|| forms.remove(0)) {
             let device = match form {
@@ -96,7 +97,16 @@ impl Bmc {
                 _ => None,
             };
             match self.set(&current, form, device.as_deref().or(image_url), &mut attempts).await {
-                Ok(()) => return self.verify_override(plan, before, form.clone(), image_url, attempts).await,
+                Ok(()) => {
+                    let set = self.verify_override(plan, before.clone(), form.clone(), image_url, attempts).await?;
+                    // Such an iLO accepts the override, and ignores it.
+                    forms.retain(|other| matches!(other, OverrideForm::NextReset { .. }));
+                    if forms.is_empty() || is_shown(form, &set.shown) {
+                        return Ok(set);
+                    }
+                    attempts = set.attempts.clone();
+                    not_shown = Some(set);
+                }
                 Err(error) => match Meaning::of(&error) {
                     Meaning::Final => return Err(error.into()),
                     Meaning::Unknown => {
@@ -115,6 +125,10 @@ impl Bmc {
                     }
                 },
             }
+        }
+        // The BMC may have the override, and only not show it.
+        if let Some(set) = not_shown {
+            return Ok(BootOverride { attempts, ..set });
         }
         match plan.mode {
             Some(mode)
@@ -206,7 +220,7 @@ impl Bmc {
             if next_reset::read(&self.client().get(slot).await?.body) != Some(true) {
                 return Err(BmcError::BootRefused { attempts });
             }
-            notes.push(format!("the BMC refuses every boot override; {slot} boots at the next reset instead"));
+            notes.push(format!("the BMC takes no boot override; {slot} boots at the next reset instead"));
         }
         if let Some(target) = form.target() {
             let current = self.read_boot(path, plan.system.settings.as_deref()).await?;
@@ -214,8 +228,11 @@ impl Bmc {
             if form.is_http() && current.boot.http_uri.as_ref().map(HttpUri::as_str) != image_url {
                 return Err(BmcError::HttpUriNotKept { attempts });
             }
-            if shown.target.as_deref() != Some(target) {
-                let is = shown.target.as_deref().unwrap_or("nothing");
+            if !is_shown(&form, &shown) {
+                let is = match shown.target.as_deref() {
+                    Some(is) if is == target => "that the override is disabled",
+                    is => is.unwrap_or("nothing"),
+                };
                 notes.push(format!("the BMC accepted the boot target {target}, but shows {is}"));
             }
             if once && shown.enabled.as_deref() == Some("Continuous") {
@@ -266,6 +283,12 @@ impl Bmc {
         }
         Ok(Current { system, settings, boot })
     }
+}
+
+/// Whether the BMC shows the override that this form sets.
+fn is_shown(form: &OverrideForm, shown: &BootSource) -> bool {
+    let is_disabled = shown.enabled.as_deref() == Some("Disabled");
+    form.target().is_none_or(|target| shown.target.as_deref() == Some(target) && !is_disabled)
 }
 
 /// Whether a BMC says that a property is read-only.

@@ -47,7 +47,7 @@ pub enum OverrideForm {
         /// The value of `ServerBoot.1.FirstBootDevice`: `VCD-DVD` or `vFDD`, or `UEFIHttp` for HTTP boot.
         device: String,
     },
-    /// HPE's `BootOnNextServerReset` of the slot with the medium, for an iLO that refuses every boot override.
+    /// HPE's `BootOnNextServerReset` of the slot with the medium, for an iLO that refuses or ignores every boot override.
     NextReset {
         /// The slot's path.
         slot: String,

@@ -79,29 +79,33 @@ async fn a_bmc_that_knows_no_once_is_told_so_and_set_back() {
     }
 }
 
-/// As was reported of iLO 6: nothing about the override can be changed.
+/// As was reported of iLO 6: nothing about the override can be changed, whether it says so or not.
 #[tokio::test]
-async fn an_ilo_that_refuses_every_override_boots_from_its_slot_at_the_next_reset() {
+async fn an_ilo_that_refuses_or_ignores_every_override_boots_from_its_slot_at_the_next_reset() {
     const SLOT: &str = "/redfish/v1/Managers/1/VirtualMedia/2";
     const NEXT: &str = "/Oem/Hpe/BootOnNextServerReset";
-    let vendor = Vendor::named("hpe-ilo6").with(json!({"boot": {"unsupported": true}}));
-    let emulated = EmulatedBmc::start(&vendor, Options::default()).await;
-    let images = ImageServer::start(vec![7; 100_000], None).await;
-    let image = images.url("abcdefghijklmnopqrstuvwxyz");
-    let bmc = emulated.connect().await.unwrap();
-    let plan = Bmc::plan(&bmc.survey().await.unwrap(), Medium::Cd, None).unwrap();
-    bmc.insert(&plan, &image).await.unwrap();
-    let set = bmc.boot_once(&plan).await.unwrap();
-    assert_eq!((set.attempts.len(), set.once, emulated.member(SLOT, NEXT)), (2, true, json!(true)), "{set:?}");
-    let set: BootOverride = serde_json::from_value(serde_json::to_value(&set).unwrap()).unwrap();
-    assert!(bmc.restore(&set).await.unwrap());
-    assert_eq!(emulated.member(SLOT, NEXT), json!(false));
+    let refuses = json!({"unsupported": true});
+    let ignores = json!({"ignores": ["BootSourceOverrideTarget", "BootSourceOverrideEnabled"]});
+    for boot in [refuses, ignores] {
+        let vendor = Vendor::named("hpe-ilo6").with(json!({"boot": boot}));
+        let emulated = EmulatedBmc::start(&vendor, Options::default()).await;
+        let images = ImageServer::start(vec![7; 100_000], None).await;
+        let image = images.url("abcdefghijklmnopqrstuvwxyz");
+        let bmc = emulated.connect().await.unwrap();
+        let plan = Bmc::plan(&bmc.survey().await.unwrap(), Medium::Cd, None).unwrap();
+        bmc.insert(&plan, &image).await.unwrap();
+        let set = bmc.boot_once(&plan).await.unwrap();
+        assert_eq!((set.attempts.len(), set.once, emulated.member(SLOT, NEXT)), (2, true, json!(true)), "{set:?}");
+        let set: BootOverride = serde_json::from_value(serde_json::to_value(&set).unwrap()).unwrap();
+        assert!(bmc.restore(&set).await.unwrap());
+        assert_eq!(emulated.member(SLOT, NEXT), json!(false));
 
-    let set = bmc.boot_once(&plan).await.unwrap();
-    bmc.power(PowerAction::Cycle { graceful: Duration::ZERO }).await.unwrap();
-    let booted = emulated.booted(0, Duration::from_secs(20)).await;
-    assert_eq!(booted.image.as_deref(), Some(&*image));
-    assert!(!bmc.restore(&set).await.unwrap(), "the reset has used it up");
+        let set = bmc.boot_once(&plan).await.unwrap();
+        bmc.power(PowerAction::Cycle { graceful: Duration::ZERO }).await.unwrap();
+        let booted = emulated.booted(0, Duration::from_secs(20)).await;
+        assert_eq!(booted.image.as_deref(), Some(&*image));
+        assert!(!bmc.restore(&set).await.unwrap(), "the reset has used it up");
+    }
 }
 
 #[tokio::test]

@@ -98,13 +98,13 @@ impl Bmc {
             };
             match self.set(&current, form, device.as_deref().or(image_url), &mut attempts).await {
                 Ok(()) => {
-                    let set = self.verify_override(plan, before.clone(), form.clone(), image_url, attempts).await?;
+                    let mut set = self.verify_override(plan, before.clone(), form.clone(), image_url, attempts).await?;
                     // Such an iLO accepts the override, and ignores it.
                     forms.retain(|other| matches!(other, OverrideForm::NextReset { .. }));
                     if forms.is_empty() || is_shown(form, &set.shown) {
                         return Ok(set);
                     }
-                    attempts = set.attempts.clone();
+                    attempts = std::mem::take(&mut set.attempts);
                     not_shown = Some(set);
                 }
                 Err(error) => match Meaning::of(&error) {

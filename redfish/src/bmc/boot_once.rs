@@ -86,7 +86,6 @@ impl Bmc {
         let current = self.read_boot(path, plan.system.settings.as_deref()).await?;
         let before = current.boot.clone();
         let mut attempts = Vec::new();
-        let mut not_shown = None;
         let mut forms = plan.boot.iter().collect::<Vec<_>>();
         while let Some(form) = (!forms.is_empty() && attempts.len() < MAX_ATTEMPTS).then(|| forms.remove(0)) {
             let device = match form {
@@ -98,14 +97,13 @@ impl Bmc {
             };
             match self.set(&current, form, device.as_deref().or(image_url), &mut attempts).await {
                 Ok(()) => {
-                    let mut set = self.verify_override(plan, before.clone(), form.clone(), image_url, attempts).await?;
-                    // Such an iLO accepts the override, and ignores it.
-                    forms.retain(|other| matches!(other, OverrideForm::NextReset { .. }));
-                    if forms.is_empty() || is_shown(form, &set.shown) {
-                        return Ok(set);
-                    }
-                    attempts = std::mem::take(&mut set.attempts);
-                    not_shown = Some(set);
+                    let set = self.verify_override(plan, before.clone(), form.clone(), image_url, attempts).await?;
+                    let instead = forms.into_iter().find(|other| matches!(other, OverrideForm::NextReset { .. }));
+                    return match instead.filter(|_| !is_shown(form, &set.shown)) {
+                        // Such an iLO accepts the override, and ignores it.
+                        Some(instead) => Ok(self.set_instead(plan, &current, instead, set).await),
+                        None => Ok(set),
+                    };
                 }
                 Err(error) => match Meaning::of(&error) {
                     Meaning::Final => return Err(error.into()),
@@ -126,10 +124,6 @@ impl Bmc {
                 },
             }
         }
-        // The BMC may have the override, and only not show it.
-        if let Some(set) = not_shown {
-            return Ok(BootOverride { attempts, ..set });
-        }
         match plan.mode {
             Some(mode)
                 if attempts.iter().any(|attempt| attempt.error.as_ref().is_some_and(|error| error.contains(MODE))) =>
@@ -138,6 +132,23 @@ impl Bmc {
             }
             _ => Err(BmcError::BootRefused { attempts }),
         }
+    }
+
+    /// Sets another form in place of an override that the BMC does not show. If that fails, the override stays what was set: the BMC
+    /// may have it, and it is to be undone.
+    async fn set_instead(
+        &self,
+        plan: &Plan,
+        current: &Current,
+        form: &OverrideForm,
+        set: BootOverride,
+    ) -> BootOverride {
+        let mut attempts = set.attempts.clone();
+        if self.set(current, form, None, &mut attempts).await.is_err() {
+            return BootOverride { attempts, ..set };
+        }
+        let verified = self.verify_override(plan, current.boot.clone(), form.clone(), None, attempts.clone()).await;
+        verified.unwrap_or(BootOverride { attempts, ..set })
     }
 
     async fn set(

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use acceptance::bmc::{EmulatedBmc, ImageServer, Options, Vendor};
+use acceptance::bmc::{EmulatedBmc, Failure, Fault, ImageServer, Options, Vendor};
 use redfish::bmc::{Bmc, BootOverride, Limits, Medium, OverrideForm, Plan, PowerAction};
 use serde_json::{Value, json};
 
@@ -106,6 +106,19 @@ async fn an_ilo_that_refuses_or_ignores_every_override_boots_from_its_slot_at_th
         assert_eq!(booted.image.as_deref(), Some(&*image));
         assert!(!bmc.restore(&set).await.unwrap(), "the reset has used it up");
     }
+}
+
+/// The BMC may have the override, and only not show it. What was set must stay known, so that it is undone.
+#[tokio::test]
+async fn an_override_that_is_not_shown_counts_if_the_slot_refuses_the_next_reset() {
+    let ignores = json!({"boot": {"ignores": ["BootSourceOverrideTarget", "BootSourceOverrideEnabled"]}});
+    let emulated = EmulatedBmc::start(&Vendor::named("hpe-ilo6").with(ignores), Options::default()).await;
+    let bmc = emulated.connect().await.unwrap();
+    let plan = Bmc::plan(&bmc.survey().await.unwrap(), Medium::Cd, None).unwrap();
+    emulated.inject(Fault::new("PATCH", "/VirtualMedia/2", usize::MAX, Failure::Status(400)));
+    let set = bmc.boot_once(&plan).await.unwrap();
+    assert!(matches!(set.form, OverrideForm::System { .. }), "{set:?}");
+    assert!(set.attempts.len() > 1 && set.notes.iter().any(|note| note.contains("but shows")), "{set:?}");
 }
 
 #[tokio::test]

@@ -23,6 +23,13 @@ fuzz_target!(|bytes: &[u8]| {
             }
             assert!(!keyfile.content.contains(['\0', '\r', '\t']), "{}", keyfile.name);
         }
+        let target = Target { files: NetworkFiles::TalosNetwork, ..Target::default() };
+        let (talos, report) = convert_network(&host, target);
+        assert_eq!(talos.is_none(), report.has_errors());
+        for network in talos.into_iter().filter_map(|network| network.talos_network) {
+            let document = network.document(host.hostname.as_ref()).unwrap_or_default();
+            assert!(serde_json::from_str::<serde_json::Value>(&document).is_ok(), "not JSON: {document}");
+        }
         let target = Target { files: NetworkFiles::NetworkdUnits, ..Target::default() };
         let (units, report) = convert_network(&host, target);
         assert_eq!(units.is_none(), report.has_errors());

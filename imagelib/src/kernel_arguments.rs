@@ -76,6 +76,13 @@ impl FromStr for KernelArgument {
     }
 }
 
+impl KernelArgument {
+    /// `key` with a value in base64, of which no character means anything to a boot loader.
+    pub(crate) fn from_base64(key: &str, value: &str) -> Self {
+        Self(format!("{key}={value}"))
+    }
+}
+
 impl fmt::Debug for KernelArgument {
     /// The key only: URLs with tokens are passed this way.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -74,9 +74,10 @@ impl RamDisk {
                     Self::unknown("it is the Debian installer, which looks for its packages on a CD")
                 }
                 Ok(surveyed) => match surveyed.detected.profile {
-                    DeliveryProfile::RootInInitramfs | DeliveryProfile::Networkd | DeliveryProfile::Flatcar => {
-                        Self::possible("its initramfs is the whole system")
-                    }
+                    DeliveryProfile::RootInInitramfs
+                    | DeliveryProfile::Networkd
+                    | DeliveryProfile::Flatcar
+                    | DeliveryProfile::Talos => Self::possible("its initramfs is the whole system"),
                     _ => Self::by(&surveyed.drivers),
                 },
             };

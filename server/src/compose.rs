@@ -4,7 +4,7 @@ use hosts::answers::{self, InstalledSystem, InstallerFile};
 use hosts::network::{ConvertedNetwork, Target};
 use imagelib::base::Base;
 use imagelib::data_image::DataKind;
-use imagelib::delivery::DeliveryProfile;
+use imagelib::delivery::{DeliveryProfile, talos_network_argument};
 use imagelib::ignition::{Additions, ExtraFile, FileMode};
 use imagelib::image;
 use imagelib::kernel_arguments::{KernelArgument, KernelArgumentEdits, Replacement};
@@ -48,9 +48,13 @@ impl NetworkOrder {
     }
 }
 
-/// Adds the network to the recipe of an order. The order's host name overrides that of the network.
-pub(crate) fn compose(order: Recipe, network: ConvertedNetwork) -> Recipe {
-    let ConvertedNetwork { keyfiles, networkd_units, network_data, hostname, topology: _ } = network;
+/// Adds the network to the recipe of an order. The order's host name overrides that of the network. `profile` is that of the base.
+pub(crate) fn compose(order: Recipe, network: ConvertedNetwork, profile: DeliveryProfile) -> Recipe {
+    if order.data.is_none() && order.delivery.unwrap_or(profile) == DeliveryProfile::Talos {
+        return compose_talos(order, network);
+    }
+    // The target of the conversion is another system than Talos.
+    let ConvertedNetwork { keyfiles, networkd_units, network_data, talos_network: _, hostname, topology: _ } = network;
     let Additions { hostname: ordered, .. } = order.additions;
     let data = order.data.map(|drive| {
         let network_data = network_data.map(Into::into).or(drive.network_data);
@@ -58,6 +62,19 @@ pub(crate) fn compose(order: Recipe, network: ConvertedNetwork) -> Recipe {
     });
     let additions = Additions { keyfiles, networkd_units, hostname: ordered.or(hostname), ..order.additions };
     Recipe { additions, data, ..order }
+}
+
+/// Adds the network to the recipe of an order for Talos, as a kernel argument, with the host name. Talos leaves no NIC alone that it is
+/// not told of, and the conversion has warned about that.
+fn compose_talos(order: Recipe, network: ConvertedNetwork) -> Recipe {
+    let hostname = order.additions.hostname.or(network.hostname);
+    let document = network.talos_network.unwrap_or_default().document(hostname.as_ref());
+    // Only the encoder can fail, and it writes to memory.
+    let argument = document.and_then(|document| talos_network_argument(&document).ok());
+    let mut kernel_arguments = order.kernel_arguments;
+    kernel_arguments.append.extend(argument);
+    let additions = Additions { hostname: None, no_auto_default: false, ..order.additions };
+    Recipe { additions, kernel_arguments, ..order }
 }
 
 /// Returns the network by which the initramfs fetches its root file system, if the recipe must have it. Without a network of the host, the
@@ -95,14 +112,14 @@ pub(crate) fn compose_installer(
 ) -> Result<Recipe, Reported> {
     let Some(answers) = answers else {
         let initramfs_network = initramfs_network(&order, &network, base, report)?;
-        return Ok(Recipe { initramfs_network, ..compose(order, network) });
+        return Ok(Recipe { initramfs_network, ..compose(order, network, base.profile()) });
     };
     let Additions { hostname, no_auto_default, .. } = &order.additions;
     let hostname = hostname.as_ref().or(network.hostname.as_ref());
     let system = InstalledSystem { network: &network, hostname, no_auto_default: *no_auto_default };
     let completed = answers::complete(answers, system, report)?;
     let mut recipe = if answers::takes_network_files(answers.kind) {
-        compose(order, network)
+        compose(order, network, base.profile())
     } else {
         Recipe { additions: Additions { hostname: None, no_auto_default: false, ..order.additions }, ..order }
     };

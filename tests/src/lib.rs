@@ -38,6 +38,7 @@ pub mod server;
 pub mod small_system;
 pub mod state;
 pub mod sushy;
+pub mod talos;
 pub mod terminal;
 pub mod test_clock;
 pub mod uki;

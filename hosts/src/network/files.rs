@@ -1,6 +1,6 @@
 //! A host's network as files, and the system that takes them.
 
-use super::{Keyfile, NetworkFiles, NetworkManagerVersion, NetworkdUnit};
+use super::{Keyfile, NetworkFiles, NetworkManagerVersion, NetworkdUnit, TalosNetwork};
 use crate::model::Topology;
 use vocabulary::host::HostName;
 use vocabulary::report::Report;
@@ -14,6 +14,8 @@ pub struct ConvertedNetwork {
     pub networkd_units: Vec<NetworkdUnit>,
     /// `network_data.json` or `network-config`.
     pub network_data: Option<String>,
+    /// The network configuration of Talos.
+    pub talos_network: Option<TalosNetwork>,
     /// The host name: `hostname.config` of the NMState document where it says one, else [`HostSpec::hostname`].
     pub hostname: Option<HostName>,
     /// What the files make of the host, with the places in the user's documents.
@@ -27,7 +29,7 @@ pub struct Target {
     pub files: NetworkFiles,
     /// The system's NetworkManager, if it is known: findings about keyfiles say what it lacks.
     pub release: Option<NetworkManagerVersion>,
-    /// Whether the system leaves NICs without a profile alone. systemd-networkd needs a unit of its own for that.
+    /// Whether the system leaves NICs without a profile alone. systemd-networkd needs a unit of its own for that. Talos cannot.
     pub no_auto_default: bool,
 }
 
@@ -41,7 +43,10 @@ impl Target {
     pub fn findings(&self) -> Report {
         match self.files {
             NetworkFiles::Keyfiles => super::release_findings(self.release),
-            NetworkFiles::NetworkdUnits | NetworkFiles::NetworkData | NetworkFiles::NetworkConfig => Report::new(),
+            NetworkFiles::NetworkdUnits
+            | NetworkFiles::NetworkData
+            | NetworkFiles::NetworkConfig
+            | NetworkFiles::TalosNetwork => Report::new(),
         }
     }
 }

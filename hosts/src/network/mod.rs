@@ -3,10 +3,11 @@
 //! The `nmstate` crate makes the profiles. dayone checks what the crate does not check or drops silently, and corrects the
 //! profiles that it makes (`profiles`).
 //!
-//! [`networkd`] writes the same network as units of systemd-networkd, for systems without NetworkManager, and `cloud` as
-//! cloud-init reads it.
+//! [`networkd`] writes the same network as units of systemd-networkd, for systems without NetworkManager, `cloud` as cloud-init
+//! reads it, and `talos` as Talos Linux does.
 
 mod cloud;
+mod devices;
 mod dns;
 pub(crate) mod engine;
 mod files;
@@ -14,10 +15,12 @@ mod form;
 mod names;
 pub mod networkd;
 pub(crate) mod nics;
+mod object;
 mod parts;
 mod ports;
 mod profiles;
 mod rules;
+mod talos;
 mod user_keyfiles;
 
 use std::borrow::Cow;
@@ -27,6 +30,7 @@ use serde_yaml::{Mapping, Value};
 use form::{Findings, Form};
 
 pub use files::{ConvertedNetwork, Target};
+pub use talos::TalosNetwork;
 pub use vocabulary::network_files::{
     Keyfile, KeyfileName, NetworkFileNameError, NetworkFiles, NetworkManagerVersion, NetworkManagerVersionError,
     NetworkdUnit, NetworkdUnitName,
@@ -75,6 +79,7 @@ pub(crate) fn attempt(host: &HostSpec, target: Target) -> (Attempt<ConvertedNetw
         NetworkFiles::NetworkdUnits => networkd::attempt(host, target.no_auto_default),
         NetworkFiles::NetworkData => cloud::network_data(host),
         NetworkFiles::NetworkConfig => cloud::network_config(host),
+        NetworkFiles::TalosNetwork => talos::attempt(host, target.no_auto_default),
     }
 }
 

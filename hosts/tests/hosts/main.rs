@@ -29,5 +29,6 @@ mod nics;
 mod pictures;
 mod racks;
 mod spoiled_documents;
+mod talos;
 mod topology;
 mod workbooks;

@@ -1,7 +1,7 @@
 //! NMState documents of `fixtures/` against the systemd-networkd units and findings in `fixtures/networkd`.
 //! `UPDATE_GOLDEN=1` rewrites those.
 
-use crate::nics;
+use crate::{nics, talos};
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -198,6 +198,7 @@ fn check(value: Value) -> Result<(), TestCaseError> {
         let again = convert(&host).0;
         prop_assert_eq!(again.as_ref(), Some(units));
     }
+    prop_assert_eq!(talos::problem_of(&host), None);
     Ok(())
 }
 

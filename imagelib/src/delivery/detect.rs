@@ -6,7 +6,7 @@ use super::signs::{
     ANACONDA, CASPER, DEBIAN_INSTALLER, dracut_hooks, has_directory, has_file, has_network_manager, is_anaconda,
     is_debian_installer, starts_networkd,
 };
-use super::{DeliveryProfile, network_manager_version};
+use super::{DeliveryProfile, network_manager_version, talos};
 use crate::cpio::MemberPath;
 use crate::initramfs::{Survey, Tree};
 
@@ -55,7 +55,7 @@ pub fn detect(survey: &Survey) -> Detected {
         evidence.push(format!("{path}: {name}"));
     }
     let profile = kind(tree, release.as_ref(), &mut evidence);
-    if profile != DeliveryProfile::Unknown {
+    if !matches!(profile, DeliveryProfile::Unknown | DeliveryProfile::Talos) {
         evidence.push(match network_manager_version(tree) {
             Some(version) => format!("NetworkManager {version} is in it"),
             None if has_network_manager(tree) => "NetworkManager is in it".to_owned(),
@@ -79,6 +79,10 @@ fn kind(tree: &Tree, release: Option<&Release>, evidence: &mut Vec<String>) -> D
     // Flatcar's kernel brings the rest.
     if has_file(tree, "usr.squashfs") && !has_file(tree, "init") {
         return found(DeliveryProfile::Flatcar, &[("usr.squashfs", "a whole system and no init, as in Flatcar")]);
+    }
+    // Talos has no shell, neither here nor in its root.
+    if has_file(tree, talos::ROOT) && has_file(tree, "init") && !has_file(tree, "bin/sh") {
+        return found(DeliveryProfile::Talos, &[(talos::ROOT, "a whole system and no shell, as in Talos")]);
     }
     if let Some(hooks) = dracut_hooks(tree) {
         let mut signs = vec![(hooks, "made by dracut")];

@@ -17,6 +17,7 @@ mod network_manager;
 mod profile;
 mod root;
 mod signs;
+mod talos;
 
 pub use coreos::embed_area;
 pub use detect::{Detected, RELEASE_FILE_LIMIT, detect, release_files};
@@ -29,6 +30,7 @@ pub use network_manager::network_manager_version;
 pub use profile::{DeliveryProfile, DeliveryProfileError};
 pub use signs::has_network_manager;
 pub(crate) use signs::is_debian_installer;
+pub use talos::{is_talos_network, talos_network_argument};
 
 use crate::cpio::{Archive, ArchiveError, MemberPathError};
 use crate::ignition::{Additions, IgnitionError, UserConfig};
@@ -59,6 +61,12 @@ pub enum DeliveryError {
          as units of systemd-networkd, or use a base with NetworkManager"
     )]
     NeedsNetworkdUnits,
+    /// Talos takes nothing of this kind.
+    #[error(
+        "dayone cannot deliver {0}: Talos takes its network from a kernel argument, everything else from its machine configuration, \
+         and no files; leave them out"
+    )]
+    TalosTakesNoFiles(&'static str),
     /// The initramfs is of another kind than the profile.
     #[error(
         "dayone cannot add files with the delivery profile '{profile}': this initramfs has no {missing}; choose \
@@ -125,7 +133,8 @@ pub(crate) fn members_with_network(
     {
         return Err(DeliveryError::NeedsNetworkdUnits);
     }
-    if !profile.reads_ignition() && profile != DeliveryProfile::Unknown {
+    let refuses_itself = matches!(profile, DeliveryProfile::Talos | DeliveryProfile::Unknown);
+    if !profile.reads_ignition() && !refuses_itself {
         needs_no_ignition(additions, ignition)?;
     }
     check_installer(profile, additions, tree)?;
@@ -135,6 +144,7 @@ pub(crate) fn members_with_network(
         DeliveryProfile::RootInInitramfs | DeliveryProfile::Networkd => root::contents(profile, additions, tree),
         DeliveryProfile::Dracut => handover::dracut(additions, tree),
         DeliveryProfile::InitramfsTools => handover::initramfs_tools(additions, tree),
+        DeliveryProfile::Talos => talos::contents(additions, ignition),
         DeliveryProfile::Unknown => Err(DeliveryError::UnknownSystem),
     }?;
     if let Some(network) = network {
@@ -202,6 +212,11 @@ pub fn report(profile: DeliveryProfile, tree: &Tree, path: &DocumentPath) -> Rep
             path,
             "is Flatcar's: the delivery profile for it follows Flatcar's documentation, and is not tested on the real \
              system",
+        ),
+        DeliveryProfile::Talos => report.warning(
+            "talos-untested",
+            path,
+            "starts Talos: dayone follows Talos' documentation and source code, and is not tested with the real system",
         ),
         _ => {}
     }

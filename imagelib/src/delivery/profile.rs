@@ -21,6 +21,8 @@ pub enum DeliveryProfile {
     Networkd,
     /// Flatcar: an Ignition config, with units of systemd-networkd among its files.
     Flatcar,
+    /// Talos Linux: takes no files, and its network from a kernel argument.
+    Talos,
     /// A system that accepts no files, or dayone does not know how.
     Unknown,
 }
@@ -30,6 +32,7 @@ impl DeliveryProfile {
     pub fn network_files(self) -> NetworkFiles {
         match self {
             Self::Networkd | Self::Flatcar => NetworkFiles::NetworkdUnits,
+            Self::Talos => NetworkFiles::TalosNetwork,
             _ => NetworkFiles::Keyfiles,
         }
     }
@@ -39,12 +42,19 @@ impl DeliveryProfile {
         matches!(self, Self::Coreos | Self::Flatcar)
     }
 
-    /// The kernel arguments without which such a system ignores the delivered files. An ISO of such a system may already have
-    /// them.
+    /// Whether such a system takes files from an archive behind its initramfs.
+    pub fn takes_files(self) -> bool {
+        self != Self::Talos
+    }
+
+    /// The kernel arguments without which such a system does not start, or ignores what is delivered. An ISO of such a system may
+    /// already have them.
     pub fn kernel_arguments(self) -> &'static str {
         match self {
             Self::Coreos => "ignition.firstboot ignition.platform.id=metal",
             Self::Flatcar => "flatcar.first_boot=1",
+            // Talos does not start without the last two ("Kernel" in its documentation).
+            Self::Talos => "talos.platform=metal slab_nomerge pti=on",
             _ => "",
         }
     }
@@ -63,8 +73,8 @@ impl DeliveryProfile {
 /// Why a text is not a delivery profile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is not a delivery profile; use coreos, root-in-initramfs, dracut, initramfs-tools, networkd, flatcar or \
-     unknown"
+    "{0:?} is not a delivery profile; use coreos, root-in-initramfs, dracut, initramfs-tools, networkd, flatcar, \
+     talos or unknown"
 )]
 pub struct DeliveryProfileError(String);
 
@@ -75,5 +85,6 @@ named_variants!(DeliveryProfile, DeliveryProfileError {
     InitramfsTools => "initramfs-tools",
     Networkd => "networkd",
     Flatcar => "flatcar",
+    Talos => "talos",
     Unknown => "unknown",
 });

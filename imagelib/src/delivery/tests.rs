@@ -125,6 +125,8 @@ fn systems_are_told_by_their_files() {
         (&["etc/os-release: NAME=x\nID=\"flatcar\"\n"], Flatcar, "flatcar"),
         (&["usr.squashfs", "etc/"], Flatcar, "usr.squashfs"),
         (&["usr.squashfs", "init"], RootInInitramfs, "init"),
+        (&["init", "rootfs.sqsh"], DeliveryProfile::Talos, "rootfs.sqsh: a whole system and no shell"),
+        (&["init", "rootfs.sqsh", "bin/sh"], RootInInitramfs, "init"),
         (&["init_functions", "hooks/"], Unknown, "mkinitcpio"),
         (&["etc/initrd-release: ID=arch\n", "usr/lib/systemd/systemd"], Unknown, "not made by dracut"),
     ] {
@@ -135,6 +137,21 @@ fn systems_are_told_by_their_files() {
     }
     let odd = initramfs(&["etc/os-release: PRETTY_NAME=\"a\u{1b}[31m\0b\"\n"]);
     assert_eq!(detect(&surveyed(&odd)).evidence.first().unwrap(), "etc/os-release: a[31mb");
+}
+
+#[test]
+fn talos_takes_no_file() {
+    let nothing = planned(DeliveryProfile::Talos, &Additions::default(), &["init", "rootfs.sqsh"]);
+    assert!(nothing.archive.is_empty() && nothing.embedded.is_empty());
+    assert_eq!(nothing.report.findings().first().map(|finding| finding.code), Some("talos-untested"));
+    let without_dhcp = Additions { no_auto_default: true, ..Additions::default() };
+    assert!(planned(DeliveryProfile::Talos, &without_dhcp, &["init"]).archive.is_empty());
+    let error = members_error(DeliveryProfile::Talos, &["init", "rootfs.sqsh"]);
+    assert_eq!(error, DeliveryError::TalosTakesNoFiles("keyfiles"));
+    let named = Additions { hostname: Some("node-1".parse().unwrap()), ..Additions::default() };
+    let tree = tree(&["init"]);
+    let error = members(DeliveryProfile::Talos, &named, None, &tree).unwrap_err();
+    assert_eq!(error, DeliveryError::TalosTakesNoFiles("a host name in a file"));
 }
 
 #[test]
@@ -317,6 +334,9 @@ fn what_a_system_cannot_take_is_refused() {
             let result = members(profile, additions, user, &tree);
             match profile {
                 DeliveryProfile::Unknown => assert_eq!(result.unwrap_err(), DeliveryError::UnknownSystem),
+                DeliveryProfile::Talos => {
+                    assert!(matches!(result, Err(DeliveryError::TalosTakesNoFiles(_))), "{result:?}");
+                }
                 _ if profile.reads_ignition() => drop(result.unwrap()),
                 _ => assert!(matches!(result, Err(DeliveryError::NeedsIgnition { .. })), "{profile}"),
             }

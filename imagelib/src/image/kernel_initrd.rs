@@ -8,6 +8,7 @@ use super::changes::Change;
 use super::disk::warn_of_bios;
 use super::{COREOS_ROOTFS_ARGUMENT, FileName, Image, ImageError, names_rootfs};
 use crate::base::{Format, KernelInitrdBase, Role};
+use crate::boot_config::MAX_COMMAND_LINE;
 use crate::boot_medium::BootMedium;
 use crate::cpio::Archive;
 use crate::delivery::{self, DeliveryProfile, Members};
@@ -34,14 +35,23 @@ pub(super) fn plan(
         delivery::members(profile, &recipe.additions, recipe.ignition.as_ref(), &base.tree)?;
     let needed: KernelArguments = profile.kernel_arguments().parse()?;
     let mut arguments = recipe.kernel_arguments.apply_to(&needed)?;
-    let initrd = grown(Role::Initrd, 0..base.initrd_size, &archive);
+    let length = arguments.to_string().len();
+    if length > MAX_COMMAND_LINE {
+        return Err(ImageError::CommandLine { length, limit: MAX_COMMAND_LINE });
+    }
+    let initrd = if profile.takes_files() {
+        grown(Role::Initrd, 0..base.initrd_size, &archive)
+    } else {
+        vec![Segment::base(Role::Initrd, 0..base.initrd_size)]
+    };
     let sizes = base.sizes();
     let mut rootfs = base.rootfs_size.map(|size| Overlay::patched(Role::Rootfs, size, vec![])).transpose()?;
     let fetches_rootfs = profile == DeliveryProfile::Coreos && !names_rootfs(&arguments);
 
     let (mut files, rootfs_argument, changes) = if recipe.format == Format::Initrd {
         let initrd = Overlay::concatenated(&sizes, initrd)?;
-        let changes = vec![Change::grown(FileName::Initrd.as_str(), base.initrd_size, initrd.size())];
+        let change = Change::grown(FileName::Initrd.as_str(), base.initrd_size, initrd.size());
+        let changes = profile.takes_files().then_some(change).into_iter().collect();
         let mut files = BTreeMap::from([(FileName::Initrd, initrd)]);
         if let Some(size) = base.kernel_size {
             files.insert(FileName::Kernel, Overlay::patched(Role::Kernel, size, vec![])?);

@@ -4,21 +4,22 @@
 //! the system also finds it if it mounts a partition that could not grow ([`crate::iso::edit`]). dayone therefore lists such a
 //! partition as a change, but does not warn about it.
 
+mod initrds;
+mod network_boot;
+
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::initrds::{delivered, grown_initrds};
 use super::changes::{self, Change};
 use super::medium_edits::{MediumEdits, PARTITION};
 use super::minimal;
 use super::uki::{self, Addons};
 use super::{FileName, Image, ImageError};
 use crate::base::Format;
-use crate::base::live::{
-    EntryView, EspPlace, LiveInitrd, LiveIso, NotCustomisable, Surveyed, stays_in_initramfs, unreached, unreached_paths,
-};
+use crate::base::live::{EspPlace, LiveIso, NotCustomisable, unreached_paths};
 use crate::boot_config::{Edits, Selection, Skipped};
-use crate::delivery::{self, DeliveryProfile, EmbeddedFile, Members};
+use crate::delivery::DeliveryProfile;
 use crate::disk::fat::FatEdit;
-use crate::initramfs;
 use crate::iso::edit::Edit;
 use crate::kernel_arguments::KernelArgumentEdits;
 use crate::overlay::{Overlay, Segment, Sizes};
@@ -38,7 +39,7 @@ pub(super) fn plan(
         return Err(NotCustomisable::Customised.into());
     }
     if recipe.format == Format::Initrd {
-        return network_boot(recipe, size, report, live);
+        return network_boot::plan(recipe, size, report, live);
     }
     let selection = Selection::of(&recipe.boot_entries);
     let is_minimal = recipe.format == Format::MinimalIso;
@@ -88,7 +89,7 @@ pub(super) fn plan(
         let rootfs = Overlay::concatenated(&Sizes::from([(Role::Iso, size)]), vec![minimal.rootfs.clone()])?;
         files.insert(minimal.file_name, rootfs);
     }
-    let first = chosen(live, &selection).next();
+    let first = live.chosen(&selection).next();
     let kernel_arguments = first.and_then(|entry| {
         // Another entry may have what this one lacks: the menus were checked as a whole.
         let mut own = arguments;
@@ -109,75 +110,6 @@ fn check_paths(recipe: &Recipe, live: &LiveIso) -> Result<(), ImageError> {
     }
 }
 
-fn chosen<'a>(live: &'a LiveIso, selection: &'a Selection) -> impl Iterator<Item = EntryView<'a>> {
-    live.entries().filter(|entry| selection.has(entry.entry))
-}
-
-/// Appends an archive to each initramfs that the chosen entries load.
-fn grown_initrds(
-    recipe: &Recipe,
-    live: &LiveIso,
-    selection: &Selection,
-    has_addons: bool,
-    edits: &mut MediumEdits,
-    report: &mut Report,
-) -> Result<Vec<EmbeddedFile>, ImageError> {
-    let mut embedded = Vec::new();
-    if recipe.additions.is_empty() && recipe.ignition.is_none() && recipe.initramfs_network.is_none() {
-        return Ok(embedded);
-    }
-    let mut grown_any = false;
-    let mut first_refusal = None;
-    let mut refused: Vec<(&LiveInitrd, String)> = Vec::new();
-    let mut seen = BTreeSet::new();
-    for initrd in chosen(live, selection).filter_map(|entry| entry.initrd) {
-        if !seen.insert((initrd.esp, initrd.path.as_str())) {
-            continue;
-        }
-        match members(recipe, initrd) {
-            Ok(Members { archive, embedded: files, report: known }) => {
-                let appendix = initramfs::appendix(initrd.size(), &archive);
-                match initrd.esp {
-                    None => {
-                        let content = grown(initrd, appendix);
-                        edits.iso.push(Edit::Replace { path: initrd.path.clone(), content });
-                    }
-                    Some(esp) => edits.in_esp(esp, &initrd.path, FatEdit::Append(appendix.into()))?,
-                }
-                grown_any = true;
-                report.append(known);
-                for file in files {
-                    // Several initramfs images bring the same files.
-                    if !embedded.contains(&file) {
-                        embedded.push(file);
-                    }
-                }
-            }
-            Err(error) => {
-                let message = format!("gets no network configuration: {error}");
-                report.warning("initrd-unchanged", &DocumentPath::document(&initrd.path), message);
-                refused.push((initrd, error.to_string()));
-                first_refusal.get_or_insert(error);
-            }
-        }
-    }
-    report.append(unreached(chosen(live, selection)));
-    report.append(shared(live, selection, &seen));
-    if grown_any && recipe.boot_entries.is_empty() {
-        check_defaults(live, &refused)?;
-    }
-    match first_refusal {
-        // The installer or the rescue system of a menu may be of another kind than its first system.
-        Some(refusal) if !grown_any && !has_addons => Err(refusal),
-        None if !grown_any && !has_addons => {
-            let initrds: BTreeSet<String> =
-                chosen(live, selection).map(|entry| entry.linux.initrds.join(" ")).collect();
-            Err(NotCustomisable::NoInitrd(initrds.into_iter().collect::<Vec<_>>().join(", ")).into())
-        }
-        _ => Ok(embedded),
-    }
-}
-
 /// Puts the addons beside the unified kernel images.
 fn add(addons: &mut Addons, recipe: &Recipe, edits: &mut MediumEdits) -> Result<(), ImageError> {
     let contents = addons.contents(recipe)?;
@@ -187,54 +119,6 @@ fn add(addons: &mut Addons, recipe: &Recipe, edits: &mut MediumEdits) -> Result<
         edits.push((addon.path.clone(), FatEdit::Write(content.into())));
     }
     Ok(())
-}
-
-/// Refuses an image in which the default system of one kind of firmware gets no configuration, while other systems get theirs.
-fn check_defaults(live: &LiveIso, refused: &[(&LiveInitrd, String)]) -> Result<(), ImageError> {
-    for (firmware, initrds) in live.default_initrds() {
-        let reason = |initrd: &&LiveInitrd| refused.iter().find(|(known, _)| std::ptr::eq(*known, *initrd));
-        let reasons: Option<Vec<_>> = initrds.iter().map(reason).collect();
-        if let Some((initrd, reason)) = reasons.as_deref().and_then(<[_]>::first) {
-            let path = initrd.path.clone();
-            return Err(ImageError::DefaultInitrd { firmware, path, reason: reason.clone() });
-        }
-    }
-    Ok(())
-}
-
-/// Warns about entries that were not chosen but load an initramfs that grows.
-fn shared(live: &LiveIso, selection: &Selection, grown: &BTreeSet<(Option<usize>, &str)>) -> Report {
-    let mut report = Report::new();
-    let mut sharers: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-    for entry in live.entries().filter(|entry| !selection.has(entry.entry)) {
-        if let Some(initrd) = entry.initrd.filter(|initrd| grown.contains(&(initrd.esp, initrd.path.as_str()))) {
-            sharers.entry(&initrd.path).or_default().insert(format!("{:?}", entry.entry.title));
-        }
-    }
-    for (initrd, titles) in sharers {
-        let titles = titles.into_iter().collect::<Vec<_>>().join(", ");
-        let message = format!("is loaded by other boot entries, too, which therefore get the same additions: {titles}");
-        report.warning("initrd-shared", &DocumentPath::document(initrd), message);
-    }
-    report
-}
-
-fn members(recipe: &Recipe, initrd: &LiveInitrd) -> Result<Members, ImageError> {
-    let Surveyed { detected, tree, .. } = match &initrd.state {
-        Ok(surveyed) => surveyed,
-        Err(reason) => {
-            return Err(ImageError::Initrd { path: initrd.path.clone(), reason: reason.clone() });
-        }
-    };
-    let profile = recipe.delivery.unwrap_or(detected.profile);
-    let (ignition, network) = (recipe.ignition.as_ref(), recipe.initramfs_network.as_ref());
-    let members = delivery::members_with_network(profile, &recipe.additions, ignition, network, tree)?;
-    Ok(Members { report: delivery::report(profile, tree, &DocumentPath::document(&initrd.path)), ..members })
-}
-
-fn grown(initrd: &LiveInitrd, appendix: Vec<u8>) -> Vec<Segment> {
-    let base = initrd.extents.iter().map(|range| Segment::base(Role::Iso, range.clone()));
-    base.chain([Segment::bytes(appendix)]).collect()
 }
 
 /// Changes the kernel arguments in the boot loaders' configurations.
@@ -285,9 +169,9 @@ fn arguments(recipe: &Recipe, live: &LiveIso, selection: &Selection, report: &mu
         return edits;
     }
     let mut checks = BTreeSet::new();
-    for entry in chosen(live, selection) {
-        let profile = entry.initrd.and_then(|initrd| initrd.state.as_ref().ok()).map(|found| found.detected.profile);
-        let profile = recipe.delivery.or(profile).unwrap_or(DeliveryProfile::Unknown);
+    for entry in live.chosen(selection) {
+        let profile = entry.initrd.map(|initrd| delivered(recipe, initrd));
+        let profile = profile.or(recipe.delivery).unwrap_or(DeliveryProfile::Unknown);
         let is_check = |argument: &&str| {
             let key = argument.split('=').next().unwrap_or_default();
             profile.medium_checks().contains(&key)
@@ -344,36 +228,4 @@ impl<'a> Reasons<'a> {
             (false, false) => changes::FOLLOWS,
         }
     }
-}
-
-/// The files for network boot of a system that needs nothing else from its medium.
-fn network_boot(recipe: &Recipe, size: u64, mut report: Report, live: &LiveIso) -> Result<Image, ImageError> {
-    let refuse = |reason| Err(ImageError::Format { format: Format::Initrd, reason });
-    let selection = Selection::of(&recipe.boot_entries);
-    let usable = |entry: &EntryView<'_>| entry.initrd.is_some_and(|initrd| initrd.state.is_ok());
-    let Some(entry) = chosen(live, &selection).find(usable) else {
-        return refuse("none of its boot entries loads an initrd that can be extended");
-    };
-    let kernel = entry.kernel().and_then(|path| live.editor()?.file(path));
-    let on_iso = entry.initrd.filter(|initrd| initrd.esp.is_none());
-    let (Some(initrd), Some(kernel), true) = (on_iso, kernel, entry.linux.initrds.len() == 1) else {
-        return refuse("its boot entry does not load one kernel and one initrd from the ISO file system");
-    };
-    let detected = initrd.state.as_ref().map_or(DeliveryProfile::Unknown, |surveyed| surveyed.detected.profile);
-    if !stays_in_initramfs(recipe.delivery.unwrap_or(detected)) {
-        return refuse("its root file system is on the medium, which a network boot does not have");
-    }
-    let Members { archive, embedded, report: known } = members(recipe, initrd)?;
-    report.append(known);
-    let sizes = Sizes::from([(Role::Iso, size)]);
-    let appendix = initramfs::appendix(initrd.size(), &archive);
-    let extended = Overlay::concatenated(&sizes, grown(initrd, appendix))?;
-    let kernel = Segment::base(Role::Iso, kernel.extent.range());
-    let changes = vec![Change::grown(FileName::Initrd.as_str(), initrd.size(), extended.size())];
-    let files = BTreeMap::from([
-        (FileName::Kernel, Overlay::concatenated(&sizes, vec![kernel])?),
-        (FileName::Initrd, extended),
-    ]);
-    let arguments = recipe.kernel_arguments.apply_to(&entry.linux.arguments)?;
-    Ok(Image { files, embedded, kernel_arguments: Some(arguments.to_string()), rootfs_argument: None, changes, report })
 }

@@ -72,6 +72,16 @@ pub enum ImageError {
     /// A change to the kernel arguments is impossible.
     #[error(transparent)]
     KernelArguments(#[from] KernelArgumentError),
+    /// The kernel cuts its command line off. In bytes.
+    #[error(
+        "the kernel arguments would have {length} bytes, but the kernel accepts at most {limit}; give fewer or shorter arguments"
+    )]
+    CommandLine {
+        /// The length of the command line.
+        length: usize,
+        /// The limit.
+        limit: usize,
+    },
     /// The archive or the kernel arguments do not fit into the embed areas, which cannot grow enough.
     #[error(transparent)]
     Growth(#[from] GrowthError),

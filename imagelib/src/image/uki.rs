@@ -115,6 +115,9 @@ fn addon(recipe: &Recipe, uki: &LiveUki, usable: &UsableUki) -> Result<(PlannedA
     }
     let (mut initrd, mut embedded) = (None, Vec::new());
     if !recipe.additions.is_empty() || recipe.ignition.is_some() {
+        if let Some(reason) = &usable.without_initrd {
+            return Err(refuse(reason.to_string()));
+        }
         let profile = recipe.delivery.unwrap_or(usable.surveyed.detected.profile);
         let tree = &usable.surveyed.tree;
         let members = delivery::members(profile, &recipe.additions, recipe.ignition.as_ref(), tree)?;

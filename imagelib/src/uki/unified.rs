@@ -84,18 +84,22 @@ impl UnifiedKernel {
         read().map_err(|error| UnusableUki::Program(PeError::Read(error).to_string()))
     }
 
+    /// Why its stub takes no initrd from an addon; none, if it does.
+    pub(crate) fn without_initrd(&self) -> Option<UnusableUki> {
+        let stub = self.stub.as_ref()?;
+        (stub.carrier() == Carrier::ArgumentsAddon).then(|| UnusableUki::ArgumentsOnly(stub.clone()))
+    }
+
     /// What its stub takes.
     pub(crate) fn carrier(&self) -> Carrier {
         self.stub.as_ref().map_or(Carrier::None, StubVersion::carrier)
     }
 
-    /// The machine for which to write an addon and the place of the initrd, or why dayone cannot add an initrd.
+    /// The machine for which to write an addon and the place of the initrd, or why dayone cannot write one.
     pub(crate) fn usable(&self) -> Result<(Machine, Range<u64>), UnusableUki> {
         let stub = self.stub.as_ref().ok_or(UnusableUki::Stub)?;
-        match stub.carrier() {
-            Carrier::Addon => {}
-            Carrier::ArgumentsAddon => return Err(UnusableUki::ArgumentsOnly(stub.clone())),
-            Carrier::None => return Err(UnusableUki::NoAddons(stub.clone())),
+        if stub.carrier() == Carrier::None {
+            return Err(UnusableUki::NoAddons(stub.clone()));
         }
         let machine = self.machine.ok_or(UnusableUki::Machine)?;
         Ok((machine, self.initrd.clone().ok_or(UnusableUki::NoInitrd)?))

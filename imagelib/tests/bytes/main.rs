@@ -23,4 +23,5 @@ mod media;
 mod minimal;
 mod minimal_live_boot;
 mod order;
+mod talos;
 mod uki;

@@ -33,7 +33,7 @@ fn iso(in_esp: Files<'_>) -> Vec<u8> {
 }
 
 /// A file in the EFI system partition of an ISO.
-fn in_esp(iso: &[u8], path: &str) -> Option<Vec<u8>> {
+pub(crate) fn in_esp(iso: &[u8], path: &str) -> Option<Vec<u8>> {
     let esp = file_in(iso, TreeKind::Primary, "/boot/efi.img");
     let fat = FatImage::open(&esp, 0..esp.len() as u64).unwrap();
     let file = fat.file(path)?;
@@ -45,7 +45,7 @@ fn in_esp(iso: &[u8], path: &str) -> Option<Vec<u8>> {
 }
 
 /// The content of a section, as its table has it.
-fn section(program: &[u8], name: &str) -> Option<Vec<u8>> {
+pub(crate) fn section(program: &[u8], name: &str) -> Option<Vec<u8>> {
     let number = |at: usize| u32::from_le_bytes(program[at..at + 4].try_into().unwrap()) as usize;
     let header = number(0x3c);
     let count = usize::from(u16::from_le_bytes(program[header + 6..header + 8].try_into().unwrap()));

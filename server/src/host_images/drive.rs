@@ -5,6 +5,7 @@ use bytes::Bytes;
 use hosts::network::ConvertedNetwork;
 use imagelib::base::Format;
 use imagelib::data_image::{DataKind, FileSystem};
+use imagelib::delivery::DeliveryProfile;
 use imagelib::ignition::Additions;
 use imagelib::image::FileName;
 use imagelib::recipe::{DataDrive, DriveFile, Recipe};
@@ -79,7 +80,7 @@ fn recipe(request: &DriveRequest<'_>, empty: Recipe) -> Result<(Recipe, Report),
         }
     };
     let additions = Additions { hostname: converted.hostname.clone().or(derived), ..Additions::default() };
-    let mut recipe = compose(Recipe { additions, data: Some(drive), ..empty }, converted);
+    let mut recipe = compose(Recipe { additions, data: Some(drive), ..empty }, converted, DeliveryProfile::Unknown);
     if let (Some(document), Some(drive)) = (&request.meta_data, &mut recipe.data) {
         drive.meta_data = Some(meta_data(drive, document, recipe.additions.hostname.as_ref())?);
     }

@@ -49,7 +49,11 @@ pub(super) fn recipe(
         order: PartOrder::AsGiven,
         ..Recipe::new(open.identity, request.format.into(), additions)
     };
-    Ok((compose(ordered, network), report))
+    if request.format == HostFormat::Initrd && profile == DeliveryProfile::Talos {
+        let reason = "Talos takes its network from a kernel argument, and dayone does not set kernel arguments for the format 'initrd' here; use 'iso'";
+        return Err(BuildError::invalid(reason.to_owned()));
+    }
+    Ok((compose(ordered, network, profile), report))
 }
 
 /// Converts the host's network. `None` without network data.
@@ -62,7 +66,7 @@ fn converted(
     // NICs without a profile may come up with DHCP, as with image-customization-controller.
     let target = NetworkOrder { auto_default: true, ..NetworkOrder::default() }.target(Some(&open.base));
     let network = network(source, None, target, report)?;
-    if network.keyfiles.is_empty() && network.networkd_units.is_empty() {
+    if network.keyfiles.is_empty() && network.networkd_units.is_empty() && network.talos_network.is_none() {
         let message = "describes no interface, so the host's network is not configured";
         report.warning("network-empty", source.path(), message);
     }

@@ -24,5 +24,6 @@ mod live_boot_network;
 mod live_iso;
 mod preseed;
 mod secure_boot;
+mod talos;
 mod third_party_isos;
 mod uki;

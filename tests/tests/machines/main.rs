@@ -16,4 +16,5 @@ mod network_manager_gateways;
 mod other_architectures;
 mod rack;
 mod secure_boot;
+mod talos;
 mod uki;

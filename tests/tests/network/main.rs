@@ -11,5 +11,6 @@ mod network_data;
 mod network_manager_versions;
 mod networkd;
 mod nmstate_examples;
+mod talos;
 mod topology;
 mod workbooks;

@@ -34,4 +34,6 @@ pub enum NetworkFiles {
     NetworkData,
     /// cloud-init's `network-config`, on a data drive.
     NetworkConfig,
+    /// The network configuration of Talos, in a kernel argument.
+    TalosNetwork,
 }

@@ -6,16 +6,14 @@
 //! checks of [`super::convert`] come first, the nmstate crate among them.
 
 mod netplan;
-mod network;
-mod object;
 mod openstack;
 mod supported;
 
 #[cfg(test)]
 mod tests;
 
-use self::network::Network;
 use self::supported::{NETPLAN, OPENSTACK};
+use super::devices::Network;
 use super::form::{Findings, Form};
 use super::{Attempt, ConvertedNetwork};
 use vocabulary::host::HostSpec;

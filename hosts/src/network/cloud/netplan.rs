@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::network::{Device, Network, section_of};
-use super::object::Object;
 use crate::model::{Bond, Bridge, Device as FoundBy, Interface, Ip, Kind, Method, Route, Vlan};
+use crate::network::devices::{Device, Network, section_of};
 use crate::network::form::Findings;
+use crate::network::object::Object;
 use crate::yaml_text;
 
 /// Writes the whole document, as far as the format can express it.

@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 
-use super::network::{Device, Network};
-use super::object::Object;
 use crate::model::{Bond, Device as FoundBy, Interface, Kind, Route, Vlan};
+use crate::network::devices::{Device, Network};
 use crate::network::form::Findings;
+use crate::network::object::Object;
 use crate::nmstate_document::quoted;
 use vocabulary::host::MacAddress;
 use vocabulary::report::DocumentPath;

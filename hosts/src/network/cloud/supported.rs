@@ -1,11 +1,8 @@
 //! The keys of NMState that both formats can express, and why they cannot express others.
 
-use serde_yaml::Mapping;
-
+use crate::network::devices::takes;
 use crate::network::form::Values::{Within, WithinOrUsual, Words};
-use crate::network::form::{Findings, Form, Section};
-use crate::nmstate_document::text;
-use vocabulary::report::DocumentPath;
+use crate::network::form::{Form, Section};
 
 pub(super) const NETPLAN: Form =
     Form { code: "not-in-netplan", name: "cloud-init's network-config", sections: SECTIONS, reasons: &[], takes };
@@ -73,17 +70,3 @@ const SECTIONS: &[Section] = &[
     Section::new("dns-resolver", "config", &[]),
     Section::new("dns-resolver.config", "server search", &[]),
 ];
-
-/// Whether an interface is written at all.
-fn takes(interface: &Mapping, path: &DocumentPath, findings: &mut Findings<'_>) -> bool {
-    let kind = text(interface, "type").unwrap_or("ethernet");
-    if text(interface, "state") == Some("down") {
-        findings.refuse(&path.key("state"), "the host brings up every interface there; leave the interface out");
-    } else if !matches!(kind, "ethernet" | "bond" | "vlan" | "linux-bridge") {
-        let reason = format!("it is {kind}, and dayone writes ethernet, bond, vlan and linux-bridge");
-        findings.refuse(&path.key("type"), &reason);
-    } else {
-        return true;
-    }
-    false
-}

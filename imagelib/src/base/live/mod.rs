@@ -14,7 +14,7 @@ mod ukis;
 
 use std::collections::BTreeSet;
 
-use crate::boot_config::{BootEntry, Boots, LinuxBoot, Loader};
+use crate::boot_config::{BootEntry, Boots, LinuxBoot, Loader, Selection};
 use crate::delivery::{self, DeliveryProfile, NotFetched};
 use crate::iso::edit::{Editor, NotEditable, OpenError};
 use crate::iso::{IsoError, Volume, el_torito, mark};
@@ -205,6 +205,11 @@ impl LiveIso {
             .filter_map(|(index, uki)| Some((uki, uki.state.as_ref().ok()?, self.paths.default_ukis.contains(&index))))
     }
 
+    /// The boot entries of [`Self::entries`] that a selection has.
+    pub(crate) fn chosen<'a>(&'a self, selection: &'a Selection) -> impl Iterator<Item = EntryView<'a>> {
+        self.entries().filter(|entry| selection.has(entry.entry))
+    }
+
     /// The boot entries that start Linux, each with its configuration and its initramfs.
     pub(crate) fn entries(&self) -> impl Iterator<Item = EntryView<'_>> {
         self.entries.iter().filter_map(|live| {
@@ -268,9 +273,9 @@ fn no_linux(paths: &BootPaths) -> NotCustomisable {
     if known.is_empty() { NotCustomisable::NoLinux } else { NotCustomisable::Unreachable(known.join("; ")) }
 }
 
-/// Whether the initramfs of such a system stays its root file system.
+/// Whether such a system needs nothing but its initramfs: this stays its root, or has the root in it.
 pub(crate) fn stays_in_initramfs(profile: DeliveryProfile) -> bool {
-    matches!(profile, DeliveryProfile::RootInInitramfs | DeliveryProfile::Networkd)
+    matches!(profile, DeliveryProfile::RootInInitramfs | DeliveryProfile::Networkd | DeliveryProfile::Talos)
 }
 
 /// An entry of a boot menu.

@@ -28,10 +28,12 @@ pub(crate) struct LiveUki {
     pub(crate) state: Result<UsableUki, UnusableUki>,
 }
 
-/// A unified kernel image that takes addons with an initrd.
+/// A unified kernel image to which an addon brings all that its system takes.
 #[derive(Debug, Clone)]
 pub(crate) struct UsableUki {
     pub(crate) machine: Machine,
+    /// Why its stub takes no initrd from an addon, if so.
+    pub(crate) without_initrd: Option<UnusableUki>,
     /// Its kernel arguments.
     pub(crate) arguments: String,
     /// The system that its initrd starts.
@@ -109,10 +111,20 @@ fn examine(source: &dyn Source, path: &str, extents: &[Range<u64>]) -> Result<Ex
         .collect();
     let state = match ranges {
         None => Err(outside()),
-        Some(ranges) => match survey_ranges(source, std::iter::once(ranges.as_slice()))? {
-            Ok(surveyed) => Ok(UsableUki { machine, arguments: unified.arguments.clone(), surveyed }),
-            Err(error) => Err(UnusableUki::Initrd(error.to_string())),
-        },
+        Some(ranges) => {
+            let surveyed = survey_ranges(source, std::iter::once(ranges.as_slice()))?;
+            let surveyed = surveyed.map_err(|error| UnusableUki::Initrd(error.to_string()));
+            let without_initrd = unified.without_initrd();
+            // Kernel arguments are enough for a system that takes no files.
+            let takes_files = surveyed.as_ref().map_or(true, |surveyed| surveyed.detected.profile.takes_files());
+            match without_initrd.clone().filter(|_| takes_files) {
+                Some(arguments_only) => Err(arguments_only),
+                None => surveyed.map(|surveyed| {
+                    let arguments = unified.arguments.clone();
+                    UsableUki { machine, without_initrd, arguments, surveyed }
+                }),
+            }
+        }
     };
     Ok((Some(unified), state))
 }

@@ -74,10 +74,15 @@ pub(crate) fn unified(id: &str) -> Vec<u8> {
 
 /// A unified kernel image with a release of systemd-stub, whose initrd is the whole system.
 pub(crate) fn unified_by(stub: &str, id: &str) -> Vec<u8> {
+    unified_of(stub, id, &["init", "usr/bin/true"])
+}
+
+/// The same with these files in its initrd.
+pub(crate) fn unified_of(stub: &str, id: &str, files: &[&str]) -> Vec<u8> {
     let os_release = format!("NAME=Live\nID={id}\nPRETTY_NAME=\"Live system 1\"\n");
     let magic = format!("#### LoaderInfo: systemd-stub {stub} ####\0");
     let mut initrd = Archive::new();
-    for path in ["init", "usr/bin/true"] {
+    for path in files {
         initrd.file(path.parse().unwrap(), 0o755, id.to_owned()).unwrap();
     }
     initrd.add_parents(0o755).unwrap();

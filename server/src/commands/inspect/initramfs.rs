@@ -19,7 +19,7 @@ pub(super) fn inspect(
         DeliveryProfile::Networkd => &["etc/systemd/network/"],
         DeliveryProfile::Flatcar => &["usr/share/oem/config.ign"],
         DeliveryProfile::Dracut | DeliveryProfile::InitramfsTools => &["usr/lib/dayone/root/"],
-        DeliveryProfile::Unknown => &[],
+        DeliveryProfile::Talos | DeliveryProfile::Unknown => &[],
     };
     let wanted =
         |path: &str| paths.iter().any(|known| path == *known || (known.ends_with('/') && path.starts_with(known)));

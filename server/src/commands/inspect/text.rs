@@ -60,6 +60,7 @@ fn system(profile: DeliveryProfile) -> &'static str {
         DeliveryProfile::Dracut => "started by dracut",
         DeliveryProfile::InitramfsTools => "started by initramfs-tools",
         DeliveryProfile::Flatcar => "Flatcar",
+        DeliveryProfile::Talos => "Talos",
         DeliveryProfile::Unknown => "unknown",
     }
 }

@@ -1,15 +1,17 @@
-//! The model as both forms write it: interfaces in the document's order, each with the routes and name servers that belong to
-//! it.
+//! The model as forms write it that are one document: interfaces in the order of the NMState document, each with the routes and
+//! name servers that belong to it.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
 
+use serde_yaml::Mapping;
+
 use crate::model::{Device as FoundBy, Dns, Family, Interface, Ip, Kind, Method, NameServer, Route, Topology, Vlan};
 use crate::network::form::Findings;
-use crate::nmstate_document::quoted;
+use crate::nmstate_document::{quoted, text};
 use vocabulary::report::DocumentPath;
 
-/// What both forms are written from.
+/// What such a form is written from.
 pub(super) struct Network<'a> {
     pub(super) devices: Vec<Device<'a>>,
     pub(super) search: &'a [String],
@@ -76,7 +78,7 @@ impl<'a> Network<'a> {
         self.device(name).map_or(name, |device| &device.interface.label)
     }
 
-    /// Refuses settings of which neither form can say all values.
+    /// Refuses settings of which no such form can say all values.
     fn check(&self, findings: &mut Findings<'_>) {
         for Device { interface, .. } in &self.devices {
             let Interface { path, device, kind, ports, ipv4, ipv6, .. } = interface.as_ref();
@@ -180,7 +182,7 @@ impl<'a> Network<'a> {
     }
 }
 
-/// Netplan's section for interfaces of a kind; none, where neither form has one.
+/// Netplan's section for interfaces of a kind; none, where no such form has one.
 pub(super) fn section_of(kind: &Kind) -> Option<&'static str> {
     match kind {
         Kind::Ethernet => Some("ethernets"),
@@ -189,4 +191,18 @@ pub(super) fn section_of(kind: &Kind) -> Option<&'static str> {
         Kind::Vlan(_) => Some("vlans"),
         _ => None,
     }
+}
+
+/// Whether such a form has an interface at all. For [`super::form::Form::takes`].
+pub(super) fn takes(interface: &Mapping, path: &DocumentPath, findings: &mut Findings<'_>) -> bool {
+    let kind = text(interface, "type").unwrap_or("ethernet");
+    if text(interface, "state") == Some("down") {
+        findings.refuse(&path.key("state"), "the host brings up every interface there; leave the interface out");
+    } else if !matches!(kind, "ethernet" | "bond" | "vlan" | "linux-bridge") {
+        let reason = format!("it is {kind}, and dayone writes ethernet, bond, vlan and linux-bridge");
+        findings.refuse(&path.key("type"), &reason);
+    } else {
+        return true;
+    }
+    false
 }

@@ -90,6 +90,7 @@ pub mod overlay;
 pub mod ram_disk;
 pub mod recipe;
 pub mod secure_boot;
+pub mod talos;
 pub mod uki;
 mod url_server;
 

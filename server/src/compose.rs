@@ -4,7 +4,7 @@ use hosts::answers::{self, InstalledSystem, InstallerFile};
 use hosts::network::{ConvertedNetwork, Target};
 use imagelib::base::Base;
 use imagelib::data_image::DataKind;
-use imagelib::delivery::{DeliveryProfile, talos_network_argument};
+use imagelib::delivery::DeliveryProfile;
 use imagelib::ignition::{Additions, ExtraFile, FileMode};
 use imagelib::image;
 use imagelib::kernel_arguments::{KernelArgument, KernelArgumentEdits, Replacement};
@@ -70,7 +70,7 @@ fn compose_talos(order: Recipe, network: ConvertedNetwork) -> Recipe {
     let hostname = order.additions.hostname.or(network.hostname);
     let document = network.talos_network.unwrap_or_default().document(hostname.as_ref());
     // Only the encoder can fail, and it writes to memory.
-    let argument = document.and_then(|document| talos_network_argument(&document).ok());
+    let argument = document.and_then(|document| imagelib::talos::network_argument(&document).ok());
     let mut kernel_arguments = order.kernel_arguments;
     kernel_arguments.append.extend(argument);
     let additions = Additions { hostname: None, no_auto_default: false, ..order.additions };

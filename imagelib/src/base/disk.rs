@@ -1,8 +1,9 @@
 //! Bases that are the image of a disk.
 
 use super::live::{LiveIso, NotCustomisable, esps_of_disk};
-use super::{BaseError, Format};
-use crate::source::Source;
+use super::{BaseError, DeliveryProfile, Format};
+use crate::source::{Role, Source};
+use crate::talos::meta::MetaPartition;
 
 /// Why a disk becomes nothing but a disk.
 const ONLY_A_DISK: &str = "it is the image of a disk; ask for 'usb'";
@@ -14,6 +15,8 @@ pub struct DiskBase {
     pub size: u64,
     /// The system on it, or why dayone cannot customise it.
     pub system: Result<Box<LiveIso>, NotCustomisable>,
+    /// The META partition of Talos, if the disk has one.
+    pub talos_meta: Option<MetaPartition>,
 }
 
 impl DiskBase {
@@ -25,14 +28,40 @@ impl DiskBase {
             (true, true) => Err(NotCustomisable::UnreadablePartition),
             (false, _) => LiveIso::probe_disk(source, esps)?.map(Box::new),
         };
-        Ok(Some(Self { size: source.size(), system }))
+        let talos_meta = MetaPartition::find(source).map_err(|error| BaseError::Read(Role::Iso, error))?;
+        Ok(Some(Self { size: source.size(), system, talos_meta }))
     }
 
     /// The formats that images of this base can have.
     pub(super) fn formats(&self) -> Vec<Format> {
         match &self.system {
             Ok(live) if !live.is_customised() => vec![Format::Usb],
+            Err(_) if self.talos_meta.is_some() => vec![Format::Usb],
             Ok(_) | Err(_) => Vec::new(),
+        }
+    }
+
+    /// The delivery profile of its system, as detected.
+    pub(super) fn profile(&self) -> DeliveryProfile {
+        match (&self.talos_meta, &self.system) {
+            (Some(_), _) => DeliveryProfile::Talos,
+            (None, Ok(live)) => live.profile(),
+            (None, Err(_)) => DeliveryProfile::Unknown,
+        }
+    }
+
+    /// Whether somebody has put a configuration on it.
+    pub fn is_customised(&self) -> bool {
+        let meta = self.talos_meta.as_ref().is_some_and(MetaPartition::has_network);
+        meta || self.system.as_ref().is_ok_and(|live| live.is_customised())
+    }
+
+    /// Why images of it are impossible.
+    pub fn problem(&self) -> Option<NotCustomisable> {
+        match &self.system {
+            Ok(live) => live.is_customised().then_some(NotCustomisable::Customised),
+            Err(_) if self.talos_meta.is_some() => None,
+            Err(reason) => Some(reason.clone()),
         }
     }
 

@@ -138,7 +138,7 @@ impl Base {
                 IsoSystem::Live(live) => live.profile(),
                 IsoSystem::Other(_) => DeliveryProfile::Unknown,
             },
-            Self::Disk(base) => base.system.as_ref().map_or(DeliveryProfile::Unknown, |live| live.profile()),
+            Self::Disk(base) => base.profile(),
             Self::KernelInitrd(base) => base.profile,
             Self::Nothing => DeliveryProfile::Unknown,
         }

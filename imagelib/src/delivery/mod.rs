@@ -30,7 +30,6 @@ pub use network_manager::network_manager_version;
 pub use profile::{DeliveryProfile, DeliveryProfileError};
 pub use signs::has_network_manager;
 pub(crate) use signs::is_debian_installer;
-pub use talos::{is_talos_network, talos_network_argument};
 
 use crate::cpio::{Archive, ArchiveError, MemberPathError};
 use crate::ignition::{Additions, IgnitionError, UserConfig};
@@ -213,11 +212,7 @@ pub fn report(profile: DeliveryProfile, tree: &Tree, path: &DocumentPath) -> Rep
             "is Flatcar's: the delivery profile for it follows Flatcar's documentation, and is not tested on the real \
              system",
         ),
-        DeliveryProfile::Talos => report.warning(
-            "talos-untested",
-            path,
-            "starts Talos: dayone follows Talos' documentation and source code, and is not tested with the real system",
-        ),
+        DeliveryProfile::Talos => crate::talos::warn_untested(&mut report, path),
         _ => {}
     }
     report

@@ -9,13 +9,15 @@ mod live;
 mod medium_edits;
 mod minimal;
 mod options;
+mod sign;
+mod talos_disk;
 mod uki;
 
 use std::collections::BTreeMap;
 
 pub use changes::Change;
 pub use minimal::{initramfs_server, rootfs_name};
-pub use uki::sign;
+pub use sign::sign;
 
 use crate::authenticode::SignError;
 use crate::base::live::{Firmware, NotCustomisable, UnreachedPath, UnusableInitrd};
@@ -34,6 +36,7 @@ use crate::iso::edit::EditError;
 use crate::kernel_arguments::{KernelArgumentError, KernelArguments};
 use crate::overlay::{Overlay, OverlayError};
 use crate::recipe::{Recipe, RootfsUrl};
+use crate::talos::TalosError;
 use vocabulary::answers::Installer;
 use vocabulary::report::{DocumentPath, Report};
 
@@ -186,6 +189,9 @@ pub enum ImageError {
     /// dayone cannot add a partition table to the ISO.
     #[error(transparent)]
     PartitionTable(#[from] GptError),
+    /// dayone cannot write the META values of Talos in this way.
+    #[error(transparent)]
+    Talos(#[from] TalosError),
     /// The data drive would be invalid.
     #[error(transparent)]
     DataImage(#[from] DataImageError),
@@ -279,9 +285,10 @@ impl Image {
         let mut image = match base {
             Base::Iso(iso) if recipe.format == Format::Usb => disk::plan(recipe, iso, rootfs_url),
             Base::Iso(iso) => Self::plan_iso(recipe, iso, rootfs_url),
-            Base::Disk(disk) => match &disk.system {
-                Ok(live) => live::plan(recipe, disk.size, Report::new(), live, None),
-                Err(reason) => Err(reason.clone().into()),
+            Base::Disk(disk) => match (&disk.talos_meta, &disk.system) {
+                (Some(meta), _) => talos_disk::plan(recipe, disk, meta),
+                (None, Ok(live)) => live::plan(recipe, disk.size, Report::new(), live, None),
+                (None, Err(reason)) => Err(reason.clone().into()),
             },
             Base::KernelInitrd(base) => kernel_initrd::plan(recipe, base, rootfs_url),
             Base::Nothing => data::plan(recipe),

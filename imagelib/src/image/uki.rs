@@ -1,17 +1,17 @@
 //! Addons for the unified kernel images of a live ISO: the host's files and kernel arguments beside the programs, which do not
 //! change.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::ImageError;
-use crate::authenticode::{SignError, SiteCertificate, SiteKey, Unsigned};
+use crate::authenticode::{SignError, SiteCertificate, Unsigned};
+use crate::base::Format;
 use crate::base::live::{LiveIso, LiveUki, UsableUki};
-use crate::base::{Base, DiskBase, Format, IsoBase, IsoSystem};
 use crate::boot_config::MAX_COMMAND_LINE;
 use crate::delivery::{self, EmbeddedFile, Members};
 use crate::disk::fat::FatPath;
 use crate::kernel_arguments::KernelArgument;
-use crate::recipe::{AddonSignatures, Recipe, SignatureBytes};
+use crate::recipe::{AddonSignatures, Recipe};
 use crate::uki::{Addon, addon_directory, addon_path};
 use vocabulary::report::{DocumentPath, Report};
 
@@ -23,7 +23,7 @@ pub(super) struct PlannedAddon {
     pub(super) directory: FatPath,
     /// Its path.
     pub(super) path: FatPath,
-    program: Unsigned,
+    pub(super) program: Unsigned,
 }
 
 /// The addons of an image.
@@ -33,28 +33,6 @@ pub(super) struct Addons {
     /// The files in them.
     pub(super) embedded: Vec<EmbeddedFile>,
     pub(super) report: Report,
-}
-
-/// Signs the addons of the image that a recipe gives over a base. Returns the recipe unchanged if it has none.
-pub fn sign(recipe: Recipe, base: &Base, key: &dyn SiteKey) -> Result<Recipe, ImageError> {
-    let live = match base {
-        Base::Iso(IsoBase { system: IsoSystem::Live(live), .. }) => live,
-        Base::Disk(DiskBase { system: Ok(live), .. }) => live,
-        _ => return Ok(recipe),
-    };
-    let addons = plan(recipe.arranged().as_ref(), live)?.planned;
-    if addons.is_empty() {
-        return Ok(recipe);
-    }
-    let mut signatures = BTreeMap::new();
-    for PlannedAddon { program, .. } in &addons {
-        let message = program.message()?;
-        let signature = key.sign(&message)?;
-        key.certificate().verify(&message, &signature)?;
-        signatures.insert(program.digest(), SignatureBytes(signature.into()));
-    }
-    let certificate = key.certificate().der().clone();
-    Ok(Recipe { addon_signatures: Some(AddonSignatures { certificate, signatures }), ..recipe })
 }
 
 /// Plans the addons that a recipe gives.

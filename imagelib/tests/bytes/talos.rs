@@ -3,12 +3,13 @@
 use imagelib::base::live::NotCustomisable;
 use imagelib::base::{DeliveryProfile, Format};
 use imagelib::cpio::Archive;
-use imagelib::delivery::{DeliveryError, talos_network_argument};
+use imagelib::delivery::DeliveryError;
 use imagelib::ignition::Additions;
 use imagelib::image::{FileName, ImageError};
 use imagelib::iso::TreeKind;
 use imagelib::kernel_arguments::KernelArgumentEdits;
 use imagelib::recipe::Recipe;
+use imagelib::talos::network_argument;
 
 use crate::live_media::{file_in, grub, iso, kernel, live, output, planned, probe, recipe, unified_of};
 use crate::uki::{in_esp, section};
@@ -38,7 +39,7 @@ fn talos_gets_a_kernel_argument_and_no_file() {
     ];
     let base = iso(&files, &[(LOADER, grub())]);
     assert_eq!(probe(&base).profile(), DeliveryProfile::Talos);
-    let argument = talos_network_argument("{}").unwrap();
+    let argument = network_argument("{}").unwrap();
     let arguments = KernelArgumentEdits { append: vec![argument.clone()], ..KernelArgumentEdits::default() };
     let plain = Recipe { additions: Additions::default(), kernel_arguments: arguments, ..recipe(&base) };
     let image = planned(&base, &plain).unwrap();

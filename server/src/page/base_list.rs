@@ -95,6 +95,8 @@ fn view(base: BaseBody) -> BaseView {
     let entries = details.boot_entries.unwrap_or_default();
     let titles: Vec<String> = entries.into_iter().map(|entry| entry.title).collect();
     add("Boot entries", Some(titles.join(", ")).filter(|titles| !titles.is_empty()));
+    let keys = |keys: Vec<u8>| keys.iter().map(|key| format!("{key:#x}")).collect::<Vec<_>>().join(", ");
+    add("Values in META", details.talos_meta.filter(|keys| !keys.is_empty()).map(keys));
     add("Evidence", Some(details.evidence.join("; ")).filter(|evidence| !evidence.is_empty()));
     add("Customised", details.customised.then(|| "yes: images need replace_embedded".to_owned()));
     BaseView {

@@ -6,9 +6,11 @@ use std::path::Path;
 use std::process::Command;
 
 use acceptance::bases::extracted;
+use acceptance::bases::grub_efi_loader;
 use acceptance::peers::{run, run_text};
+use acceptance::secure_boot::{self, SiteKey};
 use acceptance::server::dayone;
-use acceptance::talos::{initramfs, iso, network_in};
+use acceptance::talos::{disk, esp, initramfs, iso, meta_values, network_in};
 use serde_json::Value;
 
 const HOST: &str = "
@@ -18,18 +20,17 @@ interfaces:
 routes: {config: [{destination: 0.0.0.0/0, next-hop-address: 192.0.2.1, next-hop-interface: eno1}]}
 ";
 
-fn build(directory: &Path, document: &str, base: &Path) -> Command {
-    let host = directory.join("host.yaml");
+fn build(document: &str, base: &Path, to: &Path) -> Command {
+    let host = to.with_extension("yaml");
     fs::write(&host, document).unwrap();
     let mut build = dayone();
+    build.arg("build").arg(host).arg("--base").arg(base).arg("--output").arg(to);
     build
-        .arg("build")
-        .arg(&host)
-        .arg("--force")
-        .arg("--base")
-        .arg(base)
-        .arg("--output")
-        .arg(directory.join("host.iso"));
+}
+
+fn to_usb(document: &str, base: &Path, to: &Path) -> Command {
+    let mut build = build(document, base, to);
+    build.args(["--format", "usb"]);
     build
 }
 
@@ -47,10 +48,10 @@ fn both_ways_to_boot_get_the_network_and_nothing_else_changes() {
     let base = iso(directory);
     let inspected = run_text(dayone().arg("inspect").arg(&base));
     assert!(inspected.contains("Talos") && inspected.contains("rootfs.sqsh"), "{inspected}");
-    let built = build(directory, HOST, &base).output().unwrap();
+    let image = directory.join("host.iso");
+    let built = build(HOST, &base, &image).output().unwrap();
     let said = String::from_utf8(built.stderr).unwrap();
     assert!(built.status.success() && said.contains("talos-untested") && said.contains("dhcp-on-other-nics"), "{said}");
-    let image = directory.join("host.iso");
 
     let menu = fs::read_to_string(extracted(&image, "/boot/grub/grub.cfg", directory)).unwrap();
     let lines: Vec<&str> = menu.lines().filter(|line| line.trim_start().starts_with("linux ")).collect();
@@ -80,19 +81,85 @@ fn both_ways_to_boot_get_the_network_and_nothing_else_changes() {
     assert!(!sections.contains(".initrd"), "{sections}");
 }
 
+/// Where a disk has a META partition, Talos does not look at the kernel argument.
+#[test]
+fn a_disk_gets_the_network_in_its_meta_partition_and_nowhere_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let base = directory.join("metal.raw");
+    disk(&esp(directory), Some(r#"{"6": "state encryption", "14": "more"}"#), &base);
+    let inspected = run_text(dayone().arg("inspect").arg(&base));
+    assert!(inspected.contains("values in META") && inspected.contains("0x6, 0xe"), "{inspected}");
+    let image = directory.join("host.raw");
+    let built = to_usb(HOST, &base, &image).output().unwrap();
+    let said = String::from_utf8(built.stderr).unwrap();
+    assert!(built.status.success() && said.contains("the META partition: starts Talos"), "{said}");
+    let values = meta_values(&image);
+    let network: Value = serde_json::from_str(values["10"].as_str().unwrap()).unwrap();
+    assert_eq!(network["addresses"][0]["address"], "192.0.2.7/24");
+    let mut others = values.as_object().unwrap().clone();
+    others.remove("10");
+    assert_eq!(Value::from(others), meta_values(&base));
+    // Outside the partition, nothing differs.
+    let (before, after) = (fs::read(&base).unwrap(), fs::read(&image).unwrap());
+    let changed: Vec<usize> = (0..before.len()).filter(|at| before[*at] != after[*at]).collect();
+    let partition = after.len() - (3 << 20)..after.len() - (2 << 20);
+    assert!(changed.iter().all(|at| partition.contains(at)), "{:?} {:?}", changed.first(), changed.last());
+    assert_eq!(before.len(), after.len());
+
+    // An image is no base for another host, unless the user says so.
+    let again = directory.join("other.raw");
+    let other = HOST.replace("192.0.2.7", "192.0.2.8");
+    let said = refusal(&mut to_usb(&other, &image, &again));
+    assert!(said.contains("already carries a configuration (the value 0xa in the META partition"), "{said}");
+    run(to_usb(&other, &image, &again).arg("--force"));
+    assert!(meta_values(&again)["10"].as_str().unwrap().contains("192.0.2.8/24"));
+
+    // What is for the kernel goes beside the unified kernel image.
+    let key = SiteKey::new(directory);
+    let mut signed = to_usb(HOST, &base, &again);
+    signed.arg("--site-key").arg(&key.key).arg("--site-certificate").arg(&key.certificate);
+    run(signed.args(["--force", "--karg-append", "console=ttyS1"]));
+    assert_eq!(meta_values(&again), values);
+    let addon = directory.join("addon.efi");
+    let path = "::EFI/Linux/Talos-v1.10.0.efi.extra.d/host.addon.efi";
+    run(Command::new("mcopy").arg("-i").arg(format!("{}@@1M", again.display())).arg(path).arg(&addon));
+    run(Command::new("sbverify").arg("--cert").arg(&key.certificate).arg(&addon));
+    let text = fs::read(&addon).unwrap();
+    assert!(text.windows(13).any(|text| text == b"console=ttyS1") && !text.windows(4).any(|text| text == b"META"));
+}
+
+/// Talos before 1.10 starts from a GRUB whose menu is in a file system that dayone does not read.
+#[test]
+fn a_disk_whose_boot_menus_cannot_be_read_still_gets_the_network() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let loader = grub_efi_loader(directory);
+    let esp = secure_boot::esp(directory, &[("EFI/BOOT/BOOTX64.EFI", &loader)]);
+    let base = directory.join("metal.raw");
+    disk(&esp, None, &base);
+    let image = directory.join("host.raw");
+    run(&mut to_usb(HOST, &base, &image));
+    assert!(meta_values(&image)["10"].as_str().unwrap().contains("192.0.2.7/24"));
+    // The menus would have to change for this.
+    let said = refusal(to_usb(HOST, &base, &directory.join("other.raw")).args(["--karg-append", "console=ttyS1"]));
+    assert!(said.contains("this base cannot be customised"), "{said}");
+}
+
 #[test]
 fn what_talos_cannot_take_is_refused_with_the_reason() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     let base = iso(directory);
+    let to = directory.join("host.iso");
     let by_mac =
         HOST.replace("type: ethernet", "type: ethernet, identifier: mac-address, mac-address: '52:54:00:00:00:01'");
-    let said = refusal(&mut build(directory, &by_mac, &base));
+    let said = refusal(&mut build(&by_mac, &base, &to));
     assert!(
         said.contains("not-in-talos-network") && said.contains("Talos finds a NIC only by its kernel name"),
         "{said}"
     );
-    let said = refusal(build(directory, HOST, &base).args(["--file", "/etc/motd=/etc/hostname"]));
+    let said = refusal(build(HOST, &base, &to).args(["--file", "/etc/motd=/etc/hostname"]));
     assert!(said.contains("dayone cannot deliver files: Talos takes its network from a kernel argument"), "{said}");
     // The kernel cuts off what is longer than its command line.
     let many: String = (0..60)
@@ -105,6 +172,6 @@ fn what_talos_cannot_take_is_refused_with_the_reason() {
         })
         .collect();
     let document = HOST.replace("routes:", &format!("{many}routes:"));
-    let said = refusal(&mut build(directory, &document, &base));
+    let said = refusal(&mut build(&document, &base, &to));
     assert!(said.contains("2047"), "{said}");
 }

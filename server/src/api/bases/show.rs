@@ -140,6 +140,10 @@ pub(crate) struct BaseDetails {
     /// The unified kernel images on a live ISO or a disk that firmware or systemd-boot starts; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) unified_kernel_images: Vec<UnifiedKernelDescription>,
+    /// The keys of the values in the META partition of Talos on a disk; absent if there is no such partition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = json!([6, 10]))]
+    pub(crate) talos_meta: Option<Vec<u8>>,
     /// Why dayone cannot make images from it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) not_customisable: Option<String>,
@@ -304,9 +308,16 @@ fn iso_details(iso: &IsoBase, common: BaseDetails) -> BaseDetails {
 
 fn disk_details(disk: &DiskBase, common: BaseDetails) -> BaseDetails {
     let details = BaseDetails { kind: "disk", ..common };
-    match &disk.system {
+    let details = match &disk.system {
         Ok(live) => live_details(live, BaseDetails { findings: findings(&live.report()), ..details }),
-        Err(reason) => BaseDetails { not_customisable: Some(reason.to_string()), ..details },
+        Err(_) => details,
+    };
+    BaseDetails {
+        profile: disk.talos_meta.as_ref().map(|_| DeliveryProfile::Talos).or(details.profile),
+        talos_meta: disk.talos_meta.as_ref().map(|meta| meta.keys().collect()),
+        customised: disk.is_customised(),
+        not_customisable: disk.problem().map(|problem| problem.to_string()),
+        ..details
     }
 }
 

@@ -8,7 +8,6 @@ use hosts::model::Topology;
 use hosts::topology::svg::Picture;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, StatusCode};
-use imagelib::delivery::is_talos_network;
 use imagelib::digest::Digest;
 use imagelib::recipe::Recipe;
 
@@ -66,7 +65,7 @@ pub(super) async fn topology(
 fn no_keyfiles(recipe: &Recipe) -> &'static str {
     if recipe.data.is_some() {
         "dayone draws pictures from NetworkManager's keyfiles, and this data image has its network in another form"
-    } else if is_talos_network(&recipe.kernel_arguments) {
+    } else if imagelib::talos::is_network(&recipe.kernel_arguments) {
         "dayone draws pictures from NetworkManager's keyfiles, and this image has Talos' network configuration instead"
     } else if recipe.additions.networkd_units.is_empty() {
         "the image has no network"

@@ -65,12 +65,13 @@ pub(super) fn inspect_disk(
         http_boot: None,
         minimal_iso: None,
         medium_reads: Vec::new(),
-        customised: live.is_ok_and(|live| live.is_customised()),
+        customised: base.is_customised(),
         carried: None,
         findings: live.map_or_else(|_| Report::new(), |live| live.report()),
     };
-    let problem = live.err().map(ToString::to_string);
-    Inspection { kind: Kind::Disk { live: live.ok().map(|live| live.describe()), problem }, common }
+    let problem = base.problem().map(|problem| problem.to_string());
+    let talos_meta = base.talos_meta.as_ref().map(|meta| meta.keys().collect());
+    Inspection { kind: Kind::Disk { live: live.ok().map(|live| live.describe()), talos_meta, problem }, common }
 }
 
 fn describe(areas: &CoreosIso, live: Option<&LiveFiles>) -> Areas {

@@ -62,6 +62,9 @@ enum Kind {
     Disk {
         #[serde(flatten)]
         live: Option<LiveDescription>,
+        /// The keys of the values in the META partition of Talos, if the disk has one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        talos_meta: Option<Vec<u8>>,
         /// Why dayone cannot customise it.
         #[serde(skip_serializing_if = "Option::is_none")]
         problem: Option<String>,

@@ -33,9 +33,13 @@ pub(super) fn describe(path: &str, inspection: &Inspection) -> String {
             describe_iso(&mut table, iso);
             table.row("not customisable", problem);
         }
-        Kind::Disk { live, problem } => {
+        Kind::Disk { live, talos_meta, problem } => {
             if let Some(live) = live {
                 describe_live(&mut table, live);
+            }
+            if let Some(keys) = talos_meta {
+                let keys: Vec<String> = keys.iter().map(|key| format!("{key:#x}")).collect();
+                table.row("values in META", listed(keys.iter().map(String::as_str)));
             }
             table.rows("not customisable", problem);
         }

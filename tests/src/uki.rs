@@ -7,7 +7,7 @@ use std::process::Command;
 
 use imagelib::cpio::Archive;
 
-use crate::peers::{cache, run};
+use crate::peers::{cache, run, run_text};
 use crate::secure_boot::SiteKey;
 
 /// A stub that reads no addons: bookworm's.
@@ -58,23 +58,66 @@ pub fn unified_of_files(stub: &Path, kernel: &Path, initrd: &Path, arguments: &s
 
 /// An ISO with these files in its EFI system partition, and with nothing else to boot.
 pub fn iso(directory: &Path, files: &[(&str, &Path)]) -> PathBuf {
-    let tree = directory.join("uki-tree");
-    let _ = fs::remove_dir_all(&tree);
-    fs::create_dir_all(tree.join("boot")).expect("a directory");
-    let esp = tree.join("boot/efi.img");
     let bytes: u64 = files.iter().map(|(_, file)| fs::metadata(file).expect("a file").len()).sum();
     // There is room for an addon.
     let sectors = 98304.max(bytes / 512 + 16384).to_string();
+    let esp = directory.join("uki-esp.img");
     run(Command::new("mformat").args(["-C", "-T", &sectors, "-i"]).arg(&esp).arg("::"));
-    run(Command::new("mmd").arg("-i").arg(&esp).args(["::EFI", "::EFI/BOOT", "::EFI/Linux"]));
+    fill(&esp, files);
+    iso_of(directory, &esp, EspIn::File)
+}
+
+/// The same without a free byte in the partition, which mkfs.fat makes with these options.
+pub fn full_iso(directory: &Path, files: &[(&str, &Path)], place: EspIn, options: &str) -> PathBuf {
+    let esp = directory.join("uki-esp.img");
+    let _ = fs::remove_file(&esp);
+    let (options, kibibytes) = options.rsplit_once(' ').expect("a size");
+    run(Command::new("mkfs.fat").args(options.split(' ')).arg("-C").arg(&esp).arg(kibibytes));
+    fill(&esp, files);
+    let listed = run_text(Command::new("mdir").arg("-i").arg(&esp).arg("::"));
+    let free = listed.lines().rev().find_map(|line| line.strip_suffix(" bytes free")).expect("the free bytes");
+    let free: String = free.chars().filter(char::is_ascii_digit).collect();
+    let filler = directory.join("filler");
+    fs::write(&filler, vec![b'f'; free.parse().expect("a number")]).expect("a file");
+    run(Command::new("mcopy").arg("-i").arg(&esp).arg(filler).arg("::filler"));
+    iso_of(directory, &esp, place)
+}
+
+/// Where an ISO has its EFI system partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EspIn {
+    /// In a file, as most tools put it.
+    File,
+    /// Behind the file system, as a partition.
+    Partition,
+}
+
+fn fill(esp: &Path, files: &[(&str, &Path)]) {
+    run(Command::new("mmd").arg("-i").arg(esp).args(["::EFI", "::EFI/BOOT", "::EFI/Linux"]));
     for (path, file) in files {
-        run(Command::new("mcopy").arg("-i").arg(&esp).arg(file).arg(format!("::{path}")));
+        run(Command::new("mcopy").arg("-i").arg(esp).arg(file).arg(format!("::{path}")));
     }
+}
+
+fn iso_of(directory: &Path, esp: &Path, place: EspIn) -> PathBuf {
+    let tree = directory.join("uki-tree");
+    let _ = fs::remove_dir_all(&tree);
+    fs::create_dir_all(tree.join("boot")).expect("a directory");
     let iso = directory.join("uki.iso");
     let _ = fs::remove_file(&iso);
-    run(Command::new("xorriso")
-        .args("-as mkisofs -quiet -r -J -V UKI -e boot/efi.img -no-emul-boot -o".split(' '))
-        .args([&iso, &tree]));
+    let mut xorriso = Command::new("xorriso");
+    xorriso.args("-as mkisofs -quiet -r -J -V UKI".split(' '));
+    match place {
+        EspIn::File => {
+            fs::rename(esp, tree.join("boot/efi.img")).expect("a file");
+            xorriso.args(["-e", "boot/efi.img"]);
+        }
+        EspIn::Partition => {
+            xorriso.args(["-append_partition", "2", "0xef"]).arg(esp);
+            xorriso.args(["-appended_part_as_gpt", "-e", "--interval:appended_partition_2:all::"]);
+        }
+    }
+    run(xorriso.args(["-no-emul-boot", "-o"]).args([&iso, &tree]));
     iso
 }
 

@@ -2,6 +2,7 @@
 //! with a new one.
 
 use super::changes::Change;
+use super::live::PlannedMedium;
 use super::{FileName, Image, ImageError};
 use crate::base::{BIOS_ONLY_FROM_CD, DiskTable, Format, IsoBase, NOT_HYBRID};
 use crate::digest::Digest;
@@ -14,13 +15,14 @@ use vocabulary::report::{DocumentPath, Report};
 /// Plans the ISO and makes it a disk.
 pub(super) fn plan(recipe: &Recipe, base: &IsoBase, rootfs_url: Option<&RootfsUrl>) -> Result<Image, ImageError> {
     let as_iso = Recipe { format: Format::Iso, ..recipe.clone() };
-    let mut image = Image::plan_iso(&as_iso, base, rootfs_url)?;
+    let PlannedMedium { mut image, moved } = Image::plan_iso(&as_iso, base, rootfs_url)?;
     let Some(iso) = image.files.remove(&FileName::BootIso) else { return Ok(image) };
     let disk = match &base.disk {
         DiskTable::Present => iso,
         DiskTable::Possible { esp } => {
             let identity = Digest::of(recipe.id().as_bytes());
-            let hybrid = hybrid::gpt(iso.size(), esp, &identity)?;
+            let grown = moved.iter().find(|(from, _)| from.offset == esp.start).map(|(_, to)| to.range());
+            let hybrid = hybrid::gpt(iso.size(), grown.as_ref().unwrap_or(esp), &identity)?;
             let mut segments = overlay::patched(Role::Iso, iso.size(), hybrid.patches)?;
             segments.extend(hybrid.appended);
             let over_iso = Overlay::concatenated(&Sizes::from([(Role::Iso, iso.size())]), segments)?;

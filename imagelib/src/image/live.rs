@@ -20,12 +20,26 @@ use crate::base::live::{EspPlace, LiveIso, NotCustomisable, unreached_paths};
 use crate::boot_config::{Edits, Selection, Skipped};
 use crate::delivery::DeliveryProfile;
 use crate::disk::fat::FatEdit;
+use crate::iso::Extent;
 use crate::iso::edit::Edit;
 use crate::kernel_arguments::KernelArgumentEdits;
 use crate::overlay::{Overlay, Segment, Sizes};
 use crate::recipe::{Recipe, RootfsLocation, RootfsUrl};
 use crate::source::Role;
 use vocabulary::report::{DocumentPath, Report};
+
+/// An image over a medium.
+pub(super) struct PlannedMedium {
+    pub(super) image: Image,
+    /// What of the medium is elsewhere in the image, from and to.
+    pub(super) moved: Vec<(Extent, Extent)>,
+}
+
+impl From<Image> for PlannedMedium {
+    fn from(image: Image) -> Self {
+        Self { image, moved: Vec::new() }
+    }
+}
 
 /// Plans an image over a medium of this size. The report has what is known about the medium.
 pub(super) fn plan(
@@ -34,12 +48,12 @@ pub(super) fn plan(
     mut report: Report,
     live: &LiveIso,
     rootfs_url: Option<&RootfsUrl>,
-) -> Result<Image, ImageError> {
+) -> Result<PlannedMedium, ImageError> {
     if live.is_customised() {
         return Err(NotCustomisable::Customised.into());
     }
     if recipe.format == Format::Initrd {
-        return network_boot::plan(recipe, size, report, live);
+        return Ok(network_boot::plan(recipe, size, report, live)?.into());
     }
     let selection = Selection::of(&recipe.boot_entries);
     let is_minimal = recipe.format == Format::MinimalIso;
@@ -72,17 +86,17 @@ pub(super) fn plan(
     }
     let mut reasons = Reasons::of(recipe, live, &addons);
     reasons.left_out = minimal.as_ref().map(|minimal| minimal.path.as_str());
-    let (name, overlay, changes) = if let Some(editor) = live.editor() {
+    let (name, overlay, changes, moved) = if let Some(editor) = live.editor() {
         let mut edits = edits.of_iso(live)?;
         edits.push(Edit::Mark);
         let plan = editor.plan(edits)?;
         let changes = plan.changes.iter().map(|change| Change::from_editor(change, reasons.why(&change.subject)));
         let overlay = Overlay::concatenated(&Sizes::from([(Role::Iso, size)]), plan.segments()?)?;
-        (FileName::BootIso, overlay, changes.collect())
+        (FileName::BootIso, overlay, changes.collect(), plan.moved)
     } else {
         let changes = edits.esps.values().map(|_| Change::patched(PARTITION, reasons.why(PARTITION))).collect();
         let overlay = Overlay::patched(Role::Iso, size, edits.of_disk(live)?)?;
-        (FileName::BootDisk, overlay, changes)
+        (FileName::BootDisk, overlay, changes, Vec::new())
     };
     let mut files = BTreeMap::from([(name, overlay)]);
     if let (Some(minimal), None | Some(RootfsLocation::MediaPlane(_))) = (&minimal, &recipe.rootfs) {
@@ -97,7 +111,8 @@ pub(super) fn plan(
         own.apply_to(&entry.linux.arguments).ok().map(|arguments| arguments.to_string())
     });
     let kernel_arguments = kernel_arguments.or_else(|| uki::kernel_arguments(recipe, live));
-    Ok(Image { files, embedded, kernel_arguments, rootfs_argument: None, changes, report })
+    let image = Image { files, embedded, kernel_arguments, rootfs_argument: None, changes, report };
+    Ok(PlannedMedium { image, moved })
 }
 
 /// Refuses an ISO if one kind of firmware boots by default in a way that dayone cannot change, unless the user has named the

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::ImageError;
-use crate::base::live::{EspPlace, LiveIso};
-use crate::disk::fat::{FatEdit, FatPath};
+use crate::base::live::{EspPlace, EspVolume, LiveIso};
+use crate::disk::fat::{FatEdit, FatError, FatPath, GrownFat};
 use crate::iso::edit::Edit;
-use crate::overlay::Patch;
+use crate::overlay::{Overlay, Patch, Sizes};
+use crate::source::Role;
 
 /// The name of an EFI system partition outside the files of the ISO, in the list of changes.
 pub(super) const PARTITION: &str = "EFI system partition";
@@ -42,7 +43,13 @@ impl MediumEdits {
         let mut edits = self.iso;
         for (esp, files) in self.esps {
             let Some(esp) = live.esps().get(esp) else { continue };
-            let patches = esp.fat.edit(&files)?;
+            let patches = match esp.fat.edit(&files) {
+                Err(FatError::Full { .. }) => {
+                    edits.push(grown(esp, &files)?);
+                    continue;
+                }
+                patches => patches?,
+            };
             edits.push(match &esp.place {
                 EspPlace::Partition => Edit::PatchImage { name: PARTITION.to_owned(), patches },
                 EspPlace::File { path, offset } => {
@@ -52,6 +59,19 @@ impl MediumEdits {
         }
         Ok(edits)
     }
+}
+
+/// A larger EFI system partition at the end of the ISO, in place of one in which these edits have no room.
+fn grown(esp: &EspVolume, files: &[(FatPath, FatEdit)]) -> Result<Edit, ImageError> {
+    let GrownFat { image, segments } = esp.fat.grown(Role::Iso, files)?;
+    let old = esp.fat.range();
+    let unedited = Overlay::concatenated(&Sizes::from([(Role::Iso, old.end)]), segments)?;
+    let edited = Overlay::patched(Role::Iso, unedited.size(), image.edit(files)?)?.laid_over(&unedited)?;
+    let content = edited.segments(0..edited.size()).collect();
+    Ok(match &esp.place {
+        EspPlace::Partition => Edit::MoveRegion { name: PARTITION.to_owned(), start: old.start, content },
+        EspPlace::File { path, .. } => Edit::Replace { path: path.clone(), content },
+    })
 }
 
 fn relative(patches: Vec<Patch>, start: u64) -> Vec<Patch> {

@@ -284,10 +284,12 @@ impl Image {
         base.check_format(recipe.format).map_err(|reason| ImageError::Format { format: recipe.format, reason })?;
         let mut image = match base {
             Base::Iso(iso) if recipe.format == Format::Usb => disk::plan(recipe, iso, rootfs_url),
-            Base::Iso(iso) => Self::plan_iso(recipe, iso, rootfs_url),
+            Base::Iso(iso) => Self::plan_iso(recipe, iso, rootfs_url).map(|planned| planned.image),
             Base::Disk(disk) => match (&disk.talos_meta, &disk.system) {
                 (Some(meta), _) => talos_disk::plan(recipe, disk, meta),
-                (None, Ok(live)) => live::plan(recipe, disk.size, Report::new(), live, None),
+                (None, Ok(live)) => {
+                    live::plan(recipe, disk.size, Report::new(), live, None).map(|planned| planned.image)
+                }
                 (None, Err(reason)) => Err(reason.clone().into()),
             },
             Base::KernelInitrd(base) => kernel_initrd::plan(recipe, base, rootfs_url),
@@ -307,9 +309,13 @@ impl Image {
         Ok(image)
     }
 
-    fn plan_iso(recipe: &Recipe, base: &IsoBase, rootfs_url: Option<&RootfsUrl>) -> Result<Self, ImageError> {
+    fn plan_iso(
+        recipe: &Recipe,
+        base: &IsoBase,
+        rootfs_url: Option<&RootfsUrl>,
+    ) -> Result<live::PlannedMedium, ImageError> {
         match &base.system {
-            IsoSystem::Coreos(system) => coreos::plan(recipe, base, system, rootfs_url),
+            IsoSystem::Coreos(system) => Ok(coreos::plan(recipe, base, system, rootfs_url)?.into()),
             IsoSystem::Live(live) => {
                 let minimal = live.minimal().ok().filter(|_| recipe.format == Format::MinimalIso);
                 let report = base.report_at(minimal.map_or(base.size, |minimal| minimal.size));

@@ -32,7 +32,7 @@ pub(super) fn plan(recipe: &Recipe, disk: &DiskBase, meta: &MetaPartition) -> Re
     }
     let rest = without_meta_values(recipe);
     let mut image = match &disk.system {
-        Ok(live) => live::plan(&rest, disk.size, Report::new(), live, None)?,
+        Ok(live) => live::plan(&rest, disk.size, Report::new(), live, None)?.image,
         Err(reason) if !rest.changes_nothing() => return Err(reason.clone().into()),
         Err(_) => unchanged(disk.size)?,
     };

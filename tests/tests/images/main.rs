@@ -13,6 +13,7 @@ mod data_image;
 mod delivery;
 mod disk;
 mod fat_edit;
+mod full_esp;
 mod initramfs;
 mod iso_author;
 mod iso_edit;

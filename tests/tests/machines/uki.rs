@@ -9,7 +9,7 @@ use acceptance::qemu::{Boot, Machine};
 use acceptance::secure_boot::{SiteKey, kernel};
 use acceptance::server::dayone;
 use acceptance::small_system::{Said, initramfs};
-use acceptance::uki::{disk_of, esp, iso, trixie, unified, variables};
+use acceptance::uki::{EspIn, disk_of, esp, full_iso, iso, trixie, unified, variables};
 
 const KEYFILE: &str = "/etc/NetworkManager/system-connections/eth0.nmconnection";
 /// The kernel says at level 6 whether it was started with Secure Boot.
@@ -149,6 +149,42 @@ fn an_image_that_systemd_boot_starts_finds_its_addon() {
     let base = iso(directory, &[("EFI/BOOT/BOOTX64.EFI", &loader), ("EFI/Linux/live.efi", &signed)]);
     let image = image(directory, &base, "iso", Some(&key));
     arrived(&secure(directory, &image, Boot::UefiCd, &key));
+}
+
+fn a_grown_partition_boots(place: EspIn, format: &str, boot: Boot) {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let key = SiteKey::new(directory);
+    let (plain, signed) = (directory.join("uki.efi"), directory.join("signed.efi"));
+    unified(&trixie("linuxx64.efi.stub"), &kernel(), &initramfs(&[KEYFILE]), ARGUMENTS, &plain);
+    key.sign(&plain, &signed);
+    let base = full_iso(directory, &[("EFI/BOOT/BOOTX64.EFI", &signed)], place, "-F 32 -s 1 49152");
+    let image = image(directory, &base, format, Some(&key));
+    arrived(&secure(directory, &image, boot, &key));
+}
+
+#[test]
+#[ignore = "make matrix runs it"]
+fn a_partition_that_has_grown_boots_from_a_cd() {
+    a_grown_partition_boots(EspIn::File, "iso", Boot::UefiCd);
+}
+
+#[test]
+#[ignore = "make matrix runs it"]
+fn a_partition_that_has_grown_boots_from_a_usb_stick_with_a_new_table() {
+    a_grown_partition_boots(EspIn::File, "usb", Boot::UefiUsb);
+}
+
+#[test]
+#[ignore = "make matrix runs it"]
+fn a_partition_that_has_grown_and_moved_boots_from_a_cd() {
+    a_grown_partition_boots(EspIn::Partition, "iso", Boot::UefiCd);
+}
+
+#[test]
+#[ignore = "make matrix runs it"]
+fn a_partition_that_has_grown_and_moved_boots_from_a_usb_stick() {
+    a_grown_partition_boots(EspIn::Partition, "iso", Boot::UefiUsb);
 }
 
 /// The image of a disk, as `mkosi` and others publish them.

@@ -93,6 +93,17 @@ impl FatImage {
 
     /// Turns an error of fatfs into one with sizes: fatfs does not tell how full the file system is.
     fn explain(&self, edits: &[(FatPath, FatEdit)], path: &FatPath, source: io::Error) -> FatError {
+        if self.needed(edits) > self.free_clusters {
+            return self.full(edits);
+        }
+        match source.kind() {
+            io::ErrorKind::WriteZero => FatError::DirectoryFull(path.to_string()),
+            _ => FatError::Edit { path: path.to_string(), source },
+        }
+    }
+
+    /// How many clusters these edits need, without those for longer directories.
+    pub(super) fn needed(&self, edits: &[(FatPath, FatEdit)]) -> u64 {
         let growth = |(path, edit): &(FatPath, FatEdit)| {
             let before = self.file(path.as_str()).map_or(0, |file| u64::from(file.size));
             let after = match edit {
@@ -102,15 +113,12 @@ impl FatImage {
             };
             self.geometry.clusters_of(after).saturating_sub(self.geometry.clusters_of(before))
         };
-        let needed: u64 = edits.iter().map(growth).sum();
-        if needed > self.free_clusters {
-            let needed = needed * u64::from(self.geometry.cluster_size);
-            return FatError::Full { needed, free: self.free() };
-        }
-        match source.kind() {
-            io::ErrorKind::WriteZero => FatError::DirectoryFull(path.to_string()),
-            _ => FatError::Edit { path: path.to_string(), source },
-        }
+        edits.iter().map(growth).sum()
+    }
+
+    /// The error that these edits have no room.
+    pub(super) fn full(&self, edits: &[(FatPath, FatEdit)]) -> FatError {
+        FatError::Full { needed: self.needed(edits) * u64::from(self.geometry.cluster_size), free: self.free() }
     }
 }
 

@@ -18,15 +18,25 @@ pub(super) enum Width {
 }
 
 impl Width {
+    const LEAST_FAT16: u32 = 4085;
+    const LEAST_FAT32: u32 = 65525;
+
+    /// Whether the number of clusters is near a bound between two widths. The specification asks to stay clear of them, because others
+    /// count wrong.
+    pub(super) fn is_near_bound(clusters: u32) -> bool {
+        let near = |bound: u32| (bound - 16..bound + 16).contains(&clusters);
+        near(Self::LEAST_FAT16) || near(Self::LEAST_FAT32)
+    }
+
     pub(super) fn of(clusters: u32) -> Self {
         match clusters {
-            0..4085 => Self::Fat12,
-            4085..65525 => Self::Fat16,
+            0..Self::LEAST_FAT16 => Self::Fat12,
+            Self::LEAST_FAT16..Self::LEAST_FAT32 => Self::Fat16,
             _ => Self::Fat32,
         }
     }
 
-    fn bits(self) -> u64 {
+    pub(super) fn bits(self) -> u64 {
         match self {
             Self::Fat12 => 12,
             Self::Fat16 => 16,

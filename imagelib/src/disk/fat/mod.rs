@@ -9,6 +9,7 @@ mod directory;
 mod edit;
 mod error;
 mod geometry;
+mod grow;
 mod image;
 mod layout;
 mod name;
@@ -18,6 +19,7 @@ mod tree;
 
 pub use edit::FatEdit;
 pub use error::FatError;
+pub use grow::GrownFat;
 pub use image::{FatFile, FatImage};
 pub use layout::NewFat;
 pub use name::{FatPath, VolumeLabel};

@@ -10,8 +10,6 @@ use crate::fields::put;
 const STEP: u64 = 1 << 20;
 /// FAT32 begins with 65525 clusters. The specification asks to stay clear of the bounds, because others count wrong.
 const LEAST_FAT32_CLUSTERS: u64 = 65525 + 64;
-/// Where FAT12 ends, and what to stay clear of.
-const FAT12_BOUND: std::ops::Range<u64> = 4085 - 16..4085 + 16;
 /// A data drive's clusters.
 const SMALL_CLUSTER: u64 = 2048;
 /// The bound of a data drive: fewer clusters than FAT16 can have.
@@ -54,10 +52,11 @@ fn shape(cluster: u64, least: u64, root_records: Option<u64>) -> Result<Geometry
     }
     let data = reserved + 2 * table + root;
     let mut size = (data + least * cluster).next_multiple_of(STEP);
-    if root_records.is_some() && FAT12_BOUND.contains(&((size - data) / cluster)) {
+    let clusters_of = |size: u64| u32::try_from((size - data) / cluster).map_err(|_| too_large());
+    if root_records.is_some() && Width::is_near_bound(clusters_of(size)?) {
         size += STEP;
     }
-    let clusters = u32::try_from((size - data) / cluster).map_err(|_| too_large())?;
+    let clusters = clusters_of(size)?;
     u32::try_from(size / SECTOR).map_err(|_| too_large())?;
     let root = match root_records {
         Some(_) => Root::Fixed { offset: data - root, length: root },

@@ -46,11 +46,7 @@ impl<'a> Table<'a> {
 
     /// The cluster that follows; none after the last.
     fn next(&self, cluster: u32) -> Result<Option<u32>, FatError> {
-        let bad = match self.geometry.width {
-            Width::Fat12 => 0xFF7,
-            Width::Fat16 => 0xFFF7,
-            Width::Fat32 => 0x0FFF_FFF7,
-        };
+        let bad = bad(self.geometry.width);
         match self.entry(cluster) {
             Some(entry) if entry > bad => Ok(None),
             Some(entry) if entry >= FIRST_CLUSTER && entry < bad => Ok(Some(entry)),
@@ -58,7 +54,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn entry(&self, cluster: u32) -> Option<u32> {
+    pub(super) fn entry(&self, cluster: u32) -> Option<u32> {
         let index = cluster as usize;
         match self.geometry.width {
             Width::Fat12 => {
@@ -69,5 +65,39 @@ impl<'a> Table<'a> {
             // The upper four bits are reserved.
             Width::Fat32 => u32_le(&self.bytes, index * 4).map(|entry| entry & 0x0FFF_FFFF),
         }
+    }
+}
+
+/// The entry of a cluster that is not used because it is bad. Greater ones end a chain.
+fn bad(width: Width) -> u32 {
+    match width {
+        Width::Fat12 => 0xFF7,
+        Width::Fat16 => 0xFFF7,
+        Width::Fat32 => 0x0FFF_FFF7,
+    }
+}
+
+/// A table with these entries, which a table of another width had.
+pub(super) fn encode(entries: &[u32], old: Width, new: Width) -> Vec<u8> {
+    let shift = bad(new) - bad(old);
+    let entries = entries.iter().map(|entry| if *entry >= bad(old) { entry + shift } else { *entry });
+    match new {
+        Width::Fat12 => {
+            let mut bytes = Vec::new();
+            for (index, entry) in entries.enumerate() {
+                let [low, high, ..] = entry.to_le_bytes();
+                match bytes.last_mut().filter(|_| !index.is_multiple_of(2)) {
+                    // The upper four bits of the byte before, and a byte.
+                    Some(shared) => {
+                        *shared |= low << 4;
+                        bytes.push(high << 4 | low >> 4);
+                    }
+                    None => bytes.extend([low, high & 0xF]),
+                }
+            }
+            bytes
+        }
+        Width::Fat16 => entries.flat_map(|entry| [entry.to_le_bytes()[0], entry.to_le_bytes()[1]]).collect(),
+        Width::Fat32 => entries.flat_map(u32::to_le_bytes).collect(),
     }
 }

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 use bytes::Bytes;
 use proptest::prelude::*;
 
+use super::geometry::{Geometry, Width};
 use super::*;
 use crate::overlay::{Content, Overlay, Segment, Sizes};
 use crate::source::Role;
@@ -91,6 +92,66 @@ fn what_is_laid_out_is_read_and_edited() {
     }
 }
 
+/// The file system with room for these edits, and with them.
+fn grown(image: &[u8], edits: &[(FatPath, FatEdit)]) -> Vec<u8> {
+    let GrownFat { image: read, segments } = open(image).unwrap().grown(Role::Esp, edits).unwrap();
+    let overlay = Overlay::concatenated(&Sizes::from([(Role::Esp, image.len() as u64)]), segments).unwrap();
+    let mut unedited = vec![0; usize::try_from(overlay.size()).unwrap()];
+    overlay.read_at(&(Role::Esp, Bytes::from(image.to_vec())), 0, &mut unedited).unwrap();
+    assert_eq!(open(&unedited).unwrap().free(), read.free(), "without the edits");
+    applied(&unedited, &read, edits)
+}
+
+fn files(image: &[u8]) -> BTreeMap<String, Vec<u8>> {
+    let place = |at: u64| usize::try_from(at).unwrap();
+    let content = |file: &FatFile| {
+        file.extents.iter().flat_map(|range| &image[place(range.start)..place(range.end)]).copied().collect()
+    };
+    open(image).unwrap().files().iter().map(|file| (file.path.clone(), content(file))).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_grown_file_system_has_all_it_had_and_what_was_added(
+        which in 0_usize..3,
+        sizes in prop::collection::vec(0_usize..3_000_000, 1..5),
+        appended in 0_usize..5000,
+    ) {
+        let image = &IMAGES[which];
+        let mut edits = vec![(path("many/file 7.txt"), FatEdit::Append(vec![b'a'; appended].into()))];
+        edits.push((path("new"), FatEdit::Directory));
+        for (number, size) in sizes.iter().enumerate() {
+            edits.push((path(&format!("new/a long name {number}.bin")), FatEdit::Write(vec![b'n'; *size].into())));
+        }
+        let mut expected = files(image);
+        expected.get_mut("many/file 7.txt").unwrap().extend(vec![b'a'; appended]);
+        for (number, size) in sizes.iter().enumerate() {
+            expected.insert(format!("new/a long name {number}.bin"), vec![b'n'; *size]);
+        }
+        let made = grown(image, &edits);
+        prop_assert!(files(&made) == expected);
+        // Once more, from what it is now.
+        let again = grown(&made, &[(path("more"), FatEdit::Write(vec![b'm'; 2_000_000].into()))]);
+        expected.insert("more".to_owned(), vec![b'm'; 2_000_000]);
+        prop_assert!(files(&again) == expected);
+    }
+}
+
+#[test]
+fn fat12_becomes_fat16_and_fat16_does_not_become_fat32() {
+    let [small, large, _] = &*IMAGES;
+    let width = |image: &[u8]| Geometry::read(&image[..512]).unwrap().width;
+    assert_eq!(width(small), Width::Fat12);
+    let made = grown(small, &[(path("large"), FatEdit::Write(vec![b'l'; 9 << 20].into()))]);
+    assert_eq!(width(&made), Width::Fat16);
+    assert_eq!(&made[54..62], b"FAT16   ");
+    let edits = [(path("large"), FatEdit::Write(vec![0; 140 << 20].into()))];
+    let error = open(large).unwrap().grown(Role::Esp, &edits).err();
+    assert!(matches!(error, Some(FatError::Full { .. })), "{error:?}");
+}
+
 #[test]
 fn an_edit_that_changes_nothing_is_no_patch() {
     for image in IMAGES.iter() {
@@ -165,6 +226,13 @@ proptest! {
             edits.push((path("new name.cfg"), FatEdit::Write(vec![b'n'; 5000].into())));
             if let Ok(patches) = read.edit(&edits) {
                 prop_assert!(patches.iter().all(|patch| patch.end() <= image.len() as u64));
+            }
+            if let Ok(GrownFat { image: grown, segments }) = read.grown(Role::Esp, &edits) {
+                let size: u64 = segments.iter().map(Segment::length).sum();
+                prop_assert_eq!(size, grown.range().end);
+                if let Ok(patches) = grown.edit(&edits) {
+                    prop_assert!(patches.iter().all(|patch| patch.end() <= size));
+                }
             }
         }
     }

@@ -133,6 +133,20 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
+    /// Puts other content in place of what begins there and belongs to no file.
+    pub(super) fn move_region(&mut self, name: String, start: u64, content: Vec<Segment>) -> Result<(), EditError> {
+        let offset = self.append(content)?;
+        let new = Extent { offset, length: self.end - offset };
+        let olds = self.image.partitions.beginning_at(start);
+        // Without a partition, a boot image.
+        let first = olds.first().copied().unwrap_or(Extent { offset: start, length: BLOCK });
+        self.patches.extend(self.image.boot.follow(first, new));
+        self.moved.push((first, new));
+        self.moved.extend(olds.into_iter().skip(1).map(|old| (old, new)));
+        self.changes.push(Change::sizes(name, ChangeKind::FileMoved, Some(first.length), new.length));
+        Ok(())
+    }
+
     /// Keeps the hashes of a file's new content, under all its names that a list of checksums has.
     fn remember(&mut self, record: RecordId, file: &File, content: Option<&[Segment]>) {
         let paths = self.image.records(record, file).into_iter().filter_map(|other| self.image.path(other));

@@ -98,6 +98,16 @@ pub enum Edit {
         /// The new bytes, with their offsets in the image.
         patches: Vec<Patch>,
     },
+    /// Puts new content behind the end of the image in place of what begins at an offset outside the files of the volume. The
+    /// partitions that begin there, and the boot images there, follow. The old content stays where it is.
+    MoveRegion {
+        /// The name of the structure, for the list of changes.
+        name: String,
+        /// The offset in the image.
+        start: u64,
+        /// The content: bytes, and ranges of files of the base.
+        content: Vec<Segment>,
+    },
     /// Writes a note into the image that dayone has changed it, if other edits change it. An image with the note cannot be a
     /// base.
     Mark,
@@ -109,6 +119,8 @@ pub struct EditPlan {
     base_size: u64,
     /// What is left out of the image, after the patches.
     cuts: Cuts,
+    /// What has moved to the end, from and to.
+    pub(crate) moved: Vec<(Extent, Extent)>,
     /// Patches of the image, in order and without overlaps. Their offsets are those before anything is cut out.
     pub patches: Vec<Patch>,
     /// What follows the image's last byte.
@@ -223,6 +235,7 @@ impl Editor {
                 Edit::AddDirectory { path, mode } => draft.add_directory(&path, mode)?,
                 Edit::Patch { path, patches } => draft.patch(&path, patches)?,
                 Edit::PatchImage { name, patches } => draft.patch_image(name, patches)?,
+                Edit::MoveRegion { name, start, content } => draft.move_region(name, start, content)?,
                 Edit::Mark => draft.mark(),
             }
         }

@@ -62,6 +62,20 @@ impl Partitions {
         mbr.chain(gpt).filter(|start| *start > 0 && start % BLOCK == 0).collect()
     }
 
+    /// What the partitions take that begin at this offset.
+    pub(super) fn beginning_at(&self, start: u64) -> Vec<Extent> {
+        let all = self.gpt.iter().flat_map(of_gpt).chain(self.mbr.iter().flat_map(of_mbr));
+        let mut found: Vec<Extent> = Vec::new();
+        for (_, sectors) in all.filter(|(_, sectors)| sectors.start() == start) {
+            let length = sectors.last.saturating_sub(sectors.first).saturating_add(1).saturating_mul(SECTOR);
+            let extent = Extent { offset: start, length };
+            if !found.contains(&extent) {
+                found.push(extent);
+            }
+        }
+        found
+    }
+
     /// The tables of an image of which something is cut out.
     fn cut(&self, cuts: &Cuts) -> Self {
         let (mut mbr, mut gpt) = (self.mbr.clone(), self.gpt.clone());

@@ -37,8 +37,8 @@ impl Draft<'_> {
             self.patches.extend(difference(descriptor.offset, &descriptor.block, block));
         }
         let patches = in_order(self.patches, self.image.size)?;
-        let Self { image, cuts, appended, changes, .. } = self;
-        Ok(EditPlan { base_size: image.size, cuts, patches, appended, size, changes })
+        let Self { image, cuts, moved, appended, changes, .. } = self;
+        Ok(EditPlan { base_size: image.size, cuts, moved, patches, appended, size, changes })
     }
 
     /// The partition tables and the size of the volume. Returns that of the image.

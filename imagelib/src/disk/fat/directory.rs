@@ -64,6 +64,12 @@ pub(super) fn entries(bytes: &[u8]) -> Vec<Entry> {
     entries
 }
 
+/// Whether records follow the one that ends the directory. A new record would take the place of the end, and make them visible.
+pub(super) fn has_records_behind_end(bytes: &[u8]) -> bool {
+    let firsts = bytes.as_chunks::<RECORD>().0.iter().map(|[first, ..]| *first);
+    firsts.skip_while(|first| *first != END).any(|first| first != END)
+}
+
 /// The checksum of a short name that its long name carries.
 pub(super) fn checksum(short: &[u8; 11]) -> u8 {
     short.iter().fold(0_u8, |sum, byte| sum.rotate_right(1).wrapping_add(*byte))

@@ -48,7 +48,8 @@ impl FatImage {
         let mut device = Device::new(&self.pieces, self.geometry.size);
         for (index, (path, edit)) in edits.iter().enumerate() {
             self.check(path, edit, edits.get(..index).unwrap_or_default())?;
-            write(&mut device, path, edit).map_err(|error| self.explain(edits, path, error))?;
+            let exists = self.file(path.as_str()).is_some();
+            write(&mut device, path, edit, exists).map_err(|error| self.explain(edits, path, error))?;
             if *edit == FatEdit::Directory {
                 device.shorten_dots(!path.as_str().contains('/'));
             }
@@ -84,6 +85,10 @@ impl FatImage {
             |path: &str| is_made(path) || self.directories.iter().any(|directory| directory.eq_ignore_ascii_case(path));
         if *edit != FatEdit::Directory && is_directory(path.as_str()) {
             return Err(FatError::Twice(path.to_string()));
+        }
+        let parent = path.as_str().rsplit_once('/').map_or("", |(parent, _)| parent);
+        if existing.is_none() && self.closed.iter().any(|closed| closed.eq_ignore_ascii_case(parent)) {
+            return Err(FatError::Damaged("records follow the end of a directory"));
         }
         match path.as_str().rsplit_once('/') {
             Some((parent, _)) if !is_directory(parent) => not_found("directory", parent),
@@ -122,22 +127,24 @@ impl FatImage {
     }
 }
 
-fn write(device: &mut Device<'_>, path: &FatPath, edit: &FatEdit) -> io::Result<()> {
+fn write(device: &mut Device<'_>, path: &FatPath, edit: &FatEdit, exists: bool) -> io::Result<()> {
     device.rewind()?;
     let options = FsOptions::new().time_provider(&NO_CLOCK);
     let file_system = FileSystem::new(device, options)?;
     {
         let root = file_system.root_dir();
+        // If fatfs reads a name in another way, a file that exists must not become two.
+        let open = || if exists { root.open_file(path.as_str()) } else { root.create_file(path.as_str()) };
         match edit {
             // Over the clusters that it has, as far as they go.
             FatEdit::Write(content) => {
-                let mut file = root.create_file(path.as_str())?;
+                let mut file = open()?;
                 file.write_all(content)?;
                 file.truncate()?;
                 file.flush()?;
             }
             FatEdit::Append(content) => {
-                let mut file = root.create_file(path.as_str())?;
+                let mut file = open()?;
                 file.seek(SeekFrom::End(0))?;
                 file.write_all(content)?;
                 file.flush()?;

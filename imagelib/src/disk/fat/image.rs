@@ -48,6 +48,8 @@ pub struct FatImage {
     pub(super) pieces: BTreeMap<u64, Bytes>,
     pub(super) files: Vec<FatFile>,
     pub(super) directories: Vec<String>,
+    /// The directories that take no new records.
+    pub(super) closed: Vec<String>,
     pub(super) free_clusters: u64,
 }
 
@@ -87,12 +89,13 @@ impl FatImage {
             pieces,
             files: Vec::new(),
             directories: Vec::new(),
+            closed: Vec::new(),
             directory_bytes: 0,
             kept_bytes: 0,
         };
         walk.all()?;
-        let (free_clusters, Walk { pieces, files, directories, .. }) = (walk.table.free(), walk);
-        Ok(Self { start: range.start, geometry, pieces, files, directories, free_clusters })
+        let (free_clusters, Walk { pieces, files, directories, closed, .. }) = (walk.table.free(), walk);
+        Ok(Self { start: range.start, geometry, pieces, files, directories, closed, free_clusters })
     }
 
     /// Its range in the base, in bytes.
@@ -147,6 +150,7 @@ struct Walk<'a> {
     pieces: BTreeMap<u64, Bytes>,
     files: Vec<FatFile>,
     directories: Vec<String>,
+    closed: Vec<String>,
     directory_bytes: u64,
     kept_bytes: u64,
 }
@@ -163,6 +167,9 @@ impl Walk<'_> {
         };
         let mut waiting = vec![(String::new(), 0, root)];
         while let Some((path, depth, listing)) = waiting.pop() {
+            if directory::has_records_behind_end(&listing.bytes) {
+                self.closed.push(path.clone());
+            }
             for entry in directory::entries(&listing.bytes) {
                 let path = if path.is_empty() { entry.name.clone() } else { format!("{path}/{}", entry.name) };
                 if !entry.directory {

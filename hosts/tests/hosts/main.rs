@@ -24,6 +24,7 @@ mod network;
 mod network_config;
 mod network_data;
 mod network_properties;
+mod network_settings;
 mod networkd;
 mod nics;
 mod pictures;

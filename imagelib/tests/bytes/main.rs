@@ -25,3 +25,5 @@ mod minimal_live_boot;
 mod order;
 mod talos;
 mod uki;
+mod uki_disk;
+mod uki_signatures;

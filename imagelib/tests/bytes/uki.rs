@@ -24,11 +24,11 @@ use crate::live_media::{
     systemd_boot, unified, unified_by,
 };
 
-const LOADER: &str = "EFI/BOOT/BOOTX64.EFI";
-const ADDON: &str = "EFI/BOOT/BOOTX64.EFI.extra.d/host.addon.efi";
-const NEW: &str = "257.13-1~deb13u1";
+pub(crate) const LOADER: &str = "EFI/BOOT/BOOTX64.EFI";
+pub(crate) const ADDON: &str = "EFI/BOOT/BOOTX64.EFI.extra.d/host.addon.efi";
+pub(crate) const NEW: &str = "257.13-1~deb13u1";
 
-fn iso(in_esp: Files<'_>) -> Vec<u8> {
+pub(crate) fn iso(in_esp: Files<'_>) -> Vec<u8> {
     live_media::iso(&[("readme", b"hello".to_vec())], in_esp)
 }
 
@@ -52,37 +52,6 @@ pub(crate) fn section(program: &[u8], name: &str) -> Option<Vec<u8>> {
     let mut records = (0..count).map(|index| header + 24 + 240 + 40 * index);
     let record = records.find(|at| program[*at..*at + 8].starts_with(name.as_bytes()))?;
     Some(program[number(record + 20)..][..number(record + 8)].to_vec())
-}
-
-fn pem(name: &str) -> Vec<u8> {
-    let path = format!("{}/../fixtures/site-key/{name}.pem", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(path).unwrap();
-    BASE64_STANDARD.decode(text.lines().filter(|line| !line.starts_with('-')).collect::<String>()).unwrap()
-}
-
-/// The key of the fixtures.
-struct Key {
-    certificate: SiteCertificate,
-    key: rsa::RsaPrivateKey,
-}
-
-impl Key {
-    fn new() -> Self {
-        let certificate = SiteCertificate::from_der(pem("certificate")).unwrap();
-        Self { certificate, key: rsa::RsaPrivateKey::from_pkcs8_der(&pem("key")).unwrap() }
-    }
-}
-
-impl SiteKey for Key {
-    fn certificate(&self) -> &SiteCertificate {
-        &self.certificate
-    }
-
-    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, SignError> {
-        let prefix = b"\x30\x31\x30\x0d\x06\x09\x60\x86\x48\x01\x65\x03\x04\x02\x01\x05\x00\x04\x20";
-        let scheme = rsa::Pkcs1v15Sign { hash_len: Some(32), prefix: prefix.as_slice().into() };
-        Ok(self.key.sign(scheme, &Sha256::digest(message)).unwrap())
-    }
 }
 
 #[test]
@@ -232,176 +201,6 @@ fn a_partition_without_room_grows() {
     assert!(own < (3 << 20) + (200 << 10), "{own}");
     let change = image.changes.iter().find(|change| change.subject == "/boot/efi.img").unwrap();
     assert_eq!(change.action, "new content at the end of the image");
-}
-
-/// A disk with a GPT and one EFI system partition, which has these files.
-fn disk(files: Files<'_>) -> Vec<u8> {
-    let content = |bytes: &Vec<u8>| vec![Segment::bytes(bytes.clone())];
-    let files = files.iter().map(|(path, bytes)| (path.parse().unwrap(), content(bytes))).collect();
-    let disk = UsbDisk { label: "ESP".parse().unwrap(), identity: Digest::of(b"disk"), files: &files };
-    live_media::bytes_of(&Overlay::concatenated(&Sizes::new(), disk.layout().unwrap()).unwrap(), &[])
-}
-
-/// The image of a disk is customised like an ISO, and becomes a disk alone.
-#[test]
-fn a_disk_gets_addons_and_menu_entries_in_place() {
-    let entry = b"title Live\nlinux /vmlinuz\ninitrd /initrd.img\noptions quiet\n".to_vec();
-    let base = disk(&[
-        (LOADER, systemd_boot()),
-        ("EFI/Linux/live.efi", unified_by(NEW, "live")),
-        ("loader/entries/live.conf", entry),
-        ("vmlinuz", live_media::kernel()),
-        ("initrd.img", live_boot("a")),
-    ]);
-    let probed = probe(&base);
-    assert_eq!(probed.formats(), [Format::Usb]);
-    let Base::Disk(found) = &probed else { panic!("a disk") };
-    let described = found.system.as_ref().unwrap().describe();
-    assert_eq!((described.boot_entries.len(), described.unified_kernel_images.len()), (1, 1), "{described:?}");
-    assert!(planned(&base, &recipe(&base)).unwrap_err().to_string().contains("ask for 'usb'"));
-    let recipe = Recipe { format: Format::Usb, ..recipe(&base) };
-    let image = planned(&base, &recipe).unwrap();
-    let made = live_media::bytes_of(&image.files[&FileName::BootDisk], &base);
-    assert_eq!(made.len(), base.len());
-    let ranges = Gpt::read(&made).unwrap().unwrap();
-    let (_, partition) = ranges.partitions().next().unwrap();
-    let fat = FatImage::open(&made, partition.first * 512..(partition.last + 1) * 512).unwrap();
-    let read = |path: &str| {
-        let ranges = fat.file(path).unwrap().extents.clone().into_iter();
-        let bytes = |at: std::ops::Range<u64>| {
-            made[usize::try_from(at.start).unwrap()..usize::try_from(at.end).unwrap()].to_vec()
-        };
-        ranges.map(bytes).collect::<Vec<_>>().concat()
-    };
-    assert!(section(&read("EFI/Linux/live.efi.extra.d/host.addon.efi"), ".initrd").is_some());
-    assert_eq!(read("EFI/Linux/live.efi"), unified_by(NEW, "live"));
-    assert!(read("initrd.img").len() > live_boot("a").len());
-    assert!(String::from_utf8(read("loader/entries/live.conf")).unwrap().contains("options quiet x=y"));
-    let changed: Vec<(&str, &str)> =
-        image.changes.iter().map(|change| (change.subject.as_str(), change.action.as_str())).collect();
-    assert_eq!(changed, [("EFI system partition", "bytes changed in place")]);
-    let signed = image::sign(recipe, &probed, &Key::new()).unwrap();
-    let programs = surveyed(&base, &signed).programs;
-    let addon = programs.iter().find(|program| program.role == ProgramRole::Addon).unwrap();
-    assert_eq!(addon.verdict, Verdict::NeedsSiteKey, "{addon:#?}");
-    assert!(probe(&made).formats().is_empty(), "it is customised");
-}
-
-#[test]
-fn what_is_neither_an_iso_nor_a_disk_with_an_esp_is_named() {
-    let error = Base::probe(&(Role::Iso, vec![0_u8; 1 << 20])).unwrap_err().to_string();
-    assert!(error.contains("ISO 9660"), "{error}");
-    let mut damaged = disk(&[(LOADER, unified_by(NEW, "live"))]);
-    damaged[2048 * 512..][..512].fill(0);
-    let Base::Disk(found) = probe(&damaged) else { panic!("a disk") };
-    assert!(matches!(found.system, Err(NotCustomisable::UnreadablePartition)), "{found:?}");
-    let base = disk(&[(LOADER, unified_by("252", "live"))]);
-    assert!(probe(&base).formats().is_empty());
-    let recipe = Recipe { format: Format::Usb, ..recipe(&base) };
-    let error = planned(&base, &recipe).unwrap_err().to_string();
-    assert!(error.starts_with("this base cannot be customised") && error.contains("systemd-stub 252"), "{error}");
-}
-
-fn surveyed(base: &[u8], recipe: &Recipe) -> imagelib::secure_boot::SecureBoot {
-    let files = std::collections::BTreeMap::from([(Role::Iso, base.to_vec())]);
-    let probed = Base::probe(&files).unwrap();
-    let image = Image::plan(recipe, &probed, identity(base)).unwrap();
-    Survey::of_base(&probed, &files).of_image(&image, &probed, &files).unwrap()
-}
-
-#[test]
-fn a_signature_is_a_part_of_the_recipe() {
-    let key = Key::new();
-    let base = iso(&[(LOADER, unified_by(NEW, "live"))]);
-    let unsigned = recipe(&base);
-    let signed = image::sign(unsigned.clone(), &probe(&base), &key).unwrap();
-    let signatures = signed.addon_signatures.as_ref().unwrap();
-    assert_eq!((&signatures.certificate, signatures.signatures.len()), (key.certificate.der(), 1));
-    let again = image::sign(unsigned.clone(), &probe(&base), &key).unwrap();
-    assert_eq!((signed.id(), signed.id() != unsigned.id()), (again.id(), true));
-    // It survives the canonical form, and makes the image without the key.
-    let sealed = signed.clone().seal();
-    let read = imagelib::recipe::SealedRecipe::from_canonical_json(sealed.canonical_json()).unwrap();
-    let text = String::from_utf8(sealed.canonical_json().to_vec()).unwrap();
-    assert!(text.starts_with(r#"{"version":2,"#), "{text}");
-    for damaged in [text.replacen("\"version\":2", "\"version\":1", 1), {
-        let unsigned = String::from_utf8(unsigned.clone().seal().canonical_json().to_vec()).unwrap();
-        unsigned.replacen("\"version\":1", "\"version\":2", 1)
-    }] {
-        let read = imagelib::recipe::SealedRecipe::from_canonical_json(damaged.as_bytes());
-        assert!(matches!(read, Err(imagelib::recipe::RecipeError::Parts)), "{damaged}");
-    }
-    let image = planned(&base, read.recipe()).unwrap();
-    assert!(image.report.findings().iter().all(|finding| finding.code != "addon-unsigned"));
-    let made = output(&base, &image);
-    assert_eq!(made, output(&base, &planned(&base, &signed).unwrap()));
-    let addon = in_esp(&made, ADDON).unwrap();
-    let examined = examine(&addon);
-    let [signature] = examined.signatures.as_slice() else { panic!("{examined:?}") };
-    assert_eq!((signature.state, signature.signer.as_deref()), (SignatureState::Good, Some("Site key of the tests")));
-    let plain = in_esp(&output(&base, &planned(&base, &unsigned).unwrap()), ADDON).unwrap();
-    assert_eq!(examine(&plain).digest, examined.digest);
-    let mut changed = addon.clone();
-    let archive = changed.windows(8).position(|window| window == b"id=eth0\n").unwrap();
-    changed[archive] ^= 1;
-    assert_eq!(examine(&changed).signatures[0].state, SignatureState::OtherBytes);
-}
-
-#[test]
-fn a_signature_of_other_bytes_makes_no_image() {
-    let key = Key::new();
-    let base = iso(&[(LOADER, unified_by(NEW, "live"))]);
-    let signed = image::sign(recipe(&base), &probe(&base), &key).unwrap();
-    let kernel_arguments = serde_json::from_str(r#"{"append": ["x=z"]}"#).unwrap();
-    let other = Recipe { kernel_arguments, ..signed.clone() };
-    assert!(matches!(planned(&base, &other), Err(ImageError::AddonSignature(SignError::OtherKey))));
-    let mut forged = signed;
-    for signature in forged.addon_signatures.as_mut().unwrap().signatures.values_mut() {
-        signature.0 = vec![1; 256].into();
-    }
-    assert!(matches!(planned(&base, &forged), Err(ImageError::AddonSignature(SignError::OtherKey))));
-}
-
-#[test]
-fn bases_without_addons_have_the_recipe_that_they_had() {
-    let menu = "menuentry Live {\n linux /live/vmlinuz quiet\n initrd /live/initrd.img\n}\n";
-    let base = live_media::iso(
-        &[
-            ("boot/grub/grub.cfg", menu.into()),
-            ("live/vmlinuz", live_media::kernel()),
-            ("live/initrd.img", live_boot("a")),
-        ],
-        &[(LOADER, grub())],
-    );
-    let recipe = recipe(&base);
-    assert_eq!(image::sign(recipe.clone(), &probe(&base), &Key::new()).unwrap(), recipe);
-}
-
-#[test]
-fn an_unsigned_addon_is_impossible_with_secure_boot_and_a_signed_one_needs_the_key() {
-    let key = Key::new();
-    let base = iso(&[(LOADER, unified_by(NEW, "live"))]);
-    let unsigned = surveyed(&base, &recipe(&base));
-    assert_eq!(unsigned.verdict, Verdict::Impossible, "{unsigned:#?}");
-    assert!(
-        unsigned.reason.contains("host.addon.efi") && unsigned.reason.contains("--site-key"),
-        "{}",
-        unsigned.reason
-    );
-    let signed = surveyed(&base, &image::sign(recipe(&base), &probe(&base), &key).unwrap());
-    assert_eq!(signed.verdict, Verdict::NeedsSiteKey, "{signed:#?}");
-    let addon = signed.programs.iter().find(|program| program.role == ProgramRole::Addon).unwrap();
-    assert!(addon.counts && addon.reason.contains("'Site key of the tests'"), "{addon:#?}");
-    let uki = signed.programs.iter().find(|program| program.role == ProgramRole::UnifiedKernelImage).unwrap();
-    assert_eq!(uki.unchanged, Some(true));
-}
-
-#[test]
-fn certificates_that_firmware_cannot_use_are_refused() {
-    assert!(matches!(SiteCertificate::from_der(b"x".to_vec()), Err(SignError::NotACertificate)));
-    let certificate = Key::new().certificate;
-    assert!(matches!(certificate.verify(b"message", &[0; 256]), Err(SignError::OtherKey)));
-    assert!(!format!("{certificate:?}").contains("der"), "{certificate:?}");
 }
 
 proptest! {

@@ -11,6 +11,7 @@ mod crash;
 mod encryption;
 mod groups;
 mod in_memory;
+mod key_file;
 mod limits;
 mod named;
 mod owners;

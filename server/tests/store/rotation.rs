@@ -21,13 +21,13 @@ use super::limits::Clocks;
 use super::served::Plane;
 use super::support::*;
 
-const GRACE: u64 = 3600;
+pub(super) const GRACE: u64 = 3600;
 
 /// The name of a base from which hosts can fetch their root file system.
 const PACKED: &str = "packed";
 
 /// A store over two bases. From one of them, hosts can fetch their root file system.
-fn open(place: &Place, clocks: &Clocks) -> Store {
+pub(super) fn open(place: &Place, clocks: &Clocks) -> Store {
     let path = place.path("packed.iso");
     if !path.exists() && !place.path("away").exists() {
         let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/bases/coreos-packed.iso.xz");
@@ -51,16 +51,16 @@ fn all(store: &Store, token: &str) -> Vec<Seen> {
 }
 
 /// Rotates the key, and lets the store take it over.
-fn rotate(place: &Place, store: &Store) {
+pub(super) fn rotate(place: &Place, store: &Store) {
     rotate_key(&place.data(), &place.keys, GRACE).unwrap();
     assert!(matches!(store.follow_key().unwrap(), Some(KeyChange::Rotated { until: Some(_) })));
 }
 
-fn present(store: &Store, image: &StoredImage) -> Arc<StoredImage> {
+pub(super) fn present(store: &Store, image: &StoredImage) -> Arc<StoredImage> {
     store.image(&image.id()).unwrap()
 }
 
-fn token(image: &StoredImage) -> String {
+pub(super) fn token(image: &StoredImage) -> String {
     image.token().as_str().to_owned()
 }
 
@@ -223,69 +223,6 @@ fn the_previous_key_stays_while_the_base_of_an_image_that_holds_its_url_is_away(
 }
 
 #[test]
-fn another_rotation_waits_for_the_end_of_the_grace_period_which_the_operator_can_end() {
-    let (place, clocks) = (Place::new(), Clocks::new());
-    assert!(matches!(rotate_key(&place.data(), &place.keys, GRACE), Err(KeyCommandError::NoKey(_))));
-    let store = open(&place, &clocks);
-    let old = publish(&store, 1);
-    assert!(matches!(end_grace(&place.data(), &place.keys), Err(KeyCommandError::NoPrevious)));
-    rotate(&place, &store);
-    let written = fs::read(place.data().join("key")).unwrap();
-    assert!(matches!(rotate_key(&place.data(), &place.keys, GRACE), Err(KeyCommandError::Underway)));
-    assert_eq!(fs::read(place.data().join("key")).unwrap(), written);
-    assert!(look(&store, &token(&old), "initrd.img").is_file());
-    end_grace(&place.data(), &place.keys).unwrap();
-    assert_eq!(store.follow_key().unwrap(), None);
-    assert_eq!(look(&store, &token(&old), "initrd.img"), Seen::NotFound);
-    assert_eq!(store.remove_previous_key(false).unwrap(), Some(KeyChange::PreviousRemoved));
-    rotate(&place, &store);
-    // Without a grace period from the beginning.
-    end_grace(&place.data(), &place.keys).unwrap();
-    store.follow_key().unwrap();
-    store.remove_previous_key(false).unwrap();
-    let last = present(&store, &old);
-    rotate_key(&place.data(), &place.keys, 0).unwrap();
-    assert_eq!(store.follow_key().unwrap(), Some(KeyChange::Rotated { until: None }));
-    assert_eq!(look(&store, &token(&last), "initrd.img"), Seen::NotFound);
-    assert_eq!(place.data().join("key").metadata().unwrap().permissions().mode() & 0o7777, 0o600);
-}
-
-#[test]
-fn a_file_that_is_damaged_while_the_server_runs_takes_nothing_away() {
-    let (place, clocks) = (Place::new(), Clocks::new());
-    let store = open(&place, &clocks);
-    let image = publish(&store, 1);
-    let key = place.data().join("key");
-    let good = fs::read(&key).unwrap();
-    for bad in [&good[..31], b"{\"version\":2", b""] {
-        fs::write(&key, bad).unwrap();
-        store.follow_key().unwrap_err();
-        assert!(look(&store, &token(&image), "initrd.img").is_file());
-    }
-    fs::remove_file(&key).unwrap();
-    store.follow_key().unwrap_err();
-    rotate_key(&place.data(), &place.keys, GRACE).unwrap_err();
-    fs::write(&key, good).unwrap();
-    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
-    assert_eq!(store.follow_key().unwrap(), None);
-}
-
-#[test]
-fn the_key_of_a_directory_in_place_of_the_data_directory_is_not_taken_over() {
-    let (place, clocks) = (Place::new(), Clocks::new());
-    let store = open(&place, &clocks);
-    let image = publish(&store, 1);
-    fs::rename(place.data(), place.path("unmounted")).unwrap();
-    let other = place.open();
-    let key = fs::read(place.data().join("key")).unwrap();
-    store.follow_key().unwrap_err();
-    assert!(look(&store, &token(&image), "initrd.img").is_file());
-    assert_eq!(store.image(&image.id()).unwrap().token(), image.token());
-    assert_eq!(fs::read(place.data().join("key")).unwrap(), key);
-    drop(other);
-}
-
-#[test]
 fn every_publication_has_a_url_that_works_while_the_key_is_rotated() {
     let place = Place::new();
     let store = place.open();
@@ -309,56 +246,6 @@ fn every_publication_has_a_url_that_works_while_the_key_is_rotated() {
             assert!(look(&store, &token(&store.image(&id).unwrap()), "initrd.img").is_file());
         }
     });
-}
-
-#[test]
-fn a_command_that_is_killed_at_any_moment_leaves_the_old_key_or_both() {
-    let (place, clocks) = (Place::new(), Clocks::new());
-    let image = publish(&open(&place, &clocks), 1);
-    let key = place.data().join("key");
-    let old = fs::read(&key).unwrap();
-    let rotation = || {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_dayone"));
-        command.args(["key", "rotate", "--data-dir"]).arg(place.data()).stdout(Stdio::null());
-        command.spawn().unwrap()
-    };
-    let (start, mut child) = (std::time::Instant::now(), rotation());
-    while fs::read(&key).unwrap() == old {
-        assert!(start.elapsed() < Duration::from_mins(1));
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    let whole = start.elapsed();
-    child.kill().unwrap();
-    child.wait().unwrap();
-    fs::write(&key, &old).unwrap();
-    let (mut kept, mut rotated) = (0, 0);
-    for round in 0..60 {
-        let mut child = rotation();
-        // From its beginning to well after its end, on a busy machine, too.
-        std::thread::sleep(whole * round / 30);
-        child.kill().unwrap();
-        child.wait().unwrap();
-        let found = fs::read(&key).unwrap();
-        if found == old {
-            kept += 1;
-        } else {
-            rotated += 1;
-            let json: Value = serde_json::from_slice(&found).unwrap();
-            assert_eq!(json["previous_key"], data_encoding::HEXLOWER.encode(&old));
-        }
-        assert_eq!(key.metadata().unwrap().permissions().mode() & 0o7777, 0o600);
-        assert_eq!(key_state(&place.data(), &place.keys).unwrap().previous.is_some(), found != old);
-        if round % 20 == 19 {
-            assert!(look(&open(&place, &clocks), &token(&image), "initrd.img").is_file());
-        }
-        fs::write(&key, &old).unwrap();
-    }
-    assert!(kept > 0 && rotated > 0, "killed before {kept} times and after {rotated} times");
-    drop(open(&place, &clocks));
-    let left = fs::read_dir(place.data())
-        .unwrap()
-        .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with('.'));
-    assert_eq!(left.count(), 0);
 }
 
 /// A BMC that reads ranges under its URL notices nothing of a rotation and a restart.

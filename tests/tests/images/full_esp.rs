@@ -110,7 +110,7 @@ fn a_full_partition_behind_the_file_system_grows() {
     assert_eq!(block * 2048, start, "{report}");
 }
 
-/// Other partitions follow the one on a disk, whose size stays.
+/// The system on a disk may enlarge its last partition, which one behind it would prevent.
 #[test]
 fn a_full_partition_of_a_disk_is_refused_with_the_sizes() {
     let directory = tempfile::tempdir().unwrap();

@@ -3,6 +3,7 @@
 
 pub(crate) mod layouts;
 pub(crate) mod readers;
+mod moved_region;
 mod removed;
 pub(crate) mod structures;
 

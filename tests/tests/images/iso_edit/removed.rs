@@ -3,7 +3,7 @@
 use super::*;
 
 /// A live medium in small: what is removed is in the middle.
-fn live_tree(directory: &Path) -> std::path::PathBuf {
+pub(super) fn live_tree(directory: &Path) -> std::path::PathBuf {
     let tree = directory.join("tree");
     let random = &mut Random(3);
     for (name, size) in [

@@ -66,7 +66,7 @@ pub fn compare_cut(layout: &Layout, old: &Path, new: &Path) {
 }
 
 /// The boot images and the partitions: name, and first byte and length.
-fn places(iso: &Path) -> Vec<(String, (usize, usize))> {
+pub(super) fn places(iso: &Path) -> Vec<(String, (usize, usize))> {
     let mut places = Vec::new();
     for line in (report(iso, "-report_el_torito") + &report(iso, "-report_system_area")).lines() {
         let words: Vec<&str> = line.split_whitespace().collect();

@@ -170,7 +170,7 @@ fn value() -> impl Strategy<Value = Value> {
 }
 
 #[derive(Debug, Clone)]
-enum Mutation {
+pub(crate) enum Mutation {
     Replace(Value),
     Remove,
     Repeat,
@@ -187,7 +187,7 @@ fn mutation() -> impl Strategy<Value = Mutation> {
 }
 
 /// Changes the one value of `document` that comes as number `place` in a walk over all of them.
-fn mutate(document: &mut Value, place: &mut usize, mutation: &Mutation) -> bool {
+pub(crate) fn mutate(document: &mut Value, place: &mut usize, mutation: &Mutation) -> bool {
     match document {
         Value::Sequence(list) => {
             for index in 0..list.len() {

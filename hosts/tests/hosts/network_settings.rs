@@ -1,10 +1,10 @@
 //! Each setting of the good documents, one at a time: unknown ones are refused, and known ones are in the keyfiles or reported.
 
-use hosts::network::{ConvertedNetwork, convert};
+use hosts::network::convert;
 use serde_yaml::{Mapping, Value};
-use vocabulary::report::{DocumentPath, Report};
+use vocabulary::report::DocumentPath;
 
-use crate::network_properties::{documents, host};
+use crate::network_properties::{Mutation, documents, host, mutate};
 
 /// Calls `each` with the document once for every mapping in it, that mapping changed by `change`.
 fn for_each_mapping(document: &Value, change: &dyn Fn(&mut Mapping), each: &mut dyn FnMut(Value)) {

@@ -1,27 +1,18 @@
 //! Unified kernel images: what dayone says of them, and the addons that it puts beside them. What firmware and systemd-stub make of
 //! the addons is in the acceptance tests.
 
-use base64::prelude::*;
-use imagelib::authenticode::{SignError, SiteCertificate, SiteKey};
 use imagelib::base::live::NotCustomisable;
-use imagelib::base::{Base, DeliveryProfile, Format, Role};
-use imagelib::digest::Digest;
+use imagelib::base::{DeliveryProfile, Format};
 use imagelib::disk::fat::FatImage;
-use imagelib::disk::gpt::Gpt;
-use imagelib::disk::usb::UsbDisk;
-use imagelib::image::{self, FileName, Image, ImageError};
+use imagelib::image::{FileName, ImageError};
 use imagelib::iso::TreeKind;
-use imagelib::overlay::{Overlay, Segment, Sizes};
 use imagelib::recipe::Recipe;
-use imagelib::secure_boot::{ProgramRole, SignatureState, Survey, Verdict, examine};
 use imagelib::uki::Carrier;
 use proptest::prelude::*;
-use rsa::pkcs8::DecodePrivateKey as _;
-use sha2::{Digest as _, Sha256};
 
 use crate::live_media::{
-    self, Files, additions, file_in, grub, identity, live, live_boot, output, planned, probe, recipe, shim,
-    systemd_boot, unified, unified_by,
+    self, Files, additions, file_in, identity, live, live_boot, output, planned, probe, recipe, shim, systemd_boot,
+    unified, unified_by,
 };
 
 pub(crate) const LOADER: &str = "EFI/BOOT/BOOTX64.EFI";

@@ -1,28 +1,17 @@
 //! Unified kernel images on disks.
 
-use base64::prelude::*;
-use imagelib::authenticode::{SignError, SiteCertificate, SiteKey};
 use imagelib::base::live::NotCustomisable;
-use imagelib::base::{Base, DeliveryProfile, Format, Role};
+use imagelib::base::{Base, Format, Role};
 use imagelib::digest::Digest;
 use imagelib::disk::fat::FatImage;
 use imagelib::disk::gpt::Gpt;
 use imagelib::disk::usb::UsbDisk;
-use imagelib::image::{self, FileName, Image, ImageError};
-use imagelib::iso::TreeKind;
+use imagelib::image::{self, FileName};
 use imagelib::overlay::{Overlay, Segment, Sizes};
 use imagelib::recipe::Recipe;
-use imagelib::secure_boot::{ProgramRole, SignatureState, Survey, Verdict, examine};
-use imagelib::uki::Carrier;
-use proptest::prelude::*;
-use rsa::pkcs8::DecodePrivateKey as _;
-use sha2::{Digest as _, Sha256};
+use imagelib::secure_boot::{ProgramRole, Verdict};
 
-use crate::live_media::{
-    self, Files, additions, file_in, grub, identity, live, live_boot, output, planned, probe, recipe, shim,
-    systemd_boot, unified, unified_by,
-};
-
+use crate::live_media::{self, Files, live_boot, planned, probe, recipe, systemd_boot, unified_by};
 use crate::uki::{LOADER, NEW, section};
 use crate::uki_signatures::{Key, surveyed};
 

@@ -2,27 +2,14 @@
 
 use base64::prelude::*;
 use imagelib::authenticode::{SignError, SiteCertificate, SiteKey};
-use imagelib::base::live::NotCustomisable;
-use imagelib::base::{Base, DeliveryProfile, Format, Role};
-use imagelib::digest::Digest;
-use imagelib::disk::fat::FatImage;
-use imagelib::disk::gpt::Gpt;
-use imagelib::disk::usb::UsbDisk;
-use imagelib::image::{self, FileName, Image, ImageError};
-use imagelib::iso::TreeKind;
-use imagelib::overlay::{Overlay, Segment, Sizes};
+use imagelib::base::{Base, Role};
+use imagelib::image::{self, Image, ImageError};
 use imagelib::recipe::Recipe;
 use imagelib::secure_boot::{ProgramRole, SignatureState, Survey, Verdict, examine};
-use imagelib::uki::Carrier;
-use proptest::prelude::*;
 use rsa::pkcs8::DecodePrivateKey as _;
 use sha2::{Digest as _, Sha256};
 
-use crate::live_media::{
-    self, Files, additions, file_in, grub, identity, live, live_boot, output, planned, probe, recipe, shim,
-    systemd_boot, unified, unified_by,
-};
-
+use crate::live_media::{self, grub, identity, live_boot, output, planned, probe, recipe, unified_by};
 use crate::uki::{ADDON, LOADER, NEW, in_esp, iso};
 
 fn pem(name: &str) -> Vec<u8> {

@@ -1,14 +1,12 @@
 //! Rotations of the installation key: previous URLs keep their bytes for the grace period, and then are as if they had never been.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use dayone::store::{
-    InstallationKey, KeyChange, KeyCommandError, Keys, NewImage, OtherKey, Publication, Store, StoredImage, Until,
-    end_grace, key_state, rotate_key,
+    InstallationKey, KeyChange, Keys, NewImage, OtherKey, Publication, Store, StoredImage, Until, key_state, rotate_key,
 };
 use imagelib::base::Format;
 use imagelib::image::FileName;

@@ -2,8 +2,8 @@
 //! every reader.
 
 pub(crate) mod layouts;
-pub(crate) mod readers;
 mod moved_region;
+pub(crate) mod readers;
 mod removed;
 pub(crate) mod structures;
 

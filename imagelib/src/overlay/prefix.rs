@@ -54,7 +54,7 @@ impl PrefixStates {
         self.hash(base, base.size()).map(Digest::finish)
     }
 
-    /// The states in a form that can be stored, for a base with this digest: [`MAGIC`], the digest, for each state the number of
+    /// The states in a form that can be stored, for a base with this digest: a name of the format, the digest, for each state the number of
     /// absorbed bytes (little-endian) and the state as crate `sha2` serializes it, and the SHA-256 of all that.
     pub fn to_bytes(&self, base: &Digest) -> Vec<u8> {
         let states = self.lock();

@@ -7,7 +7,8 @@ use std::net::IpAddr;
 use serde_yaml::Mapping;
 
 use crate::model::{Device as FoundBy, Dns, Family, Interface, Ip, Kind, Method, NameServer, Route, Topology, Vlan};
-use crate::network::form::Findings;
+use crate::network::form::Values::{self, Within, WithinOrUsual, Words};
+use crate::network::form::{Findings, Section};
 use crate::nmstate_document::{quoted, text};
 use vocabulary::report::DocumentPath;
 
@@ -192,6 +193,45 @@ pub(super) fn section_of(kind: &Kind) -> Option<&'static str> {
         _ => None,
     }
 }
+
+/// The keys that all these forms can express. Of some settings, they can express only the value that is the default.
+pub(super) const SECTIONS: &[Section] = &[
+    // Where the host name has a place of its own, it is written there.
+    Section::new("", "hostname interfaces routes dns-resolver", &[]),
+    Section::new(
+        "interfaces.*",
+        "name type state identifier profile-name controller description mac-address copy-mac-from lldp \
+         ethernet ipv4 ipv6 link-aggregation vlan bridge",
+        &[("mtu", Within(68, 65535)), ("accept-all-mac-addresses", Words(&["false"])), ("wait-ip", Words(&["any"]))],
+    ),
+    Section::new("interfaces.*.lldp", "", &[("enabled", Words(&["false"]))]),
+    Section::new("interfaces.*.ethernet", "", &[("auto-negotiation", Words(&["true"]))]),
+    Section::new("interfaces.*.ipv4", "enabled dhcp auto-dns auto-routes auto-gateway address", &[]),
+    Section::new(
+        "interfaces.*.ipv6",
+        "enabled dhcp autoconf auto-dns auto-routes auto-gateway address",
+        &[("addr-gen-mode", Words(&["eui64", "EUI64", "Eui64"]))],
+    ),
+    Section::new("interfaces.*.ipv4.address.*", "ip prefix-length", &[]),
+    Section::new("interfaces.*.ipv6.address.*", "ip prefix-length", &[]),
+    Section::new("interfaces.*.link-aggregation", "mode options port", &[]),
+    Section::new("interfaces.*.bridge", "port options", &[]),
+    Section::new("interfaces.*.bridge.port.*", "name", &[]),
+    Section::new("interfaces.*.bridge.options", "stp", &[]),
+    Section::new("routes", "config", &[]),
+    Section::new("dns-resolver", "config", &[]),
+    Section::new("dns-resolver.config", "server search", &[]),
+];
+
+pub(super) const HASH_POLICIES: Values =
+    Words(&["layer2", "0", "layer3+4", "1", "layer2+3", "2", "encap2+3", "3", "encap3+4", "4"]);
+
+/// The keys of a route of which they can express some values.
+pub(super) const ROUTE: &[(&str, Values)] = &[
+    ("metric", WithinOrUsual(0, 0xffff_ffff)),
+    // Both are the main table.
+    ("table-id", Words(&["0", "254"])),
+];
 
 /// Whether such a form has an interface at all. For [`super::form::Form::takes`].
 pub(super) fn takes(interface: &Mapping, path: &DocumentPath, findings: &mut Findings<'_>) -> bool {

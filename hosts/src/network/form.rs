@@ -20,8 +20,9 @@ pub(super) struct Form {
     pub(super) code: &'static str,
     /// Its name in findings.
     pub(super) name: &'static str,
-    /// The keys that it can express, by the mappings that hold them. A mapping that is not here may hold any.
-    pub(super) sections: &'static [Section],
+    /// The keys that it can express, by the mappings that hold them, in lists that several forms share. A mapping that is not here
+    /// may hold any.
+    pub(super) sections: &'static [&'static [Section]],
     /// Settings that need a reason of their own: the key, and why the form cannot express it.
     pub(super) reasons: &'static [(&'static str, &'static str)],
     /// Refuses an interface as such. Only where it is true, the keys of the interface need findings of their own.
@@ -114,7 +115,9 @@ impl<'r> Findings<'r> {
     }
 
     fn mapping(&mut self, at: &str, map: &Mapping, path: &DocumentPath) {
-        let Some(section) = self.form.sections.iter().find(|section| section.at == at) else { return };
+        let Some(section) = self.form.sections.iter().copied().flatten().find(|section| section.at == at) else {
+            return;
+        };
         // What is not there, or off, has no settings in keyfiles either.
         let is_absent = matches!(text(map, "state"), Some("absent" | "ignore"));
         let is_off = matches!(at, "interfaces.*.ipv4" | "interfaces.*.ipv6") && !is_true(map.get("enabled"));

@@ -10,7 +10,7 @@ use vocabulary::report::DocumentPath;
 pub(super) const UNITS: Form = Form {
     code: "not-in-networkd-units",
     name: "systemd-networkd units",
-    sections: SECTIONS,
+    sections: &[SECTIONS],
     reasons: &[
         ("802.1x", "authentication needs wpa_supplicant, and its secrets"),
         ("ethtool", LINK_FILE),

@@ -29,6 +29,9 @@ impl DiskBase {
             (false, _) => LiveIso::probe_disk(source, esps)?.map(Box::new),
         };
         let talos_meta = MetaPartition::find(source).map_err(|error| BaseError::Read(Role::Iso, error))?;
+        // Another system may have a partition of this name, too.
+        let may_be_talos = |live: &LiveIso| matches!(live.profile(), DeliveryProfile::Talos | DeliveryProfile::Unknown);
+        let talos_meta = talos_meta.filter(|_| system.as_ref().map_or(true, |live| may_be_talos(live)));
         Ok(Some(Self { size: source.size(), system, talos_meta }))
     }
 

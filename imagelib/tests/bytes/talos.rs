@@ -68,7 +68,7 @@ fn a_stub_that_takes_arguments_alone_is_enough_for_talos() {
     let addon = in_esp(&made, ADDON).unwrap();
     assert_eq!(section(&addon, ".cmdline").unwrap(), b"x=y");
     assert_eq!(section(&addon, ".initrd"), None);
-    // Whoever takes it for another system would get an addon of which the stub ignores the half.
+    // For another system, the addon would need an initrd, which this stub ignores.
     let error =
         planned(&base, &Recipe { delivery: Some(DeliveryProfile::RootInInitramfs), ..recipe(&base) }).unwrap_err();
     assert!(error.to_string().contains("systemd-stub 255, which takes kernel arguments"), "{error}");

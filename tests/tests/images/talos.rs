@@ -10,7 +10,9 @@ use acceptance::bases::grub_efi_loader;
 use acceptance::peers::{run, run_text};
 use acceptance::secure_boot::{self, SiteKey};
 use acceptance::server::dayone;
+use acceptance::small_system;
 use acceptance::talos::{disk, esp, initramfs, iso, meta_values, network_in};
+use acceptance::uki::{self, trixie, unified};
 use serde_json::Value;
 
 const HOST: &str = "
@@ -127,6 +129,19 @@ fn a_disk_gets_the_network_in_its_meta_partition_and_nowhere_else() {
     run(Command::new("sbverify").arg("--cert").arg(&key.certificate).arg(&addon));
     let text = fs::read(&addon).unwrap();
     assert!(text.windows(13).any(|text| text == b"console=ttyS1") && !text.windows(4).any(|text| text == b"META"));
+}
+
+#[test]
+fn a_partition_of_that_name_on_a_disk_of_another_system_is_not_for_talos() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let program = directory.join("other.efi");
+    unified(&trixie("linuxx64.efi.stub"), &secure_boot::kernel(), &small_system::initramfs(&[]), "quiet", &program);
+    let esp = uki::esp(&uki::iso(directory, &[("EFI/BOOT/BOOTX64.EFI", &program)]), directory);
+    let base = directory.join("disk.raw");
+    disk(&esp, None, &base);
+    let inspected = run_text(dayone().arg("inspect").arg(&base));
+    assert!(inspected.contains("unified kernel image") && !inspected.contains("values in META"), "{inspected}");
 }
 
 /// Talos before 1.10 starts from a GRUB whose menu is in a file system that dayone does not read.

@@ -88,12 +88,9 @@ impl FatImage {
         }
         let parent = path.as_str().rsplit_once('/').map_or("", |(parent, _)| parent);
         if existing.is_none() && self.closed.iter().any(|closed| closed.eq_ignore_ascii_case(parent)) {
-            return Err(FatError::Damaged("records follow the end of a directory"));
+            return Err(FatError::RecordsBehindEnd(parent.to_owned()));
         }
-        match path.as_str().rsplit_once('/') {
-            Some((parent, _)) if !is_directory(parent) => not_found("directory", parent),
-            _ => Ok(()),
-        }
+        if parent.is_empty() || is_directory(parent) { Ok(()) } else { not_found("directory", parent) }
     }
 
     /// Turns an error of fatfs into one with sizes: fatfs does not tell how full the file system is.

@@ -50,6 +50,12 @@ pub enum FatError {
         /// Its path.
         path: String,
     },
+    /// A directory has records behind its end. With its path; empty for the root directory.
+    #[error(
+        "the directory \"/{0}\" in the FAT file system is damaged: records follow its end, and a new file would make them \
+         visible; make the file system anew"
+    )]
+    RecordsBehindEnd(String),
     /// The file system has not enough room.
     #[error("the FAT file system is full: {needed} more bytes are needed, {free} are free")]
     Full {

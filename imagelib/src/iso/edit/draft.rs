@@ -135,11 +135,14 @@ impl<'a> Draft<'a> {
 
     /// Puts other content in place of what begins there and belongs to no file.
     pub(super) fn move_region(&mut self, name: String, start: u64, content: Vec<Segment>) -> Result<(), EditError> {
-        let offset = self.append(content)?;
-        let new = Extent { offset, length: self.end - offset };
         let olds = self.image.partitions.beginning_at(start);
         // Without a partition, a boot image.
         let first = olds.first().copied().unwrap_or(Extent { offset: start, length: BLOCK });
+        if olds.is_empty() && !self.image.boot.starts_in(first) {
+            return Err(EditError::NothingThere { name, start });
+        }
+        let offset = self.append(content)?;
+        let new = Extent { offset, length: self.end - offset };
         self.patches.extend(self.image.boot.follow(first, new));
         self.moved.push((first, new));
         self.moved.extend(olds.into_iter().skip(1).map(|old| (old, new)));

@@ -80,6 +80,14 @@ pub enum EditError {
     /// The file at this path does not exist.
     #[error("there is no file {0:?} in the ISO image")]
     NotFound(String),
+    /// Neither a partition nor a boot image begins where something is to be moved away.
+    #[error("{name:?}: neither a partition nor a boot image begins at byte {start} of the ISO image")]
+    NothingThere {
+        /// The name of the structure.
+        name: String,
+        /// The offset in the image.
+        start: u64,
+    },
     /// This path leads to a directory.
     #[error("{0:?} in the ISO image is not a file")]
     NotAFile(String),

@@ -3,6 +3,7 @@
 use super::removed::live_tree;
 use super::structures::places;
 use super::*;
+use imagelib::iso::edit::EditError;
 
 const ROOT: &str = "/live/root.img";
 
@@ -22,6 +23,8 @@ fn the_tables_and_the_boot_catalog_name_the_new_place() {
         let root = usize::try_from(base.editor.file(ROOT).unwrap().extent.offset).unwrap();
         let more = vec![7; 5000];
         let expected = [&base.bytes[*start..start + length], &more].concat();
+        let elsewhere = Edit::MoveRegion { name: "partition".to_owned(), start: *start as u64 + 2048, content: vec![] };
+        assert!(matches!(base.editor.plan(vec![elsewhere]), Err(EditError::NothingThere { .. })));
         for remove in [false, true] {
             let content = vec![Segment::base(Role::Iso, *start as u64..(start + length) as u64), own(more.clone())];
             let mut edits = vec![Edit::MoveRegion { name: "partition".to_owned(), start: *start as u64, content }];

@@ -113,7 +113,7 @@ fn findings_about_keyfiles_come_first() {
     for (name, host) in documents {
         let (network, mut keyfiles) = network::convert(&host);
         let (units, report) = convert(&host);
-        // But what is said of NetworkManager's releases.
+        // Except for findings about releases of NetworkManager.
         keyfiles.forget("needs-newer-networkmanager");
         assert!(report.findings().starts_with(keyfiles.findings()), "{name}: {report:?}");
         assert!(network.is_some() || report == keyfiles, "{name}");

@@ -129,7 +129,7 @@ fn findings_about_keyfiles_come_first() {
     for (name, host) in cases() {
         let (network, mut keyfiles) = network::convert(&host);
         let (talos, report) = convert(&host);
-        // But what is said of NetworkManager's releases.
+        // Except for findings about releases of NetworkManager.
         keyfiles.forget("needs-newer-networkmanager");
         assert!(report.findings().starts_with(keyfiles.findings()), "{name}: {report:?}");
         if let Some(talos) = talos {

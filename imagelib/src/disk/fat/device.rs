@@ -10,9 +10,8 @@ use super::directory::{ATTRIBUTE_LONG, RECORD};
 use crate::fields::put;
 use crate::overlay::Patch;
 
-/// The granularity in which written bytes are kept.
-const PAGE: u64 = 512;
-const PAGE_BYTES: usize = 512;
+/// A cluster begins at a multiple of this.
+const SECTOR: u64 = 512;
 /// Unchanged bytes between two changes up to which one patch holds both.
 const GAP: u64 = 32;
 
@@ -22,12 +21,21 @@ pub(super) struct Device<'a> {
     pieces: &'a BTreeMap<u64, Bytes>,
     size: u64,
     position: u64,
-    written: BTreeMap<u64, Box<[Option<u8>; PAGE_BYTES]>>,
+    /// What was written, by where it begins. No run of bytes overlaps another, or begins where another ends.
+    written: BTreeMap<u64, Vec<u8>>,
+    /// The sectors whose first bytes the current edit wrote.
+    sectors: Vec<u64>,
 }
 
 impl<'a> Device<'a> {
     pub(super) fn new(pieces: &'a BTreeMap<u64, Bytes>, size: u64) -> Self {
-        Self { pieces, size, position: 0, written: BTreeMap::new() }
+        Self { pieces, size, position: 0, written: BTreeMap::new(), sectors: Vec::new() }
+    }
+
+    /// Begins another edit.
+    pub(super) fn begin_edit(&mut self) {
+        self.position = 0;
+        self.sectors.clear();
     }
 
     /// Puts bytes where they were before, as far as that is known.
@@ -37,15 +45,13 @@ impl<'a> Device<'a> {
         }
     }
 
-    /// Takes the long names away from the records of a new directory for itself and the one above. fatfs writes them, and the file
-    /// system has none there (FAT32 File System Specification 1.03, page 25): fsck.fat would rename the records. If the one above is
-    /// the root, it counts as cluster 0.
+    /// Takes the long names away from the records that the current edit made in a new directory for itself and the one above. fatfs
+    /// writes them, and the file system has none there (FAT32 File System Specification 1.03, page 25): fsck.fat would rename the
+    /// records. If the one above is the root, it counts as cluster 0.
     pub(super) fn shorten_dots(&mut self, below_root: bool) {
-        for bytes in self.written.values_mut() {
-            let start: Option<Vec<u8>> = bytes.iter().take(4 * RECORD).copied().collect();
-            let Some(start) = start else { continue };
-            let (records, _) = start.as_chunks::<RECORD>();
-            let [long, own, long_above, above] = records else { continue };
+        for sector in std::mem::take(&mut self.sectors) {
+            let (records, _) = self.written_at(sector).unwrap_or_default().as_chunks::<RECORD>();
+            let [long, own, long_above, above, ..] = records else { continue };
             let is_long = |record: &[u8; RECORD]| record.get(11) == Some(&ATTRIBUTE_LONG);
             if is_long(long)
                 && own.starts_with(b".          ")
@@ -58,41 +64,52 @@ impl<'a> Device<'a> {
                     put(&mut above, 26, &[0; 2]);
                 }
                 let shortened = [*own, above, [0; RECORD], [0; RECORD]].concat();
-                for (target, byte) in bytes.iter_mut().zip(shortened) {
-                    *target = Some(byte);
-                }
+                self.put(sector, &shortened);
             }
         }
     }
 
     /// What has changed, as patches that are moved by `offset`.
     pub(super) fn changes(&self, offset: u64) -> Vec<Patch> {
-        let mut changes: Vec<(u64, Vec<u8>)> = Vec::new();
-        for (page, bytes) in &self.written {
-            let start = page * PAGE;
-            let before = self.before(start, PAGE_BYTES).unwrap_or_default();
-            for (index, position) in (start..start + PAGE).enumerate() {
-                let Some(byte) = bytes.get(index).copied().flatten() else { continue };
-                if before.get(index) == Some(&byte) {
-                    continue;
-                }
-                let between =
-                    changes.last().and_then(|(start, bytes)| self.between(start + bytes.len() as u64, position));
-                match (changes.last_mut(), between) {
-                    (Some((_, change)), Some(between)) => {
-                        change.extend(between);
-                        change.push(byte);
+        let mut changes = Vec::new();
+        for (start, run) in &self.written {
+            let (mut at, mut rest) = (*start, run.as_slice());
+            while !rest.is_empty() {
+                let before = self.before(at, rest.len());
+                let known_from = || self.pieces.range(at..).next().map_or(u64::MAX, |(start, _)| *start);
+                let length = before.as_ref().map_or_else(|| length(at, known_from()), Bytes::len);
+                let (bytes, later) = rest.split_at_checked(length).unwrap_or((rest, &[]));
+                match &before {
+                    None => self.add_change(&mut changes, at, bytes),
+                    Some(before) if before == bytes => {}
+                    Some(before) => {
+                        for (at, (byte, before)) in (at..).zip(bytes.iter().zip(before)) {
+                            if byte != before {
+                                self.add_change(&mut changes, at, std::slice::from_ref(byte));
+                            }
+                        }
                     }
-                    _ => changes.push((position, vec![byte])),
                 }
+                at += bytes.len() as u64;
+                rest = later;
             }
         }
         changes.into_iter().map(|(position, bytes)| Patch::bytes(offset + position, bytes)).collect()
     }
 
-    /// The bytes from the end of a change to the next, where they are few and known.
-    fn between(&self, end: u64, next: u64) -> Option<Vec<u8>> {
-        if next - end > GAP { None } else { (end..next).map(|at| self.byte(at)).collect() }
+    /// Adds a change behind the others, in one with the last if few bytes are between them and they are known.
+    fn add_change(&self, changes: &mut Vec<(u64, Vec<u8>)>, at: u64, bytes: &[u8]) {
+        if let Some((start, last)) = changes.last_mut() {
+            let end = *start + last.len() as u64;
+            let between: Option<Vec<u8>> =
+                if at - end > GAP { None } else { (end..at).map(|at| self.byte(at)).collect() };
+            if let Some(between) = between {
+                last.extend(between);
+                last.extend_from_slice(bytes);
+                return;
+            }
+        }
+        changes.push((at, bytes.to_vec()));
     }
 
     /// The bytes that were there from `offset` on, up to `length` of them; none where they are not known.
@@ -102,56 +119,75 @@ impl<'a> Device<'a> {
         Some(piece.slice(skip..piece.len().min(skip.saturating_add(length))))
     }
 
+    /// What was written from `offset` on without a break; none where nothing was.
+    fn written_at(&self, offset: u64) -> Option<&[u8]> {
+        let (start, run) = self.written.range(..=offset).next_back()?;
+        run.get(length(*start, offset)..).filter(|run| !run.is_empty())
+    }
+
     /// The byte that stands there now, where it is known.
     fn byte(&self, offset: u64) -> Option<u8> {
-        let (page, index) = place(offset);
-        let written = self.written.get(&page).and_then(|bytes| bytes.get(index).copied().flatten());
+        let written = self.written_at(offset).and_then(|run| run.first().copied());
         written.or_else(|| self.before(offset, 1).and_then(|byte| byte.first().copied()))
     }
 
     fn put(&mut self, offset: u64, bytes: &[u8]) {
-        for (at, byte) in (offset..).zip(bytes) {
-            let (page, index) = place(at);
-            let page = self.written.entry(page).or_insert_with(|| Box::new([None; PAGE_BYTES]));
-            if let Some(target) = page.get_mut(index) {
-                *target = Some(*byte);
-            }
+        let end = offset + bytes.len() as u64;
+        // The run that these bytes change or continue, and then those which they reach.
+        let earlier = self.written.range(..=offset).next_back().map(|(start, run)| (*start, run.len() as u64));
+        let start = earlier.filter(|(start, length)| start + length >= offset).map_or(offset, |(start, _)| start);
+        let mut run = self.written.remove(&start).unwrap_or_default();
+        let skip = length(start, offset);
+        let (over, further) = bytes.split_at_checked(run.len().saturating_sub(skip)).unwrap_or((bytes, &[]));
+        put(&mut run, skip, over);
+        run.extend_from_slice(further);
+        while let Some((next, _)) = self.written.range(start..=end).next() {
+            let next = *next;
+            let later = self.written.remove(&next).unwrap_or_default();
+            run.extend_from_slice(later.get(length(next, end)..).unwrap_or_default());
         }
+        self.written.insert(start, run);
     }
 }
 
-fn place(offset: u64) -> (u64, usize) {
-    (offset / PAGE, usize::try_from(offset % PAGE).unwrap_or(0))
+/// The number of bytes between two offsets.
+fn length(start: u64, end: u64) -> usize {
+    usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX)
 }
 
 impl Read for Device<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let (page, index) = place(self.position);
-        let rest = usize::try_from(self.size.saturating_sub(self.position)).unwrap_or(PAGE_BYTES);
-        let length = buffer.len().min(rest).min(PAGE_BYTES - index);
+        let count = buffer.len().min(length(self.position, self.size));
+        let Some(buffer) = buffer.get_mut(..count).filter(|buffer| !buffer.is_empty()) else { return Ok(0) };
         let missing = || io::Error::other(format!("byte {} of the file system is not kept", self.position));
-        let mut count = 0;
-        if self.written.contains_key(&page) {
-            for (target, at) in buffer.iter_mut().take(length).zip(self.position..) {
-                *target = self.byte(at).ok_or_else(missing)?;
-                count += 1;
-            }
-        } else if length > 0 {
-            let bytes = self.before(self.position, length).ok_or_else(missing)?;
-            for (target, byte) in buffer.iter_mut().zip(&bytes) {
-                *target = *byte;
-            }
-            count = bytes.len();
-        }
+        let count = if let Some(bytes) = self.written_at(self.position) {
+            copy(buffer, bytes)
+        } else {
+            let written = self.written.range(self.position..).next().map_or(u64::MAX, |(start, _)| *start);
+            let count = buffer.len().min(length(self.position, written));
+            copy(buffer, &self.before(self.position, count).ok_or_else(missing)?)
+        };
         self.position += count as u64;
         Ok(count)
     }
 }
 
+/// Copies as many bytes as there are, and returns their number.
+fn copy(target: &mut [u8], bytes: &[u8]) -> usize {
+    let count = target.len().min(bytes.len());
+    put(target, 0, bytes.get(..count).unwrap_or_default());
+    count
+}
+
 impl Write for Device<'_> {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        let rest = usize::try_from(self.size.saturating_sub(self.position)).unwrap_or(usize::MAX);
-        let bytes = buffer.get(..rest).unwrap_or(buffer);
+        let bytes = buffer.get(..length(self.position, self.size)).unwrap_or(buffer);
+        if bytes.is_empty() {
+            return Ok(0);
+        }
+        if self.position.is_multiple_of(SECTOR) {
+            self.sectors.push(self.position);
+        }
         self.put(self.position, bytes);
         self.position += bytes.len() as u64;
         Ok(bytes.len())
@@ -176,6 +212,8 @@ impl Seek for Device<'_> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::overlay::Content;
 
@@ -211,6 +249,53 @@ mod tests {
         assert!(device.read(&mut buffer).is_err());
         device.restore(505, 40);
         assert_eq!(changes(&device).len(), 2);
+    }
+
+    proptest! {
+        /// Whatever is written in whatever order: the device reads as memory would, and its changes make of what was there what is
+        /// there now.
+        #[test]
+        fn it_is_as_memory(
+            known in prop::collection::btree_map(0_u64..60, 1_usize..20, 0..4),
+            writes in prop::collection::vec((0_usize..70, prop::collection::vec(0_u8..3, 0..30)), 0..20),
+        ) {
+            let mut before: Vec<Option<u8>> = vec![None; 80];
+            let mut pieces = BTreeMap::new();
+            for (start, length) in known {
+                let place = super::length(0, start)..super::length(0, start) + length;
+                if before[place.clone()].iter().all(Option::is_none) {
+                    before[place].fill(Some(1));
+                    pieces.insert(start, vec![1; length].into());
+                }
+            }
+            let mut device = Device::new(&pieces, 80);
+            let mut memory = before.clone();
+            for (at, bytes) in writes {
+                device.seek(SeekFrom::Start(at as u64)).unwrap();
+                let count = device.write(&bytes).unwrap();
+                prop_assert_eq!(count, bytes.len().min(80 - at));
+                for (target, byte) in memory[at..].iter_mut().zip(&bytes) {
+                    *target = Some(*byte);
+                }
+            }
+            for (at, byte) in memory.iter().enumerate() {
+                let mut read = [9; 10];
+                device.seek(SeekFrom::Start(at as u64)).unwrap();
+                let count = device.read(&mut read);
+                prop_assert_eq!(count.is_ok(), byte.is_some());
+                if let Ok(count) = count {
+                    let now: Vec<_> = read[..count].iter().copied().map(Some).collect();
+                    prop_assert!(count > 0 && memory[at..].starts_with(&now));
+                }
+            }
+            let mut changed = before;
+            for (at, bytes) in changes(&device) {
+                let start = super::length(1000, at);
+                let bytes: Vec<_> = bytes.into_iter().map(Some).collect();
+                changed[start..start + bytes.len()].copy_from_slice(&bytes);
+            }
+            prop_assert_eq!(changed, memory);
+        }
     }
 
     #[test]

@@ -125,7 +125,7 @@ impl FatImage {
 }
 
 fn write(device: &mut Device<'_>, path: &FatPath, edit: &FatEdit, exists: bool) -> io::Result<()> {
-    device.rewind()?;
+    device.begin_edit();
     let options = FsOptions::new().time_provider(&NO_CLOCK);
     let file_system = FileSystem::new(device, options)?;
     {

@@ -105,7 +105,7 @@ fn grown(image: &[u8], edits: &[(FatPath, FatEdit)]) -> Vec<u8> {
 fn files(image: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let place = |at: u64| usize::try_from(at).unwrap();
     let content = |file: &FatFile| {
-        file.extents.iter().flat_map(|range| &image[place(range.start)..place(range.end)]).copied().collect()
+        file.extents.iter().map(|range| &image[place(range.start)..place(range.end)]).collect::<Vec<_>>().concat()
     };
     open(image).unwrap().files().iter().map(|file| (file.path.clone(), content(file))).collect()
 }

@@ -33,8 +33,8 @@ test:                   ## Everything that CI checks; `make fuzz` has six more f
 	$(TIMED) "examples in doc comments" cargo test --locked --workspace --doc
 	$(TIMED) fuzzing env FUZZ_SERVER=no scripts/fuzz.sh $(FUZZ_SECONDS)
 
-unit:                   ## The tests that need nothing but this repository, or those of CRATE
-	$(NEXTEST) --profile unit --exclude acceptance $(if $(CRATE),-E 'package(#*$(CRATE))')
+unit:                   ## The tests that need nothing but this repository, where something has changed; or those of CRATE
+	scripts/unit.py $(CRATE)
 
 peers:                  ## The tests with real parts at the other end, but for virtual machines
 	$(NEXTEST) -E 'package(acceptance) and not binary(machines)'

@@ -10,7 +10,6 @@
     reason = "a panic is how a test fails"
 )]
 
-mod catalogue;
 mod checks;
 #[expect(unreachable_pub, reason = "the acceptance crate has it as well, and there it is public")]
 mod documents;

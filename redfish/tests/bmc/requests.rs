@@ -6,6 +6,7 @@ use http::StatusCode;
 use redfish::{AllowedNetworks, Client, ClientOptions, RedfishError, Target, Verification};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::sync::watch;
 
 use crate::bmc::{Bmc, Canned};
 
@@ -260,31 +261,42 @@ async fn silence_ends_in_time() {
 
 /// A server that answers each request with these parts, and then closes the connection without having said so.
 async fn parts(parts: &'static [&'static str], pause: Duration) -> Target {
+    closing(parts, pause).await.0
+}
+
+/// The same, with the number of connections that it has closed.
+async fn closing(parts: &'static [&'static str], pause: Duration) -> (Target, watch::Receiver<usize>) {
+    let (closed, count) = watch::channel(0);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
+            let closed = closed.clone();
             tokio::spawn(async move {
                 let _ = stream.read(&mut [0; 4096]).await;
                 for part in parts {
                     let _ = stream.write_all(part.as_bytes()).await;
                     tokio::time::sleep(pause).await;
                 }
+                drop(stream);
+                closed.send_modify(|count| *count += 1);
             });
         }
     });
-    Target { address, credentials: None, verification: Verification::System }
+    (Target { address, credentials: None, verification: Verification::System }, count)
 }
 
 #[tokio::test]
 async fn a_connection_that_the_bmc_has_closed_is_not_used_again() {
-    let target = parts(&["HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"], Duration::ZERO).await;
-    // Meanwhile the connection is closed. A request that crosses the end of its connection fails, because a POST that the BMC may have
-    // read is not sent again.
-    let pace = Duration::from_millis(20);
-    let options = ClientOptions { retries: 0, pace, ..ClientOptions::default() };
+    let (target, mut closed) = closing(&["HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"], Duration::ZERO).await;
+    // A request that crosses the end of its connection fails, because a POST that the BMC may have read is not sent again.
+    let options = ClientOptions { retries: 0, pace: Duration::ZERO, ..ClientOptions::default() };
     let client = Client::connect(&target, &options).await.unwrap();
-    for _ in 0..20 {
+    for requests in 1..20 {
+        closed.wait_for(|closed| *closed == requests).await.unwrap();
+        // The client learns of it when the runtime next asks the kernel; after two waits, it has.
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        tokio::time::sleep(Duration::from_millis(5)).await;
         client.post("/x", &json!({}), LIMIT).await.unwrap();
     }
 }

@@ -7,6 +7,7 @@ mod build;
 mod build_all;
 mod build_data;
 mod build_refusals;
+mod catalogue;
 mod check;
 mod config;
 mod convert;

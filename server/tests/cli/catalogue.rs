@@ -11,7 +11,7 @@ use serde_yaml::Value;
 use hosts::{input, network};
 use vocabulary::report::{Explanation, explain, explanations};
 
-/// The sources of the library and of the server, but for the catalogue and for tests.
+/// The sources of every crate that makes findings, but for the catalogue and for tests.
 fn sources() -> Vec<(PathBuf, String)> {
     fn walk(directory: &Path, found: &mut Vec<(PathBuf, String)>) {
         for entry in fs::read_dir(directory).unwrap() {
@@ -134,6 +134,6 @@ fn the_page_of_findings_is_the_catalogue() {
     let there = fs::read_to_string(&path).unwrap_or_default();
     assert!(
         there == page,
-        "docs/reference/findings.md is not up to date: UPDATE_GOLDEN=1 cargo test -p hosts catalogue"
+        "docs/reference/findings.md is not up to date: UPDATE_GOLDEN=1 cargo nextest run --workspace catalogue"
     );
 }

@@ -14,7 +14,7 @@ use acceptance::bases::coreos_iso;
 use acceptance::bmc::{EmulatedBmc, Machine, PASSWORD, USERNAME, Vendor};
 use acceptance::fleet::Fleet;
 use acceptance::goals::Goals;
-use acceptance::server::free_address;
+use acceptance::server::{ENVIRONMENT, free_address};
 use acceptance::usage::{peak_memory, processor_time};
 use reqwest::Client;
 use serde_json::Value;
@@ -147,7 +147,7 @@ impl Server {
         let path = work.join("log");
         let log = fs::File::create(&path)?;
         let mut command = Command::new(binary()?);
-        command.arg("serve").arg("--data-dir").arg(work.join("data"));
+        command.envs(ENVIRONMENT).arg("serve").arg("--data-dir").arg(work.join("data"));
         command.args(["--base", &format!("coreos={}", coreos_iso(&["--size-mib", "64"]).display())]);
         command.args(["--api-listen", &api, "--media-listen", &media, "--media-url", &format!("http://{media}")]);
         command.args(["--boots-at-once", &hosts.to_string(), "--log", "warn"]);

@@ -11,12 +11,15 @@ use reqwest::blocking::Client;
 use serde_json::Value;
 use tempfile::TempDir;
 
+/// What `packaging/dayone.service` and the container image set.
+pub const ENVIRONMENT: [(&str, &str); 1] = [("MALLOC_ARENA_MAX", "2")];
+
 /// The binary `dayone`: that of `DAYONE_BIN`, or the one that was built beside the tests.
 pub fn dayone() -> Command {
     let binary = std::env::var_os("DAYONE_BIN").map_or_else(beside_the_tests, PathBuf::from);
     assert!(binary.exists(), "{} is missing; run cargo build -p dayone", binary.display());
     let mut command = Command::new(binary);
-    command.env("NO_COLOR", "1");
+    command.env("NO_COLOR", "1").envs(ENVIRONMENT);
     command
 }
 

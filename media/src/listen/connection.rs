@@ -78,7 +78,8 @@ pub(super) async fn serve<S, B, D>(
             };
             let own = stream.get_ref().1.peer_certificates().and_then(<[_]>::first).map(ClientCertificate::new);
             let peer = Peer { address, tls: Some(version) };
-            serve_http(stream, peer, own, admission, services, options, phase).await;
+            // Boxed, because it is larger than all else here: a connection without TLS would take as much memory.
+            Box::pin(serve_http(stream, peer, own, admission, services, options, phase)).await;
         }
         Ok(Err(error)) => {
             options.metrics.closed(Closed::Handshake);

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use acceptance::packaging::{repository, script, stripped};
 use acceptance::peers::{run, run_text};
+use acceptance::server::ENVIRONMENT;
 use data_encoding::HEXLOWER;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -50,6 +51,13 @@ fn the_image_has_the_program_for_each_architecture() {
         let user = config["config"]["User"].as_str().unwrap();
         assert!(containerfile.contains(&format!("USER {user}\n")), "{user}");
         assert_eq!(config["config"]["Entrypoint"], serde_json::json!(["/dayone"]));
+        let environment = ENVIRONMENT.map(|(name, value)| format!("{name}={value}"));
+        assert_eq!(config["config"]["Env"], serde_json::json!(environment));
+        let unit = fs::read_to_string(repository().join("packaging/dayone.service")).unwrap();
+        for variable in environment {
+            assert!(containerfile.contains(&format!("\nENV {variable}\n")), "{variable}");
+            assert!(unit.contains(&format!("\nEnvironment={variable}\n")), "{variable}");
+        }
 
         let root = directory.path().join(architecture);
         fs::create_dir(&root).unwrap();

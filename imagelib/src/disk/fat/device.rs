@@ -263,7 +263,8 @@ mod tests {
             let mut pieces = BTreeMap::new();
             for (start, length) in known {
                 let place = super::length(0, start)..super::length(0, start) + length;
-                if before[place.clone()].iter().all(Option::is_none) {
+                // Pieces do not overlap, not even with one without bytes.
+                if before[place.start..=place.end].iter().all(Option::is_none) {
                     before[place].fill(Some(1));
                     pieces.insert(start, vec![1; length].into());
                 }

@@ -2,7 +2,7 @@
 //!
 //! The texts are in `catalogue/*.yaml`, one file for each subject. The build script reads them. A debug assertion in
 //! [`Report`](super::Report) and tests make sure that every code has an explanation, and that every explanation is used.
-//! `docs/reference/findings.md` is generated from them: `UPDATE_GOLDEN=1 cargo test -p hosts catalogue`.
+//! `docs/reference/findings.md` is generated from them: `UPDATE_GOLDEN=1 cargo nextest run --workspace catalogue`.
 
 /// The explanation of one code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]

@@ -269,3 +269,20 @@ fn a_file_that_fatfs_does_not_find_is_not_added_beside_the_one_that_is_there() {
     let edits = [(file, FatEdit::Append(Bytes::from_static(b"x")))];
     assert!(matches!(read.edit(&edits), Err(FatError::Edit { .. })), "{:?}", read.edit(&edits));
 }
+
+/// The content of a file may look like the records that fatfs makes in a new directory.
+#[test]
+fn a_file_with_the_records_of_a_new_directory_stays_as_it_is() {
+    let record = |name: &[u8; 11], attributes: u8| [name.as_slice(), &[attributes], &[1; 20]].concat();
+    let content = [
+        record(b"long name  ", 0x0F),
+        record(b".          ", 0x10),
+        record(b"long name  ", 0x0F),
+        record(b"..         ", 0x10),
+    ]
+    .concat();
+    let edits = [(path("records"), FatEdit::Write(content.clone().into())), (path("new"), FatEdit::Directory)];
+    for image in IMAGES.iter() {
+        assert_eq!(files(&applied(image, &open(image).unwrap(), &edits))["records"], content);
+    }
+}

@@ -29,6 +29,10 @@ fn a_right_to_leases_that_goes_leaves_nobody_without_a_writer_and_one_that_retur
     let first = Running::start(&namespace, &user, Some("first"));
     wait_for("the first leads", Duration::from_secs(10), || first.leads());
     let second = Running::start(&namespace, &user, Some("second"));
+    // A replica that was never granted the right has no Lease to wait for. The first does not read its own.
+    wait_for("the second sees the Lease", Duration::from_secs(10), || {
+        namespace.asked(&user).iter().any(|one| one == "get leases")
+    });
     // All but the right to Leases, which is the last. It is gone at some time within this call.
     let begun = Instant::now();
     namespace.account("dayone", &RIGHTS[..4]);

@@ -93,6 +93,25 @@ fn a_line_that_was_changed_while_the_server_did_not_run_stays_a_fault() {
     assert_eq!((faults[0].line, faults[0].kind), (6, FaultKind::Changed));
 }
 
+/// The line of the entry that is damaged if this byte is there instead.
+fn line_of_damage(bytes: &[u8], position: usize, byte: u8) -> usize {
+    let line = bytes[..position].split(|byte| *byte == b'\n').count();
+    let begins_line = position == 0 || bytes[position - 1] == b'\n';
+    // The rest of the entry is after the end of an empty line then.
+    line + usize::from(begins_line && byte == b'\n')
+}
+
+#[test]
+fn every_end_of_a_line_in_an_entry_is_found() {
+    let bytes = log(ENTRIES);
+    for position in (0..bytes.len()).filter(|position| bytes[*position] != b'\n') {
+        let mut changed = bytes.clone();
+        changed[position] = b'\n';
+        let faults = check(changed).faults;
+        assert_eq!(faults.first().map(|fault| fault.line), Some(line_of_damage(&bytes, position, b'\n')), "{position}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
@@ -101,7 +120,7 @@ proptest! {
         let mut bytes = log(ENTRIES);
         let position = position.index(bytes.len());
         prop_assume!(bytes[position] != byte);
-        let line = bytes[..position].split(|byte| *byte == b'\n').count();
+        let line = line_of_damage(&bytes, position, byte);
         bytes[position] = byte;
         let faults = check(bytes).faults;
         prop_assert!(!faults.is_empty());

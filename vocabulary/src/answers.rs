@@ -19,6 +19,12 @@ pub const KICKSTART_ARGUMENT: &str = "inst.ks=file:/usr/lib/dayone/root/usr/lib/
 /// The completed autoinstall file in the live system that Subiquity runs in.
 pub const AUTOINSTALL_FILE: &str = "/autoinstall.yaml";
 
+/// The completed profile in the live system that Agama runs in.
+pub const AGAMA_FILE: &str = "/usr/lib/dayone/autoinst.json";
+
+/// The kernel argument by which Agama finds [`AGAMA_FILE`].
+pub const AGAMA_ARGUMENT: &str = "inst.auto=file:///usr/lib/dayone/autoinst.json";
+
 /// The installer that an answer file is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -29,11 +35,13 @@ pub enum Installer {
     Kickstart,
     /// Subiquity, the installer of Ubuntu, which reads an autoinstall file.
     Autoinstall,
+    /// Agama, the installer of SUSE Linux Enterprise and openSUSE since version 16, which reads a profile.
+    Agama,
 }
 
 /// A text that names no installer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a kind of answer file that dayone knows; use preseed, kickstart or autoinstall")]
+#[error("{0:?} is not a kind of answer file that dayone knows; use preseed, kickstart, autoinstall or agama")]
 pub struct InstallerError(String);
 
 crate::text_as_serde!(Installer, InstallerError);
@@ -73,7 +81,11 @@ mod tests {
         assert_eq!(Installer::Preseed.to_string(), "preseed");
         assert_eq!("kickstart".parse(), Ok(Installer::Kickstart));
         assert!(
-            "Kickstart".parse::<Installer>().unwrap_err().to_string().contains("use preseed, kickstart or autoinstall")
+            "Kickstart"
+                .parse::<Installer>()
+                .unwrap_err()
+                .to_string()
+                .contains("use preseed, kickstart, autoinstall or agama")
         );
     }
 }

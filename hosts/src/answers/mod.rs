@@ -3,8 +3,10 @@
 //! The network of the installed system is meant, and that of the installer as far as the installer can have it. What the file
 //! says of the network itself must agree with the host's documents.
 
+mod agama;
 mod autoinstall;
 mod installed;
+mod installed_profiles;
 mod installer;
 mod kickstart;
 mod preseed;
@@ -12,7 +14,7 @@ mod preseed;
 mod testing;
 
 use crate::network::ConvertedNetwork;
-use vocabulary::answers::{Answers, Installer, KICKSTART_ARGUMENT};
+use vocabulary::answers::{AGAMA_ARGUMENT, Answers, Installer, KICKSTART_ARGUMENT};
 use vocabulary::host::HostName;
 use vocabulary::network_files::NetworkFiles;
 use vocabulary::report::{Report, Reported};
@@ -52,7 +54,7 @@ pub struct InstalledSystem<'a> {
 pub fn network_files(kind: Installer) -> NetworkFiles {
     match kind {
         Installer::Preseed => NetworkFiles::NetworkdUnits,
-        Installer::Kickstart => NetworkFiles::Keyfiles,
+        Installer::Kickstart | Installer::Agama => NetworkFiles::Keyfiles,
         Installer::Autoinstall => NetworkFiles::NetworkConfig,
     }
 }
@@ -61,7 +63,7 @@ pub fn network_files(kind: Installer) -> NetworkFiles {
 pub fn takes_network_files(kind: Installer) -> bool {
     match kind {
         Installer::Preseed | Installer::Autoinstall => false,
-        Installer::Kickstart => true,
+        Installer::Kickstart | Installer::Agama => true,
     }
 }
 
@@ -71,6 +73,7 @@ pub fn kernel_argument(kind: Installer) -> Option<&'static str> {
         Installer::Preseed => None,
         Installer::Kickstart => Some(KICKSTART_ARGUMENT),
         Installer::Autoinstall => Some("autoinstall"),
+        Installer::Agama => Some(AGAMA_ARGUMENT),
     }
 }
 
@@ -80,6 +83,7 @@ pub fn other_file_arguments(kind: Installer) -> &'static [&'static str] {
         Installer::Preseed => &[],
         Installer::Kickstart => &["inst.ks", "ks"],
         Installer::Autoinstall => &["subiquity.autoinstallpath"],
+        Installer::Agama => &["inst.auto", "agama.auto"],
     }
 }
 
@@ -93,5 +97,6 @@ pub fn complete(
         Installer::Preseed => preseed::complete(&answers.text, system.network, system.hostname, report),
         Installer::Kickstart => kickstart::complete(&answers.text, system, report),
         Installer::Autoinstall => autoinstall::complete(&answers.text, system, report),
+        Installer::Agama => agama::complete(&answers.text, system, report),
     }
 }

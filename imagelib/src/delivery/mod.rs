@@ -34,8 +34,8 @@ pub(crate) use signs::is_debian_installer;
 use crate::cpio::{Archive, ArchiveError, MemberPathError};
 use crate::ignition::{Additions, IgnitionError, UserConfig};
 use crate::initramfs::{PlacementError, Tree};
-use signs::{is_anaconda, is_casper};
-use vocabulary::answers::{AUTOINSTALL_FILE, Installer, KICKSTART_FILE, PRESEED_PROGRAM};
+use signs::{is_agama, is_anaconda, is_casper};
+use vocabulary::answers::{AGAMA_FILE, AUTOINSTALL_FILE, Installer, KICKSTART_FILE, PRESEED_PROGRAM};
 use vocabulary::network_files::{InitramfsNetwork, NetworkFiles};
 use vocabulary::report::{DocumentPath, Report};
 
@@ -159,6 +159,7 @@ pub(crate) fn installer(additions: &Additions) -> Option<Installer> {
         PRESEED_PROGRAM => Some(Installer::Preseed),
         KICKSTART_FILE => Some(Installer::Kickstart),
         AUTOINSTALL_FILE => Some(Installer::Autoinstall),
+        AGAMA_FILE => Some(Installer::Agama),
         _ => None,
     })
 }
@@ -171,6 +172,7 @@ fn check_installer(profile: DeliveryProfile, additions: &Additions, tree: &Tree)
         // The kernel argument has the path at which the profile puts the file.
         Installer::Kickstart => profile == DeliveryProfile::Dracut && is_anaconda(tree),
         Installer::Autoinstall => profile == DeliveryProfile::InitramfsTools && is_casper(tree),
+        Installer::Agama => profile == DeliveryProfile::Dracut && is_agama(tree),
     };
     if is_there { Ok(()) } else { Err(not_the_installer(installer)) }
 }
@@ -180,6 +182,7 @@ fn not_the_installer(installer: Installer) -> DeliveryError {
         Installer::Preseed => "the Debian installer",
         Installer::Kickstart => "Anaconda, the installer of Fedora and RHEL",
         Installer::Autoinstall => "Ubuntu's live media (casper)",
+        Installer::Agama => "Agama, the installer of SUSE Linux Enterprise and openSUSE",
     })
 }
 

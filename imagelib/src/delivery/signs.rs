@@ -11,6 +11,8 @@ const NETWORKD: [&str; 2] = ["usr/lib/systemd/systemd-networkd", "lib/systemd/sy
 pub(super) const DEBIAN_INSTALLER: &str = "lib/debian-installer-startup.d";
 /// The library of Anaconda's module of dracut, by which the initramfs finds and reads a kickstart file.
 pub(super) const ANACONDA: &str = "lib/anaconda-lib.sh";
+/// The hook of Agama's module of dracut that keeps the kernel arguments for the installer, beneath the directory of the hooks.
+pub(super) const AGAMA: &str = "cmdline/99-agama-cmdline-conf.sh";
 /// What mounts the live system of Ubuntu's media.
 pub(super) const CASPER: &str = "scripts/casper";
 /// Where dracut has its hooks: in releases of 2025 and later, and before.
@@ -45,6 +47,11 @@ pub(super) fn is_anaconda(tree: &Tree) -> bool {
 /// Whether an initramfs starts a live system of Ubuntu, in which its installer runs.
 pub(super) fn is_casper(tree: &Tree) -> bool {
     has_file(tree, CASPER)
+}
+
+/// Whether an initramfs starts the live system in which Agama runs.
+pub(super) fn is_agama(tree: &Tree) -> bool {
+    dracut_hooks(tree).is_some_and(|hooks| has_file(tree, &format!("{hooks}/{AGAMA}")))
 }
 
 /// The directory of dracut's hooks.

@@ -364,12 +364,14 @@ fn a_completed_answer_file_is_for_its_installer_alone() {
     };
     let debian = tree(&["init", "lib/debian-installer-startup.d/S10syslog"]);
     let anaconda = tree(&[DRACUT.as_slice(), &["usr/lib/anaconda-lib.sh"]].concat());
+    let agama = tree(&[DRACUT.as_slice(), &["usr/lib/dracut/hooks/cmdline/99-agama-cmdline-conf.sh"]].concat());
     let casper = tree(&[INITRAMFS_TOOLS.as_slice(), &["scripts/casper"]].concat());
     let others = [tree(&["init"]), tree(&DRACUT), tree(&INITRAMFS_TOOLS)];
     for (path, profile, own, foreign, installer) in [
         (PRESEED_PROGRAM, DeliveryProfile::RootInInitramfs, &debian, &anaconda, Installer::Preseed),
         (KICKSTART_FILE, DeliveryProfile::Dracut, &anaconda, &debian, Installer::Kickstart),
         (AUTOINSTALL_FILE, DeliveryProfile::InitramfsTools, &casper, &anaconda, Installer::Autoinstall),
+        (AGAMA_FILE, DeliveryProfile::Dracut, &agama, &anaconda, Installer::Agama),
     ] {
         assert!(planned(path, profile, own).0.is_ok(), "{path}");
         for other in others.iter().chain([foreign]) {

@@ -302,8 +302,10 @@ impl Image {
         match delivery::installer(&recipe.additions) {
             // The installer gets its network from that file.
             Some(Installer::Preseed) => image.report.forget("debian-installer"),
-            // The system that follows is the installer's. Anaconda's has NetworkManager, and Subiquity's needs none.
-            Some(Installer::Kickstart | Installer::Autoinstall) => image.report.forget("network-manager-assumed"),
+            // The system that follows is the installer's. Anaconda's and Agama's have NetworkManager, and Subiquity's needs none.
+            Some(Installer::Kickstart | Installer::Autoinstall | Installer::Agama) => {
+                image.report.forget("network-manager-assumed");
+            }
             None => {}
         }
         Ok(image)

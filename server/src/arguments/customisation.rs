@@ -52,8 +52,8 @@ pub struct CustomisationArguments {
     #[arg(long, value_name = "KEY|FILE", allow_hyphen_values = true)]
     pub ssh_key: Vec<String>,
 
-    /// Answer file of an installer (KIND: preseed, kickstart or autoinstall), which dayone completes with the host's network; the installed
-    /// system gets that network
+    /// Answer file of an installer (KIND: preseed, kickstart, autoinstall or agama), which dayone completes with the host's network; the
+    /// installed system gets that network
     #[arg(long, num_args = 2, value_names = ["KIND", "FILE"])]
     pub answers: Vec<String>,
 

@@ -7,9 +7,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use super::answers::{self, errors};
 use acceptance::bases::{extracted, fixtures, ramdisk_iso};
 use acceptance::peers::{run, run_text};
-use acceptance::server::dayone;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -44,16 +44,7 @@ fn ubuntu_iso(directory: &Path) -> PathBuf {
 
 /// Orders an image with an autoinstall file.
 fn order(directory: &Path, base: &Path, answers: &str, extra: &[&str]) -> Output {
-    let path = |name: &str| directory.join(name);
-    fs::write(path("host.yaml"), DOCUMENT).unwrap();
-    fs::write(path("autoinstall.yaml"), answers).unwrap();
-    let mut command = dayone();
-    command.arg("build").arg(path("host.yaml")).arg("--base").arg(base).arg("-o").arg(path("out.iso"));
-    command.args(["--answers", "autoinstall"]).arg(path("autoinstall.yaml")).args(extra).output().unwrap()
-}
-
-fn errors(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
+    answers::order(directory, base, (DOCUMENT, "autoinstall", answers), extra)
 }
 
 /// What Subiquity reads in a file.
@@ -91,7 +82,7 @@ fn subiquity_gets_the_answers_as_they_are_and_the_network_of_the_document() {
         // All other answers are what they were, by the reader's own rules: its booleans and numbers are those of YAML 1.1.
         let mut found = read(&answers);
         let network = found.as_object_mut().unwrap().remove("network").unwrap();
-        let given = read(&path("autoinstall.yaml"));
+        let given = read(&path("answers"));
         assert_eq!(&found, given.get("autoinstall").unwrap_or(&given), "{name}");
         assert_eq!(found["ssh"]["install-server"], true);
 

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use super::answers::{self, errors, names, unpacked};
 use acceptance::bases::{extracted, fixtures, ramdisk_iso};
 use acceptance::peers::{cache, peer, run, run_text};
 use acceptance::server::dayone;
@@ -56,30 +57,7 @@ fn anaconda_iso(directory: &Path) -> PathBuf {
 
 /// Orders an image with a kickstart file.
 fn order(directory: &Path, base: &Path, kickstart: &str, extra: &[&str]) -> Output {
-    let path = |name: &str| directory.join(name);
-    fs::write(path("host.yaml"), DOCUMENT).unwrap();
-    fs::write(path("ks.cfg"), kickstart).unwrap();
-    let mut command = dayone();
-    command.arg("build").arg(path("host.yaml")).arg("--base").arg(base).arg("-o").arg(path("out.iso"));
-    command.args(["--answers", "kickstart"]).arg(path("ks.cfg")).args(extra).output().unwrap()
-}
-
-fn errors(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
-}
-
-/// What the kernel makes of the initramfs of an image, which has `base`'s in front.
-fn unpacked(image: &Path, base: &Path, initrd: &str, directory: &Path) -> PathBuf {
-    let [before, after, tree] = ["before", "after", "unpacked"].map(|name| directory.join(name));
-    for path in [&before, &after, &tree] {
-        fs::create_dir(path).unwrap();
-    }
-    let [before, after] = [(base, &before), (image, &after)].map(|(iso, to)| extracted(iso, initrd, to));
-    let (before, after) = (fs::read(before).unwrap(), fs::read(after).unwrap());
-    assert!(after.starts_with(&before));
-    fs::write(directory.join("added.cpio"), &after[before.len()..]).unwrap();
-    run(Command::new("sh").args(["-ec", "cpio --quiet -idm < ../added.cpio"]).current_dir(&tree));
-    tree
+    answers::order(directory, base, (DOCUMENT, "kickstart", kickstart), extra)
 }
 
 /// What a release of Anaconda finds in a file.
@@ -146,7 +124,7 @@ fn anaconda_gets_the_completed_file_and_the_argument_that_names_it() {
         "other.iso",
         "--answers",
         "kickstart",
-        "ks.cfg",
+        "answers",
     ]);
     let refused = command.current_dir(directory.path()).output().unwrap();
     let errors = errors(&refused);
@@ -203,12 +181,6 @@ fn the_sections_write_the_profiles_of_the_document_into_the_installed_system() {
         \"$dayone\" convert host.yaml -o expected > /dev/null";
     run(Command::new("sh").args(["-ec", command]).arg(dayone().get_program()).current_dir(directory.path()));
     let target = path("installer/mnt/sysroot");
-    let names = |directory: &Path| -> Vec<String> {
-        let names = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<String> = names.collect();
-        names.sort();
-        names
-    };
     let profiles = target.join("etc/NetworkManager/system-connections");
     let mut expected = names(&path("expected"));
     assert!(expected.len() >= 6 && expected.contains(&"lan.nmconnection".to_owned()), "{expected:?}");

@@ -1,5 +1,7 @@
 //! Images: what is built is read by the tools that others read it with.
 
+mod agama;
+mod answers;
 mod autoinstall;
 mod boot_config;
 mod boot_paths;

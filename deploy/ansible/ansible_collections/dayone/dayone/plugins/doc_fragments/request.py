@@ -91,7 +91,7 @@ options:
       kind:
         description: The kind of the file.
         type: str
-        choices: [preseed, kickstart, autoinstall]
+        choices: [preseed, kickstart, autoinstall, agama]
         required: true
       text:
         description:

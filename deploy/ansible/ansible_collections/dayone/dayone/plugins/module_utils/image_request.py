@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 FORMATS = ["iso", "minimal-iso", "usb", "initrd", "data"]
-INSTALLERS = ["preseed", "kickstart", "autoinstall"]
+INSTALLERS = ["preseed", "kickstart", "autoinstall", "agama"]
 
 # Options that are members of a request under the same name.
 MEMBERS = [

@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use tokio::time::timeout;
 use url::Url;
+use vocabulary::url_credentials;
 
 pub use self::certificate::{Certificate, CertificateError};
 use self::context::Context;
@@ -192,7 +193,7 @@ async fn played(
 }
 
 fn parse(text: &str) -> Result<Url, DoctorError> {
-    let bad = || DoctorError::Url(text.to_owned());
+    let bad = || DoctorError::Url(url_credentials::hide_with_query(text));
     let url = Url::parse(text).map_err(|_| bad())?;
     if matches!(url.scheme(), "http" | "https") && url.has_host() { Ok(url) } else { Err(bad()) }
 }

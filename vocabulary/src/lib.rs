@@ -10,3 +10,4 @@ pub mod network_files;
 pub mod report;
 pub mod source;
 pub mod text;
+pub mod url_credentials;

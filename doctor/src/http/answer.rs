@@ -9,6 +9,7 @@ use http::header::{
     CONTENT_TYPE, ETAG, HeaderName, LAST_MODIFIED, LOCATION, SERVER, TRANSFER_ENCODING, WWW_AUTHENTICATE,
 };
 use http::{HeaderMap, StatusCode, Version};
+use vocabulary::url_credentials;
 
 use crate::evidence::Evidence;
 
@@ -71,7 +72,8 @@ impl Answer {
             for value in self.headers.get_all(name) {
                 let value = String::from_utf8_lossy(value.as_bytes());
                 // Some addresses have credentials in their query.
-                let value = if name == LOCATION { without_query(&value) } else { value.into_owned() };
+                let value =
+                    if name == LOCATION { url_credentials::hide_with_query(&value) } else { value.into_owned() };
                 let shown: String = value.chars().take(SHOWN).collect();
                 let more = if value.chars().nth(SHOWN).is_some() { "…" } else { "" };
                 // Writing to a String does not fail.
@@ -79,32 +81,5 @@ impl Answer {
             }
         }
         Evidence { request: self.request.clone(), answer }
-    }
-}
-
-fn without_query(address: &str) -> String {
-    let shown = address.split_once('?').map_or_else(|| address.to_owned(), |(before, _)| format!("{before}?…"));
-    match (shown.find("://"), shown.rfind('@')) {
-        (Some(scheme), Some(at)) if at > scheme => {
-            let (before, after) = (shown.get(..scheme + 3), shown.get(at..));
-            format!("{}…{}", before.unwrap_or_default(), after.unwrap_or_default())
-        }
-        _ => shown,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_are_shown_without_credentials() {
-        for (address, shown) in [
-            ("/other.iso", "/other.iso"),
-            ("https://a/b?X-Signature=abc", "https://a/b?…"),
-            ("https://user:secret@a/b", "https://…@a/b"),
-        ] {
-            assert_eq!(without_query(address), shown);
-        }
     }
 }

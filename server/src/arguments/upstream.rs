@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use clap::Parser;
+use vocabulary::url_credentials;
 
 use super::old_spellings::{self, Spelled};
 use super::{Arguments, Command, CommandLine, ControllerArguments, Program, StaticServerArguments};
@@ -44,12 +45,12 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Arguments {
     let command = match name {
         Some("machine-image-customization-controller" | "image-customization-controller") => {
             let line = drop_in(Program::Controller, arguments);
-            let Controller { arguments } = Controller::parse_from(&line.words);
+            let Controller { arguments } = parsed(&line.words);
             Command::Controller(Box::new(ControllerArguments { strict_environment: true, line, ..arguments }))
         }
         Some("machine-image-customization-server" | "image-customization-server") => {
             let line = drop_in(Program::StaticServer, arguments);
-            let Server { arguments } = Server::parse_from(&line.words);
+            let Server { arguments } = parsed(&line.words);
             Command::StaticServer(Box::new(StaticServerArguments { strict_environment: true, line, ..arguments }))
         }
         _ => return parse_own(arguments),
@@ -62,7 +63,7 @@ fn parse_own(arguments: Vec<OsString>) -> Arguments {
     let Spelled { arguments, mut notices } = old_spellings::replace(arguments);
     // The first word is the program, and the second one its command.
     let options = arguments.iter().skip(2).cloned().collect::<Vec<_>>();
-    let mut parsed = Arguments::parse_from(arguments);
+    let mut parsed: Arguments = parsed(arguments);
     match &mut parsed.command {
         Command::Build(build) => notices.extend(build.replace_old_spellings()),
         Command::Serve(serve) => serve.line = CommandLine::new(Program::Serve, options),
@@ -71,6 +72,19 @@ fn parse_own(arguments: Vec<OsString>) -> Arguments {
         _ => {}
     }
     Arguments { notices, ..parsed }
+}
+
+/// Parses words as [`Parser::parse_from`] does. The message about a wrong value has no password of a URL in it: it may get into a log.
+fn parsed<P: Parser>(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> P {
+    P::try_parse_from(words).unwrap_or_else(|error| {
+        let message = error.render().to_string();
+        let shown = url_credentials::hide(&message);
+        if shown == message {
+            error.exit();
+        }
+        eprint!("{shown}");
+        std::process::exit(error.exit_code());
+    })
 }
 
 /// The command line of a program that dayone replaces.

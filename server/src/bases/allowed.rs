@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 use url::Url;
+use vocabulary::url_credentials;
 
 use crate::store::{Location, SourceError};
 
@@ -17,7 +18,7 @@ pub const DEFAULT_SOURCE: &str = "https://builds.coreos.fedoraproject.org/";
 #[serde(try_from = "String")]
 pub struct AllowedSource(Location);
 
-/// Why a source cannot be allowed.
+/// Why a source cannot be allowed. No text has the credentials or the query of a URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AllowedSourceError {
     /// It is neither a URL nor an absolute path.
@@ -32,9 +33,10 @@ impl FromStr for AllowedSource {
     type Err = AllowedSourceError;
 
     fn from_str(text: &str) -> Result<Self, AllowedSourceError> {
-        let location: Location = text.parse().map_err(|error| AllowedSourceError::Source(text.to_owned(), error))?;
+        let shown = || url_credentials::hide_with_query(text);
+        let location: Location = text.parse().map_err(|error| AllowedSourceError::Source(shown(), error))?;
         match &location {
-            Location::Url(url) if url.query().is_some() => Err(AllowedSourceError::Query(text.to_owned())),
+            Location::Url(url) if url.query().is_some() => Err(AllowedSourceError::Query(shown())),
             _ => Ok(Self(location)),
         }
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Serialize, Serializer};
 use vocabulary::report::LineColumn;
+use vocabulary::url_credentials;
 
 use crate::store::BaseDefinition;
 
@@ -69,8 +70,8 @@ impl Value {
         match self {
             Self::Unset(None) => "-".to_owned(),
             Self::Unset(Some(default)) => format!("({default})"),
-            Self::One(text) => without_password(text),
-            Self::List(texts) => texts.iter().map(|text| without_password(text)).collect::<Vec<_>>().join(", "),
+            Self::One(text) => url_credentials::hide(text),
+            Self::List(texts) => texts.iter().map(|text| url_credentials::hide(text)).collect::<Vec<_>>().join(", "),
             Self::Bases(bases) if bases.is_empty() => "-".to_owned(),
             Self::Bases(bases) => {
                 let names: Vec<&str> = bases.iter().map(|(base, _)| base.name.as_str()).collect();
@@ -92,30 +93,4 @@ pub struct Effective {
     pub origin: Origin,
     /// Whether a running server takes a changed value over on SIGHUP.
     pub is_reloaded: bool,
-}
-
-/// A URL without the user name and the password in it. Other texts stay as they are.
-pub(super) fn without_password(text: &str) -> String {
-    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
-    let (authority, path) = rest.find('/').map_or((rest, ""), |slash| rest.split_at(slash));
-    match authority.rsplit_once('@') {
-        Some((_, host)) => format!("{scheme}://…@{host}{path}"),
-        None => text.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn passwords_in_urls_are_hidden() {
-        for (text, shown) in [
-            ("http://user:secret@proxy:3128/a@b", "http://…@proxy:3128/a@b"),
-            ("http://proxy:3128/a@b", "http://proxy:3128/a@b"),
-            ("me@example.com", "me@example.com"),
-        ] {
-            assert_eq!(without_password(text), shown);
-        }
-    }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use vocabulary::report::{LineColumn, Severity};
+use vocabulary::url_credentials;
 
 use super::Origin;
 
@@ -69,7 +70,9 @@ impl fmt::Display for Place {
 impl Problem {
     /// An error: the server does not start, or cannot do its work.
     pub(crate) fn error(code: &'static str, place: Place, message: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { severity: Severity::Error, code, place, message: message.into(), fix: fix.into() }
+        // A value may be a URL with a password.
+        let (message, fix) = (url_credentials::hide(&message.into()), url_credentials::hide(&fix.into()));
+        Self { severity: Severity::Error, code, place, message, fix }
     }
 
     /// A warning: it is likely that this is not what the user wants.

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use imagelib::delivery::{DeliveryProfile, DeliveryProfileError};
 use imagelib::source::Role;
 use serde::{Deserialize, Serialize};
-use vocabulary::checked_text;
+use vocabulary::{checked_text, url_credentials};
 
 /// Why a text, or a part of the configuration, is not a valid definition of a base.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -148,7 +148,10 @@ impl BasePaths {
             return Err(DefinitionError::EmptyPath(name.clone()));
         }
         if let Some(url) = files.values().find(|path| is_url(path)) {
-            return Err(DefinitionError::Url { name: name.clone(), url: url.display().to_string() });
+            return Err(DefinitionError::Url {
+                name: name.clone(),
+                url: url_credentials::hide_with_query(&url.display().to_string()),
+            });
         }
         let has = |role| files.contains_key(&role);
         let iso = has(Role::Iso) && files.len() == 1;

@@ -269,6 +269,31 @@ fn the_other_programs_have_the_same_three_places() {
     assert!(controller.code == 1 && controller.out.contains("dayone.yaml:1:14: error: "), "{}", controller.out);
 }
 
+/// The values are wrong, and may be in a log from then on.
+#[test]
+fn a_password_in_a_url_is_not_shown_wherever_the_url_comes_from() {
+    let site = Site::new();
+    let urls =
+        ["https://user:hunter2@a/", "ftp://user:hunter2@a/", "https://user:hunt/er2@a/", "https://a/?key=hunter2"];
+    let shows_nothing = |ended: &Ended, url: &str| {
+        let text = format!("{}{}", ended.out, ended.err);
+        assert!(ended.code != 0 && !text.contains("hunter2") && !text.contains("er2@"), "{url}: {text}");
+        assert!(text.contains("not a source of bases") || text.contains("beginning of URLs"), "{url}: {text}");
+    };
+    for url in urls {
+        shows_nothing(&site.check(&format!("{GOOD}base-source: [\"{url}\"]\n"), &[]), url);
+        shows_nothing(&site.check_with(GOOD, &[], &[("DAYONE_BASE_SOURCE", url)]), url);
+        shows_nothing(&site.check(GOOD, &["--", "--base-source", url]), url);
+        shows_nothing(&run(&["serve", "--base-source", url]), url);
+        shows_nothing(&ended(dayone().arg("serve").env("DAYONE_BASE_SOURCE", url).output().unwrap()), url);
+    }
+    for settings in ["media-url: ftp://user:hunter2@a\n", "bases: [\"b=https://user:hunter2@a/b.iso?hunter2\"]\n"] {
+        let checked = site.check(settings, &[]);
+        assert!(checked.code == 1 && checked.out.contains("://…@a"), "{}", checked.out);
+        assert!(!checked.out.contains("hunter2"), "{}", checked.out);
+    }
+}
+
 #[test]
 fn the_reference_of_settings_is_generated() {
     let path = fixture("../docs/reference/settings.md");

@@ -6,6 +6,7 @@ use std::path::Path;
 use imagelib::digest::Digest;
 use redfish::Verification;
 use serde::Deserialize;
+use vocabulary::url_credentials;
 
 use crate::arguments::StreamArguments;
 use crate::bases::{AllowedSources, DEFAULT_SOURCE, Downloader, Patience};
@@ -96,11 +97,13 @@ pub(crate) fn parse(json: &[u8], architecture: &str, trusted: bool) -> Result<Re
     let found = found.ok_or_else(|| format!("it has no architecture {architecture:?}, but {}", known()))?;
     let metal = found.artifacts.get("metal").ok_or("it has no artifacts for metal")?;
     let iso = metal.formats.get("iso").and_then(|files| files.get("disk")).ok_or("it has no live ISO")?;
-    let location = |text: &str| text.parse::<Location>().map_err(|error| format!("{text:?}: {error}"));
+    let location = |text: &str| {
+        text.parse::<Location>().map_err(|error| format!("{:?}: {error}", url_credentials::hide_with_query(text)))
+    };
     let signature = iso.signature.as_deref().filter(|text| !text.is_empty()).map(location).transpose()?;
     let source = BaseSource { location: location(&iso.location)?, sha256: iso.sha256, signature };
     if !matches!(source.location, Location::Url(_)) {
-        return Err(format!("{:?} is not a URL", iso.location));
+        return Err(format!("{:?} is not a URL", url_credentials::hide_with_query(&iso.location)));
     }
     if source.signature.is_none() && !trusted {
         return Err("it comes over plain HTTP, and its ISO has no signature: use https".to_owned());

@@ -1,0 +1,104 @@
+//! Texts with URLs, as errors and logs may show them.
+
+/// Replaces the user name and the password of every URL in a text by `…`. The rest of the text stays.
+///
+/// The text may be any, also a URL that nobody can read: of `http://user:pass/word@host/`, nothing before the host is shown.
+pub fn hide(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, url)) = rest.split_once("://") {
+        shown.push_str(before);
+        shown.push_str("://");
+        let url_end = url.find(|c: char| c.is_whitespace() || c.is_control() || "\"'`<>".contains(c));
+        let url = url_end.and_then(|end| url.get(..end)).unwrap_or(url);
+        if let Some(at) = end_of_credentials(url) {
+            shown.push('…');
+            rest = rest.get(before.len() + "://".len() + at..).unwrap_or_default();
+        } else {
+            rest = rest.get(before.len() + "://".len()..).unwrap_or_default();
+        }
+    }
+    shown + rest
+}
+
+/// As [`hide`] for one URL, without its query, which may be a credential, too.
+pub fn hide_with_query(url: &str) -> String {
+    let shown = hide(url);
+    shown.split_once('?').map(|(before, _)| format!("{before}?…")).unwrap_or(shown)
+}
+
+/// Where the `@` is behind the user name and the password of a URL without its scheme.
+fn end_of_credentials(url: &str) -> Option<usize> {
+    let authority = url.find(['/', '?', '#', '\\']).and_then(|end| url.get(..end)).unwrap_or(url);
+    let at = authority.rfind('@');
+    let host = at.and_then(|at| authority.get(at + 1..)).unwrap_or(authority);
+    // A `/` in a password ends the authority too early. What is behind the colon is then no port.
+    let is_host = host.starts_with('[')
+        || host.split_once(':').is_none_or(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
+    if is_host { at } else { url.rfind('@') }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn credentials_are_hidden_and_nothing_else() {
+        for (text, shown) in [
+            ("", ""),
+            ("me@example.com", "me@example.com"),
+            ("/other.iso", "/other.iso"),
+            ("http://proxy:3128/a@b", "http://proxy:3128/a@b"),
+            ("http://[2001:db8::1]/a@b", "http://[2001:db8::1]/a@b"),
+            ("http://host/a:b@c", "http://host/a:b@c"),
+            ("http://user:secret@proxy:3128/a@b", "http://…@proxy:3128/a@b"),
+            ("http://secret@host", "http://…@host"),
+            ("http://us@er:secret@host/", "http://…@host/"),
+            ("http://user:sec/ret@host/x", "http://…@host/x"),
+            ("http://user:sec?ret@host/x", "http://…@host/x"),
+            ("http://user:sec#ret@[::1]/x", "http://…@[::1]/x"),
+            (
+                "\"ftp://u:secret@a/\" is not a URL, and https://secret@b/c@d is",
+                "\"ftp://…@a/\" is not a URL, and https://…@b/c@d is",
+            ),
+            ("a://secret@b://secret@c", "a://…@b://…@c"),
+            ("x://", "x://"),
+        ] {
+            assert_eq!(hide(text), shown);
+            assert_eq!(hide(shown), shown, "it stays hidden");
+        }
+    }
+
+    #[test]
+    fn queries_are_hidden_too() {
+        for (url, shown) in [
+            ("https://a/b?X-Signature=secret", "https://a/b?…"),
+            ("https://user:secret@a/b?c@d", "https://…@a/b?…"),
+            ("https://user:sec?ret@a/b?c", "https://…@a/b?…"),
+            ("https://a/b", "https://a/b"),
+        ] {
+            assert_eq!(hide_with_query(url), shown);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_password_is_never_shown(
+            user in "[a-z:@%]{0,4}",
+            // A password of digits before a `/` would be a port.
+            password in "[a-z][!$-.0-;=@-Z_a-z~]{0,6}hunter2[!#-&(-;=?-_a-z{-~]{0,6}",
+            around in "[a-z \"]{0,4}",
+            path in "[a-z/:?]{0,6}",
+        ) {
+            let text = format!("{around}https://{user}:{password}@host/{path}{around}");
+            prop_assert!(!hide(&text).contains("hunter2"), "{text}: {}", hide(&text));
+        }
+
+        #[test]
+        fn texts_without_an_at_sign_do_not_change(text in "[^@]*") {
+            prop_assert_eq!(hide(&text), text);
+        }
+    }
+}

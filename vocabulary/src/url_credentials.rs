@@ -9,7 +9,8 @@ pub fn hide(text: &str) -> String {
     while let Some((before, url)) = rest.split_once("://") {
         shown.push_str(before);
         shown.push_str("://");
-        let url_end = url.find(|c: char| c.is_whitespace() || c.is_control() || "\"'`<>".contains(c));
+        // A password may have quotes, so these do not end the URL.
+        let url_end = url.find(|c: char| c.is_whitespace() || c.is_control());
         let url = url_end.and_then(|end| url.get(..end)).unwrap_or(url);
         if let Some(at) = end_of_credentials(url) {
             shown.push('…');
@@ -25,6 +26,11 @@ pub fn hide(text: &str) -> String {
 pub fn hide_with_query(url: &str) -> String {
     let shown = hide(url);
     shown.split_once('?').map(|(before, _)| format!("{before}?…")).unwrap_or(shown)
+}
+
+/// As [`hide_with_query`] if a value is a URL; other values stay.
+pub fn hide_in_value(value: &str) -> String {
+    if value.contains("://") { hide_with_query(value) } else { value.to_owned() }
 }
 
 /// Where the `@` is behind the user name and the password of a URL without its scheme.
@@ -80,15 +86,22 @@ mod tests {
             ("https://a/b", "https://a/b"),
         ] {
             assert_eq!(hide_with_query(url), shown);
+            assert_eq!(hide_in_value(url), shown);
         }
+    }
+
+    #[test]
+    fn other_values_stay() {
+        assert_eq!(hide_in_value("what?"), "what?");
+        assert_eq!(hide_with_query("/other.iso?key=secret"), "/other.iso?…");
     }
 
     proptest! {
         #[test]
         fn a_password_is_never_shown(
             user in "[a-z:@%]{0,4}",
-            // A password of digits before a `/` would be a port.
-            password in "[a-z][!$-.0-;=@-Z_a-z~]{0,6}hunter2[!#-&(-;=?-_a-z{-~]{0,6}",
+            // Digits before a `/` would be a port, and what is between an `@` and a `/` would be the host.
+            password in "[a-z][!$-.0-;=A-Z_a-z~]{0,6}hunter2[!#-&(-;=?-_a-z{-~]{0,6}",
             around in "[a-z \"]{0,4}",
             path in "[a-z/:?]{0,6}",
         ) {

@@ -25,6 +25,7 @@ mod man_pages;
 mod manifests;
 mod old_spellings;
 mod program;
+pub mod refusal;
 mod second_step;
 mod serve;
 mod server_access;

@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use clap::Parser;
-use vocabulary::url_credentials;
 
 use super::old_spellings::{self, Spelled};
+use super::refusal;
 use super::{Arguments, Command, CommandLine, ControllerArguments, Program, StaticServerArguments};
 
 /// `image-customization-controller`.
@@ -74,15 +74,10 @@ fn parse_own(arguments: Vec<OsString>) -> Arguments {
     Arguments { notices, ..parsed }
 }
 
-/// Parses words as [`Parser::parse_from`] does. The message about a wrong value has no password of a URL in it: it may get into a log.
+/// Parses words as [`Parser::parse_from`] does.
 fn parsed<P: Parser>(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> P {
     P::try_parse_from(words).unwrap_or_else(|error| {
-        let message = error.render().to_string();
-        let shown = url_credentials::hide(&message);
-        if shown == message {
-            error.exit();
-        }
-        eprint!("{shown}");
+        refusal::print(&error);
         std::process::exit(error.exit_code());
     })
 }

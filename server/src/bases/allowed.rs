@@ -197,7 +197,7 @@ mod tests {
             [("images", "absolute"), ("ftp://example.com/", "http and https"), ("https://a/?b=c", "query")]
         {
             let error = bad.parse::<AllowedSource>().unwrap_err().to_string();
-            assert!(error.contains(reason) && error.contains(bad), "{error}");
+            assert!(error.contains(reason) && error.contains(bad.split('?').next().unwrap()), "{error}");
         }
     }
 }

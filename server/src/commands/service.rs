@@ -10,6 +10,7 @@ use super::failure::{Failure, block_on};
 use super::service_manager::{State, tell};
 use super::signals::{SignalRequest, Signals};
 use super::terminal;
+use crate::arguments::refusal;
 use crate::error_chain::chain;
 use crate::open_files;
 use crate::settings::{Changes, LoadError};
@@ -86,10 +87,7 @@ fn log_reload(reloaded: Result<Changes, Box<dyn Error>>) {
 pub(super) fn wrong_settings(error: &LoadError) -> ExitCode {
     match error {
         LoadError::Problems(problems) => problems.iter().for_each(|problem| terminal::complain(&problem.to_string())),
-        LoadError::Arguments(error) => {
-            // If standard error fails, there is nowhere to report that.
-            let _ = error.print();
-        }
+        LoadError::Arguments(error) => refusal::print(error),
         LoadError::Read(..) => return wrong_use(error),
     }
     ExitCode::from(WRONG_USE)

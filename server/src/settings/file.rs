@@ -5,6 +5,7 @@ use std::path::Path;
 
 use clap::Command;
 use vocabulary::report::LineColumn;
+use vocabulary::url_credentials;
 
 use super::bases;
 use super::definition::Setting;
@@ -98,7 +99,8 @@ impl Reader<'_> {
         let before = self.problems.len();
         for (text, at) in &texts {
             if let Some(reason) = refused(&self.command, &setting, text) {
-                let message = format!("{name}: {text:?} is not valid: {reason}");
+                let shown = url_credentials::hide_in_value(text);
+                let message = format!("{name}: {shown:?} is not valid: {reason}");
                 self.complain("wrong-value", *at, message, format!("write {} there", setting.value));
             }
         }

@@ -28,7 +28,7 @@ pub use effective::{Effective, Origin, Value};
 pub use problem::{Place, Problem};
 pub use reload::{Changes, Running};
 
-use crate::arguments::{CommandLine, ControllerArguments, Program, ServeArguments, StaticServerArguments};
+use crate::arguments::{CommandLine, ControllerArguments, Program, ServeArguments, StaticServerArguments, refusal};
 use crate::store::{BaseDefinition, BaseName};
 use file::FileValues;
 
@@ -39,7 +39,7 @@ pub const DEFAULT_FILE: &str = "/etc/dayone/dayone.yaml";
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The command line or a variable is wrong.
-    #[error("{}", .0.to_string().trim_end())]
+    #[error("{}", refusal::text(.0))]
     Arguments(#[from] clap::Error),
     /// dayone cannot read the file.
     #[error("cannot read the settings file {}: {}", .0.display(), .1)]

@@ -4,6 +4,7 @@ use std::error::Error as _;
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue};
+use vocabulary::url_credentials;
 
 use super::definition::Setting;
 use super::problem::{Place, Problem};
@@ -33,7 +34,8 @@ pub(super) fn in_environment(program: Program) -> Vec<Problem> {
     let problem = |setting: Setting| {
         let text = std::env::var_os(&setting.variable)?.to_string_lossy().into_owned();
         let reason = refused(&command, &setting, &text)?;
-        let message = format!("{}: {text:?} is not valid: {reason}", setting.key);
+        let shown = url_credentials::hide_in_value(&text);
+        let message = format!("{}: {shown:?} is not valid: {reason}", setting.key);
         let place = Place::Environment(setting.variable);
         Some(Problem::error("wrong-value", place, message, format!("write {} there", setting.value)))
     };

@@ -25,7 +25,7 @@ mod man_pages;
 mod manifests;
 mod old_spellings;
 mod program;
-pub mod refusal;
+pub(crate) mod refusal;
 mod second_step;
 mod serve;
 mod server_access;

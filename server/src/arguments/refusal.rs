@@ -4,7 +4,7 @@ use clap::error::{ContextKind, ContextValue};
 use vocabulary::url_credentials;
 
 /// Prints a message as clap does: help goes to standard output.
-pub fn print(error: &clap::Error) {
+pub(crate) fn print(error: &clap::Error) {
     let message = error.render().to_string();
     let shown = without_credentials(error, &message);
     if shown == message {
@@ -16,7 +16,7 @@ pub fn print(error: &clap::Error) {
 }
 
 /// The message on one or several lines, without colours.
-pub fn text(error: &clap::Error) -> String {
+pub(crate) fn text(error: &clap::Error) -> String {
     without_credentials(error, error.render().to_string().trim_end())
 }
 

@@ -22,10 +22,12 @@ const ENVIRONMENT: &str = "DAYONE_BMC";
 #[serde(try_from = "String", into = "String")]
 pub struct CredentialsName(String);
 
-/// A text is not a valid name of credentials.
+/// A text is not a valid name of credentials. It may be a password that somebody has put there, so it is not shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a name of credentials: use a-z, 0-9, '-' and inner '.', 253 characters at most")]
-pub struct NotACredentialsName(String);
+#[error(
+    "this is not the name of credentials that the server keeps: use a-z, 0-9, '-' and inner '.', 253 characters at most"
+)]
+pub struct NotACredentialsName;
 
 checked_text!(CredentialsName, NotACredentialsName);
 
@@ -36,7 +38,7 @@ impl FromStr for CredentialsName {
         let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
         let label = |label: &str| !label.is_empty() && label.bytes().all(inner);
         let good = text.len() <= 253 && text.split('.').all(label);
-        if good { Ok(Self(text.to_owned())) } else { Err(NotACredentialsName(text.chars().take(64).collect())) }
+        if good { Ok(Self(text.to_owned())) } else { Err(NotACredentialsName) }
     }
 }
 

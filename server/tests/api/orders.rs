@@ -34,6 +34,54 @@ async fn equal_requests_in_other_forms_give_the_same_image() {
     assert_eq!(dayone.place.records().len(), 1);
 }
 
+/// Members of which problems quote names, addresses, paths, keys of kernel arguments, and the version of an Ignition config. None of
+/// these is a place for a secret.
+const QUOTED: [&str; 9] =
+    ["base", "files", "host", "hostname", "ignition", "image", "kernel_arguments", "only_from", "units"];
+
+/// A secret may be in any other member, also where it does not belong.
+#[tokio::test]
+async fn a_wrong_value_is_refused_and_not_repeated() {
+    let dayone = Dayone::start().await;
+    let description: Value = serde_json::from_str(&dayone::api::document()).unwrap();
+    let text = "x https://user:hunter2@a/?hunter2 hunter2\nhunter2";
+    let values = [
+        json!(text),
+        json!([text]),
+        json!({ "x": text }),
+        json!([{ "x": text }]),
+        json!({"kind": text, "text": text}),
+        json!({"append": [text], "delete": [text], "replace": [text]}),
+        json!({"append": [3], "delete": [{ "x": text }], "replace": ["a=b"]}),
+        json!({"address": text, "credentials": text}),
+        json!([{"path": text, "contents": text, "mode": text}]),
+        json!([{"path": "/etc/x", "contents": text}]),
+        json!([{"name": text, "contents": text}]),
+        json!({"ignition": {"version": text}}),
+        json!({"ignition": {"version": "3.2.0"}, "storage": {"files": [{"path": "/etc/x", "contents": text}]}}),
+        json!({"ignition": {"version": "3.2.0"}, "passwd": {"users": text}}),
+    ];
+    let mut quoting = std::collections::BTreeSet::new();
+    for (schema, path) in [("ImageRequest", "/v1/images"), ("BootRequest", "/v1/boots")] {
+        let members = description["components"]["schemas"][schema]["properties"].as_object().unwrap();
+        assert!(members.len() > 20);
+        // Findings about the network quote it.
+        for member in members.keys().filter(|member| !["documents", "nmstate"].contains(&member.as_str())) {
+            for value in &values {
+                let mut order = json!({"base": "coreos", "documents": NMSTATE});
+                order[member] = value.clone();
+                let answer = Answer::of(dayone.post_json(path, &order)).await;
+                let body = String::from_utf8_lossy(&answer.body);
+                if !answer.status.is_success() && body.contains("hunter2") {
+                    println!("{schema}.{member}: {body}");
+                    quoting.insert(member.clone());
+                }
+            }
+        }
+    }
+    assert_eq!(quoting, QUOTED.map(str::to_owned).into());
+}
+
 #[tokio::test]
 async fn every_option_changes_the_image() {
     let dayone = Dayone::start().await;

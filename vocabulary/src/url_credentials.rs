@@ -2,7 +2,7 @@
 
 /// Replaces the user name and the password of every URL in a text by `…`. The rest of the text stays.
 ///
-/// The text may be any, also a URL that nobody can read: of `http://user:pass/word@host/`, nothing before the host is shown.
+/// It also works for malformed URLs: `http://user:pass/word@host/` becomes `http://…@host/`.
 pub fn hide(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;

@@ -45,3 +45,16 @@ pub(super) fn file<'a>(files: &'a [InstallerFile], path: &str) -> &'a str {
     let found = files.iter().find(|file| file.path == path);
     &found.unwrap_or_else(|| panic!("{path} is not one of {files:?}")).content
 }
+
+/// What a script installs for [`STATIC`].
+pub(super) const INSTALLED: [&str; 4] = [
+    "install_file /etc/NetworkManager/system-connections/eno1.nmconnection 0600 <<'END'",
+    "install_file /etc/NetworkManager/system-connections/eno2.nmconnection 0600 <<'END'",
+    "install_file /etc/NetworkManager/conf.d/99-dayone-no-auto-default.conf 0644 <<'END'",
+    "install_file /etc/hostname 0644 <<'END'",
+];
+
+/// The lines of a script that install files.
+pub(super) fn installed(script: &str) -> Vec<&str> {
+    script.lines().filter(|line| line.starts_with("install_file ")).collect()
+}

@@ -1,6 +1,7 @@
 //! Orders with answer files, and what is in their images.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -47,4 +48,26 @@ pub(crate) fn names(directory: &Path) -> Vec<String> {
     let mut names: Vec<String> = names.collect();
     names.sort();
     names
+}
+
+/// Checks that an installed system has the profiles that `converted` has, one of the user's own, and no others; the host name; and that
+/// each new file got its label.
+pub(crate) fn has_the_network(target: &Path, converted: &Path) {
+    let profiles = target.join("etc/NetworkManager/system-connections");
+    let mut expected = names(converted);
+    assert!(expected.len() >= 4 && expected.contains(&"bond0.7.nmconnection".to_owned()), "{expected:?}");
+    for name in &expected {
+        let written = profiles.join(name);
+        assert_eq!(fs::read(&written).unwrap(), fs::read(converted.join(name)).unwrap(), "{name}");
+        assert_eq!(fs::metadata(&written).unwrap().permissions().mode() & 0o777, 0o600, "{name}");
+    }
+    let labelled = fs::read_to_string(target.join("tmp/labelled")).unwrap();
+    assert_eq!(labelled.lines().count(), expected.len() + 2, "{labelled}");
+    expected.push("user.nmconnection".to_owned());
+    expected.sort();
+    assert_eq!(names(&profiles), expected, "the installer's other profiles are gone");
+    assert_eq!(fs::read_to_string(profiles.join("user.nmconnection")).unwrap(), "user\n");
+    assert_eq!(fs::read_to_string(target.join("etc/hostname")).unwrap(), "worker-0.example.com\n");
+    let configuration = target.join("etc/NetworkManager/conf.d/99-dayone-no-auto-default.conf");
+    assert_eq!(fs::read_to_string(configuration).unwrap(), "[main]\nno-auto-default=*\n");
 }

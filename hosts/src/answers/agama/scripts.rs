@@ -40,7 +40,7 @@ pub(super) fn added(
         script.as_ref().and_then(|script| script.get("name")?.as_str()).is_some_and(|name| NAMES.contains(&name))
     });
     if has_ours {
-        let message = "has a script with a name of those that dayone adds; hand over the file without it";
+        let message = "has a script with a name that dayone gives its own; remove the script, or give it another name";
         return Err(refuse(&place, message));
     }
     let [remove, network] = NAMES;

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::answers::testing::{self, BOND, STATIC, file};
+use crate::answers::testing::{self, BOND, INSTALLED, STATIC, file, installed};
 use vocabulary::answers::Installer;
 
 const PROFILE: &str = r#"{
@@ -47,21 +47,14 @@ fn the_profile_is_kept_and_the_network_added() {
     assert_eq!(rest, serde_json::from_str::<Value>(PROFILE).unwrap());
     assert_eq!([&remove["chroot"], &network["chroot"]], [false, true]);
     let script = network["content"].as_str().unwrap();
-    let installed: Vec<&str> = script.lines().filter(|line| line.starts_with("install_file ")).collect();
-    let expected = [
-        "install_file /etc/NetworkManager/system-connections/eno1.nmconnection 0600 <<'END'",
-        "install_file /etc/NetworkManager/system-connections/eno2.nmconnection 0600 <<'END'",
-        "install_file /etc/NetworkManager/conf.d/99-dayone-no-auto-default.conf 0644 <<'END'",
-        "install_file /etc/hostname 0644 <<'END'",
-    ];
-    assert_eq!(installed, expected);
+    assert_eq!(installed(script), INSTALLED);
     assert!(script.starts_with("#!/bin/sh\n") && remove["content"].as_str().unwrap().starts_with("#!/bin/sh\n"));
     assert!(!format!("{files:?}").contains("hunter2"));
     assert!(file(&completed(BOND, "{}").0.unwrap(), AGAMA_FILE).contains("/bond0.7.nmconnection"));
 }
 
 #[test]
-fn without_a_profile_the_installer_asks_everything_but_the_network() {
+fn without_a_profile_there_is_only_the_network() {
     for text in ["", " \n", "{}", "{\"scripts\": {}}", "{\"network\": {\"connections\": []}}"] {
         let (files, findings) = completed(STATIC, text);
         assert_eq!(findings, [""; 0], "{text}");
@@ -123,7 +116,7 @@ fn what_is_not_a_profile_is_refused_without_its_secrets() {
         ("{\"scripts\": {\"post\": \"hunter2\"}}", ": scripts.post is not an array"),
         (
             "{\"scripts\": {\"post\": [{\"name\": \"dayone-network\", \"content\": \"hunter2\"}]}}",
-            ": scripts.post has a script with a name of those that dayone adds",
+            ": scripts.post has a script with a name that dayone gives its own",
         ),
         (&large, ": has 1048585 bytes, and may have 1048576"),
     ] {

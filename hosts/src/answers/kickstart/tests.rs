@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::answers::testing::{self, BOND, STATIC, file};
+use crate::answers::testing::{self, BOND, INSTALLED, STATIC, file, installed};
 use vocabulary::answers::Installer;
 
 const DHCP: &str = "interfaces: [{name: eno1, type: ethernet, state: up, ipv4: {enabled: true, dhcp: true},
@@ -44,14 +44,7 @@ fn the_file_is_kept_and_the_network_added() {
     let written = file(&files, KICKSTART_FILE);
     assert!(written.starts_with(&format!("{text}\n\n# Written by dayone")), "{written}");
     assert_eq!(files.len(), 1);
-    let installed: Vec<&str> = written.lines().filter(|line| line.starts_with("install_file ")).collect();
-    let expected = [
-        "install_file /etc/NetworkManager/system-connections/eno1.nmconnection 0600 <<'END'",
-        "install_file /etc/NetworkManager/system-connections/eno2.nmconnection 0600 <<'END'",
-        "install_file /etc/NetworkManager/conf.d/99-dayone-no-auto-default.conf 0644 <<'END'",
-        "install_file /etc/hostname 0644 <<'END'",
-    ];
-    assert_eq!(installed, expected);
+    assert_eq!(installed(written), INSTALLED);
     assert!(written.contains("\nd29ya2VyLTAuZXhhbXBsZS5jb20K\nEND\n%end\n"), "{written}");
     assert!(!format!("{files:?}").contains("hunter2"));
     assert!(file(&completed(BOND, "").0.unwrap(), KICKSTART_FILE).contains("/bond0.7.nmconnection"));

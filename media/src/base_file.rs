@@ -10,12 +10,16 @@
 //!   writeback.
 //! * A block device has no ctime of its contents. It must be read-only for everybody (`blockdev --setro`).
 //!
+//! Where the file system can share blocks between files, the bytes come from a copy that nobody else has
+//! ([`BaseFile::with_shared_copy`]). None of the three can change these.
+//!
 //! The file is never mapped into memory: reading a truncated file is then an error, and not a signal that kills the
 //! process.
 
 mod check;
 mod operations;
 mod settling;
+mod shared_copy;
 mod stat;
 
 use std::collections::BTreeMap;
@@ -166,8 +170,10 @@ pub struct BaseFile {
     fingerprint: Fingerprint,
     block_device: bool,
     storage: Storage,
-    /// Whether the file is a copy that this server made for itself and never changes.
+    /// Whether nobody changes the file: it is a copy that this server made for itself, or its file system cannot be written to.
     private: bool,
+    /// What is read in place of the file: a copy that shares its blocks.
+    shared_copy: Option<File>,
     operations: Operations,
     checking: Arc<SingleFlight<Result<(), BaseError>>>,
     /// Whether the file system cannot tell which pages are cached (overlayfs and others).
@@ -207,7 +213,8 @@ impl BaseFile {
             path: path.to_owned(),
             block_device,
             storage,
-            private: false,
+            private: !block_device && stat::is_read_only(kind),
+            shared_copy: None,
             operations: Operations::default(),
             checking: Arc::default(),
             nowait_unsupported: AtomicBool::new(false),
@@ -225,7 +232,7 @@ impl BaseFile {
 
     /// Whether `sendfile(2)` is safe for this file: no process changes its pages while the kernel sends them.
     pub(crate) fn is_private(&self) -> bool {
-        self.private && self.storage != Storage::Remote
+        (self.private || self.shared_copy.is_some()) && self.storage != Storage::Remote
     }
 
     /// The path at which the file was opened.
@@ -290,7 +297,7 @@ impl BaseFile {
         }
         let mut buffers = [IoSliceMut::new(buffer)];
         let read =
-            rustix::io::retry_on_intr(|| rustix::io::preadv2(&self.file, &mut buffers, offset, ReadWriteFlags::NOWAIT));
+            rustix::io::retry_on_intr(|| rustix::io::preadv2(self.content(), &mut buffers, offset, ReadWriteFlags::NOWAIT));
         match read {
             Ok(count) => Ok(CachedRead::Read(count)),
             Err(Errno::AGAIN) => Ok(CachedRead::WouldBlock),
@@ -321,7 +328,7 @@ impl BaseFile {
             return;
         }
         if let Some(length) = NonZeroU64::new(length) {
-            let _ = rustix::fs::fadvise(&self.file, offset, Some(length), Advice::WillNeed);
+            let _ = rustix::fs::fadvise(self.content(), offset, Some(length), Advice::WillNeed);
         }
     }
 
@@ -351,6 +358,11 @@ impl BaseFile {
         }))
     }
 
+    /// The file that has the bytes.
+    fn content(&self) -> &File {
+        self.shared_copy.as_ref().unwrap_or(&self.file)
+    }
+
     fn inaccessible(&self, source: io::Error) -> BaseError {
         BaseError::Inaccessible { path: self.path.clone(), source: Arc::new(source) }
     }
@@ -365,7 +377,7 @@ impl AsFd for BaseFile {
     /// For calls that copy bytes inside the kernel. A [`check`](Self::check) afterwards must show that the file is
     /// unchanged.
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
+        self.content().as_fd()
     }
 }
 
@@ -384,7 +396,7 @@ impl Source for BaseFile {
             Some(begun.ok_or_else(|| self.unresponsive(self.operations.hung_for().unwrap_or_default()))?)
         };
         let buffer = self.within(offset, buffer);
-        let read = if buffer.is_empty() { Ok(0) } else { self.file.read_at(buffer, offset) };
+        let read = if buffer.is_empty() { Ok(0) } else { self.content().read_at(buffer, offset) };
         // A truncated file reads as if it ended there, so the check comes before the count is used. If the read failed
         // too, the change is the better error.
         self.verify()?;

@@ -13,6 +13,7 @@ pub mod drives;
 pub mod extents;
 pub mod fat;
 pub mod fault_proxy;
+pub mod file_system;
 pub mod fleet;
 pub mod goals;
 pub mod golden;

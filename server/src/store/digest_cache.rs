@@ -64,6 +64,11 @@ impl DigestCache {
         Self { path: Some(path), directory: None, entries: Mutex::new(entries) }
     }
 
+    /// The directory that the cache is in, if it is in one.
+    pub(super) fn directory(&self) -> Option<&Path> {
+        self.path.as_deref().and_then(Path::parent)
+    }
+
     /// The cache of a data directory. It never writes to another directory in its place.
     pub(super) fn open_in(directory: &Arc<DataDirectory>) -> Self {
         Self { directory: Some(Arc::clone(directory)), ..Self::open(directory.base_digests()) }

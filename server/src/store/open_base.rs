@@ -108,7 +108,15 @@ impl OpenBase {
         fresh: Fresh,
     ) -> Result<Self, OpenBaseError> {
         let open = |path: &Path| {
-            let file = if private { BaseFile::open_private(path) } else { BaseFile::open(path) }?;
+            let file = if private {
+                BaseFile::open_private(path)?
+            } else {
+                BaseFile::open(path)?.with_shared_copy(digests.directory().into_iter().chain(path.parent()))?
+            };
+            if file.has_shared_copy() {
+                let (base, path) = (&definition.name, path.display());
+                info!(%base, %path, "reads a copy of a base's file, which shares its blocks");
+            }
             if fresh == Fresh::Refuse && file.settling().is_some() {
                 return Err(OpenBaseError::BeingWritten(path.to_owned()));
             }

@@ -15,6 +15,7 @@ mod range_clients;
 mod ranges;
 mod reading;
 mod served_formats;
+mod shared_blocks;
 mod soak;
 mod stalled_readers;
 mod wrong_clock;

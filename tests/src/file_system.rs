@@ -1,0 +1,73 @@
+//! File systems of Linux, made in a file and mounted from there.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::process::getuid;
+use tempfile::TempDir;
+
+/// A mounted file system, unmounted when dropped.
+pub struct FileSystem {
+    path: PathBuf,
+    /// A directory that is bound here, read-only.
+    bound: Vec<PathBuf>,
+    directory: TempDir,
+}
+
+impl FileSystem {
+    /// Makes one of this many MiB by `mkfs.KIND`. `None` if this user may not mount anything.
+    pub fn make(kind: &str, mebibytes: u64) -> Option<Self> {
+        let directory = tempfile::tempdir().expect("a directory");
+        let image = directory.path().join("image");
+        File::create(&image).and_then(|file| file.set_len(mebibytes << 20)).expect("a sparse file");
+        succeed(Command::new(format!("mkfs.{kind}")).arg("-q").arg(&image));
+        Self::mount(directory, &image)
+    }
+
+    /// A SquashFS with this file.
+    pub fn squashed(file: &Path) -> Option<Self> {
+        let directory = tempfile::tempdir().expect("a directory");
+        let image = directory.path().join("image");
+        succeed(Command::new("mksquashfs").arg(file).arg(&image).args(["-quiet", "-no-progress", "-comp", "lzo"]));
+        Self::mount(directory, &image)
+    }
+
+    fn mount(directory: TempDir, image: &Path) -> Option<Self> {
+        if !getuid().is_root() {
+            return None;
+        }
+        let path = directory.path().join("mounted");
+        std::fs::create_dir(&path).expect("a directory");
+        succeed(Command::new("mount").args(["-o", "loop"]).arg(image).arg(&path));
+        Some(Self { path, bound: Vec::new(), directory })
+    }
+
+    /// Where it is mounted.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Another place with a directory of the file system, where nobody can write.
+    pub fn read_only(&mut self, inside: &str) -> PathBuf {
+        let place = self.directory.path().join(format!("bound-{}", self.bound.len()));
+        std::fs::create_dir(&place).expect("a directory");
+        succeed(Command::new("mount").args(["-o", "bind,ro"]).arg(self.path.join(inside)).arg(&place));
+        self.bound.push(place.clone());
+        place
+    }
+}
+
+impl Drop for FileSystem {
+    fn drop(&mut self) {
+        for place in self.bound.iter().chain([&self.path]) {
+            // Nothing else could be done about it here.
+            let _ = Command::new("umount").arg("-l").arg(place).status();
+        }
+    }
+}
+
+fn succeed(command: &mut Command) {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}; see scripts/setup-peers.sh"));
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}

@@ -1,0 +1,184 @@
+//! Bases in their places, on file systems of Linux that differ in what they can do: share blocks between files (XFS, Btrfs), be
+//! written to but share nothing (ext4), and not be written to (SquashFS). The kernel sends the bytes by itself where nobody can
+//! change them, and what others write to a base reaches no client.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use acceptance::bases::{coreos_iso, fixtures};
+use acceptance::file_system::FileSystem;
+use acceptance::server::{Server, free_address};
+use reqwest::blocking::Client;
+use rustix::process::{Pid, Signal, kill_process};
+
+/// More than the kernel queues for a client.
+const SIZE: &str = "64";
+
+/// The smallest that all of them can be made with.
+const MEBIBYTES: u64 = 512;
+
+/// So old that every write changes the base's ctime.
+const SETTLED: Duration = Duration::from_millis(2500);
+
+/// A server over a base, with the image of a host.
+struct Site {
+    server: Server,
+    media: String,
+    url: String,
+}
+
+impl Site {
+    fn start(base: &Path, data: Option<&Path>) -> Self {
+        let media = free_address();
+        let data = data.map(|data| ["--data-dir".to_owned(), data.display().to_string()]).unwrap_or_default();
+        let more: Vec<&str> = data.iter().map(String::as_str).filter(|option| !option.is_empty()).collect();
+        let server = Server::start_at(&free_address(), &media, "coreos", base, &more);
+        let image = server.image("coreos", &fixtures("scenarios").join("static-ipv4-baremetalhost.yaml"));
+        let url = image["url"].as_str().unwrap().to_owned();
+        Self { server, media, url }
+    }
+
+    fn whole(&self) -> Vec<u8> {
+        Client::builder().no_proxy().build().unwrap().get(&self.url).send().unwrap().bytes().unwrap().to_vec()
+    }
+
+    fn path(&self) -> &str {
+        self.url.strip_prefix(&format!("http://{}", self.media)).unwrap()
+    }
+
+    /// The bytes of the image, and whether the kernel sent any by itself.
+    fn traced(&self) -> (Vec<u8>, bool) {
+        let log = self.server.directory().join("calls");
+        let mut strace = Command::new("strace");
+        strace.args(["-f", "-qq", "-e", "trace=sendfile", "-p", &self.server.process_id().to_string(), "-o"]).arg(&log);
+        let mut strace = strace.stdin(Stdio::null()).spawn().expect("strace; see scripts/setup-peers.sh");
+        self.wait_for_tracer(&mut strace);
+        let bytes = self.whole();
+        kill_process(Pid::from_child(&strace), Signal::INT).unwrap();
+        strace.wait().unwrap();
+        (bytes, fs::read_to_string(&log).unwrap().contains("sendfile("))
+    }
+
+    /// Waits until all threads of the server are traced.
+    fn wait_for_tracer(&self, strace: &mut Child) {
+        let tasks = format!("/proc/{}/task", self.server.process_id());
+        let is_traced = |task: &Path| {
+            fs::read_to_string(task.join("status")).is_ok_and(|status| {
+                status.lines().any(|line| line == format!("TracerPid:\t{}", strace.id()))
+            })
+        };
+        let begun = Instant::now();
+        while !fs::read_dir(&tasks).unwrap().all(|task| is_traced(&task.unwrap().path())) {
+            assert!(begun.elapsed() < Duration::from_secs(20), "strace does not trace the server");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// A client that has begun to read the whole image, and the bytes that it has.
+    fn slow_client(&self) -> TcpStream {
+        let mut client = TcpStream::connect(&self.media).unwrap();
+        client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        client.write_all(format!("GET {} HTTP/1.1\r\nHost: b\r\n\r\n", self.path()).as_bytes()).unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            client.read_exact(&mut byte).unwrap();
+            head.extend(byte);
+        }
+        assert!(head.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&head));
+        client
+    }
+}
+
+/// What the client still gets before the connection ends, whichever way it does.
+fn rest(mut client: TcpStream) -> Vec<u8> {
+    let mut rest = Vec::new();
+    // A reset is an end, too.
+    let _ = client.read_to_end(&mut rest);
+    rest
+}
+
+/// Somebody writes other bytes to every place of the base.
+fn overwrite(base: &Path) {
+    let file = fs::File::options().write(true).open(base).unwrap();
+    for mebibyte in 0..file.metadata().unwrap().len() >> 20 {
+        file.write_all_at(&[0xEE; 1 << 20], mebibyte << 20).unwrap();
+    }
+    file.sync_all().unwrap();
+}
+
+/// The base with `SIZE` MiB, as a file of its own.
+fn base_in(directory: &Path) -> PathBuf {
+    let base = directory.join("base.iso");
+    fs::create_dir_all(directory).unwrap();
+    fs::copy(coreos_iso(&["--size-mib", SIZE]), &base).unwrap();
+    base
+}
+
+fn writes_reach_no_client(kind: &str, shares_blocks: bool) {
+    let Some(mut file_system) = FileSystem::make(kind, MEBIBYTES) else {
+        println!("not run: only root can mount a file system");
+        return;
+    };
+    let base = base_in(&file_system.path().join("bases"));
+    let data = file_system.path().join("data");
+    let bound = file_system.read_only("bases");
+    thread::sleep(SETTLED);
+    // The copy without a name is in the data directory if that shares blocks with the base, and else beside the base.
+    for (shown, data) in [(bound.join("base.iso"), Some(data.as_path())), (base.clone(), None)] {
+        let site = Site::start(&shown, data);
+        let (image, sent_by_the_kernel) = site.traced();
+        assert_eq!(sent_by_the_kernel, shares_blocks, "{kind}, {}\n{}", shown.display(), site.server.log());
+        assert_eq!(site.server.log().contains("shares its blocks"), shares_blocks, "{kind}");
+
+        let clients: Vec<_> = (0..4).map(|_| site.slow_client()).collect();
+        overwrite(&base);
+        for client in clients {
+            let rest = rest(client);
+            assert!(rest.len() < image.len(), "{kind}: a whole image, although its base has changed");
+            assert!(rest == image[..rest.len()], "{kind}: a byte that was written later");
+        }
+        let answer = Client::builder().no_proxy().build().unwrap().get(&site.url).send().unwrap();
+        assert_eq!(answer.status(), 503, "{kind}");
+        drop(site);
+        // A copy stays no longer than its server.
+        let names = |directory: &Path| fs::read_dir(directory).unwrap().map(|file| file.unwrap().file_name()).collect::<Vec<_>>();
+        assert_eq!(names(base.parent().unwrap()), ["base.iso"], "{kind}");
+        base_in(base.parent().unwrap());
+        thread::sleep(SETTLED);
+    }
+}
+
+#[test]
+fn a_base_on_xfs_is_sent_by_the_kernel_and_writes_to_it_reach_no_client() {
+    writes_reach_no_client("xfs", true);
+}
+
+#[test]
+fn a_base_on_btrfs_is_sent_by_the_kernel_and_writes_to_it_reach_no_client() {
+    writes_reach_no_client("btrfs", true);
+}
+
+#[test]
+fn writes_to_a_base_on_ext4_reach_no_client() {
+    writes_reach_no_client("ext4", false);
+}
+
+#[test]
+fn a_base_on_squashfs_is_sent_by_the_kernel() {
+    let base = coreos_iso(&["--size-mib", SIZE]);
+    let Some(file_system) = FileSystem::squashed(&base) else {
+        println!("not run: only root can mount a file system");
+        return;
+    };
+    let site = Site::start(&file_system.path().join(base.file_name().unwrap()), None);
+    let (image, sent_by_the_kernel) = site.traced();
+    assert!(sent_by_the_kernel, "{}", site.server.log());
+    assert!(image == Site::start(&base, None).whole(), "other bytes than those of the same base elsewhere");
+}

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use acceptance::bases::{coreos_iso, fixtures};
+use acceptance::file_system::FileSystem;
 use acceptance::peers::cache;
 use acceptance::server::{Server, dayone, free_address, wait_for};
 use rustix::fs::{Advice, fadvise};
@@ -30,6 +31,8 @@ pub(crate) struct Peer {
 pub(crate) enum Over {
     /// HTTP, and a base in its place.
     Base,
+    /// HTTP, and a base in its place on XFS, which shares blocks between files.
+    SharedBlocks,
     /// HTTP, and a base that dayone has copied.
     OwnCopy,
     /// HTTPS.
@@ -39,14 +42,17 @@ pub(crate) enum Over {
 /// All servers.
 pub(crate) struct Servers {
     plain: [Peer; 2],
+    /// dayone over a base on XFS. `None` if this user may not mount one.
+    sharing: Option<Peer>,
     /// dayone over a copy of the base that is its own.
     own: Peer,
     secure: [Peer; 2],
     files: [PathBuf; 2],
     /// The size of the image in bytes.
     pub(crate) size: u64,
-    _dayone: [Server; 3],
+    _dayone: Vec<Server>,
     _nginx: [Process; 2],
+    _xfs: Option<FileSystem>,
     _directory: TempDir,
 }
 
@@ -63,7 +69,7 @@ impl Servers {
         fs::set_permissions(&key_file, fs::Permissions::from_mode(0o600))?;
 
         let bases = base.parent().ok_or("a directory")?.display().to_string();
-        let start = |tls: bool, own: bool| -> Outcome<(Server, Peer)> {
+        let start = |tls: bool, own: bool, base: &Path| -> Outcome<(Server, Peer)> {
             let media = free_address();
             let (certificate, key) = (certificate_file.display().to_string(), key_file.display().to_string());
             let mut more = vec!["--log", "warn", "--base-source", &bases];
@@ -71,13 +77,13 @@ impl Servers {
                 more.extend(["--media-tls-cert", &certificate, "--media-tls-key", &key]);
             }
             // A copy's images are those of the base in its place, so they need a server without it.
-            let first = if own { &other } else { &base };
+            let first = if own { &other } else { base };
             let server = Server::start_at(&free_address(), &media, "coreos", first, &more);
             if own {
                 let mut add = dayone();
                 let status = add
                     .args(["base", "add", "own"])
-                    .arg(&base)
+                    .arg(base)
                     .args(["--server", &server.api])
                     .stdout(Stdio::null())
                     .status()?;
@@ -92,9 +98,22 @@ impl Servers {
             };
             Ok((server, peer))
         };
-        let (plain, plain_peer) = start(false, false)?;
-        let (copying, own) = start(false, true)?;
-        let (secure, secure_peer) = start(true, false)?;
+        let xfs = FileSystem::make("xfs", 2 * mebibytes);
+        let (plain, plain_peer) = start(false, false, &base)?;
+        let (copying, own) = start(false, true, &base)?;
+        let (secure, secure_peer) = start(true, false, &base)?;
+        let mut dayone = vec![plain, copying, secure];
+        let sharing = match &xfs {
+            Some(xfs) => {
+                let there = xfs.path().join("base.iso");
+                fs::copy(&base, &there)?;
+                let (server, peer) = start(false, false, &there)?;
+                assert!(server.log().contains("shares its blocks"), "{}", server.log());
+                dayone.push(server);
+                Some(peer)
+            }
+            None => None,
+        };
 
         // nginx serves the same bytes.
         let file = place.join("boot.iso");
@@ -151,23 +170,26 @@ impl Servers {
         rustix::fs::sync();
         Ok(Self {
             plain: [plain_peer, plain_nginx_peer],
+            sharing,
             own,
             secure: [secure_peer, secure_nginx_peer],
             size: fs::metadata(&file)?.len(),
             files: [base, file],
-            _dayone: [plain, copying, secure],
+            _dayone: dayone,
             _nginx: [plain_nginx, secure_nginx],
+            _xfs: xfs,
             _directory: directory,
         })
     }
 
-    /// dayone and nginx.
-    pub(crate) fn pair(&self, over: Over) -> [&Peer; 2] {
-        match over {
+    /// dayone and nginx, if this user may have what is between them and the bytes.
+    pub(crate) fn pair(&self, over: Over) -> Option<[&Peer; 2]> {
+        Some(match over {
             Over::Base => self.plain.each_ref(),
+            Over::SharedBlocks => [self.sharing.as_ref()?, &self.plain[1]],
             Over::OwnCopy => [&self.own, &self.plain[1]],
             Over::Tls => self.secure.each_ref(),
-        }
+        })
     }
 
     /// Takes the files out of the page cache.

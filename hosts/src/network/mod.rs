@@ -241,6 +241,9 @@ fn check<'a>(
         }
     };
     let searched = Searched::of(&document);
+    if !features::are_lists_in_bounds(&searched, path, report) {
+        return None;
+    }
     features::check(&searched, path, report);
     newer::check(&searched, release, path, report);
     let hostname = hostname(&document, path, report).or_else(|| host.hostname.clone());

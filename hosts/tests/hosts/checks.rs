@@ -106,8 +106,8 @@ fn many_hosts_of_one_address_are_a_few_findings() {
     let path = DocumentPath::root();
     let document = "{interfaces: [{name: eth0, type: ethernet, ipv4: {enabled: true, address: [{ip: 192.0.2.10, prefix-length: 24}]}}]}";
     let host = HostSpec::with_network(NmstateDocument::new(serde_yaml::from_str(document).unwrap(), path));
-    let converted = convert(Input { hosts: vec![host; 10_000], ..Input::default() });
-    assert_eq!(converted.hosts.len(), 10_000);
+    let converted = convert(Input { hosts: vec![host; 2000], ..Input::default() });
+    assert_eq!(converted.hosts.len(), 2000);
     let codes: BTreeSet<&str> = converted.report.findings().iter().map(|finding| finding.code).collect();
     assert_eq!(codes, BTreeSet::from(["address-of-two-hosts"]));
     assert_eq!(converted.report.findings().len(), 5);

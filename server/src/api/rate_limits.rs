@@ -22,6 +22,9 @@ use super::problem::{Problem, ProblemKind};
 /// How many addresses are remembered. Each takes some 50 bytes.
 const MOST_ADDRESSES: usize = 16 << 10;
 
+/// How often room is made for others.
+const SEARCH_INTERVAL: Duration = Duration::from_millis(100);
+
 /// For how many seconds a client may save up requests.
 const SAVED_SECONDS: u32 = 4;
 
@@ -43,9 +46,13 @@ struct Limits {
     failures: Buckets,
 }
 
-/// For each address, the time at which it will have paid for all its requests. An address that has paid is not remembered.
 #[derive(Debug, Default)]
-struct Buckets(HashMap<IpAddr, Instant>);
+struct Buckets {
+    /// For each address, the time at which it will have paid for all its requests. An address that has paid is not remembered.
+    paid: HashMap<IpAddr, Instant>,
+    /// When addresses that have paid were last looked for. To look costs as much as thousands of requests.
+    searched: Option<Instant>,
+}
 
 /// How fast and how far a bucket fills.
 #[derive(Debug, Clone, Copy)]
@@ -70,20 +77,28 @@ impl Pace {
 impl Buckets {
     /// Checks whether an address may send a request now. If not, returns how long it has to wait.
     fn check(&self, address: IpAddr, pace: Pace, now: Instant) -> Result<(), Duration> {
-        let owed = self.0.get(&address).map_or(Duration::ZERO, |paid| paid.saturating_duration_since(now));
+        let owed = self.paid.get(&address).map_or(Duration::ZERO, |paid| paid.saturating_duration_since(now));
         if owed > pace.most() { Err(owed.saturating_sub(pace.most())) } else { Ok(()) }
     }
 
     /// Counts a request.
     fn count(&mut self, address: IpAddr, pace: Pace, now: Instant) {
-        if self.0.len() >= MOST_ADDRESSES && !self.0.contains_key(&address) {
-            self.0.retain(|_, paid| *paid > now);
-            if self.0.len() >= MOST_ADDRESSES {
+        if self.paid.len() >= MOST_ADDRESSES && !self.paid.contains_key(&address) {
+            self.make_room(now);
+            if self.paid.len() >= MOST_ADDRESSES {
                 return;
             }
         }
-        let paid = self.0.entry(address).or_insert(now);
+        let paid = self.paid.entry(address).or_insert(now);
         *paid = (*paid).max(now) + pace.period;
+    }
+
+    /// Forgets the addresses that have paid, at most once in [`SEARCH_INTERVAL`].
+    fn make_room(&mut self, now: Instant) {
+        if self.searched.is_none_or(|searched| now.saturating_duration_since(searched) >= SEARCH_INTERVAL) {
+            self.paid.retain(|_, paid| *paid > now);
+            self.searched = Some(now);
+        }
     }
 }
 
@@ -205,10 +220,11 @@ mod tests {
         let addresses = |first: u32| (first..first + 20_000).map(|bits| std::net::Ipv4Addr::from_bits(bits).into());
         let admitted = addresses(0).filter(|address| limits.admit(*address, start).is_ok()).count();
         assert_eq!(admitted, 20_000, "whom there is no room for is not refused");
-        assert_eq!(limits.0.lock().requests.0.len(), MOST_ADDRESSES);
+        assert_eq!(limits.0.lock().requests.paid.len(), MOST_ADDRESSES);
         let later = start + Duration::from_mins(1);
         assert!(addresses(1 << 24).all(|address| limits.admit(address, later).is_ok()));
-        assert_eq!(limits.0.lock().requests.0.len(), MOST_ADDRESSES);
-        assert!(limits.0.lock().requests.0.values().all(|paid| *paid > later), "those that have paid make room");
+        assert_eq!(limits.0.lock().requests.paid.len(), MOST_ADDRESSES);
+        assert!(limits.0.lock().requests.paid.values().all(|paid| *paid > later), "those that have paid make room");
+        assert_eq!(limits.0.lock().requests.searched, Some(later), "thousands of requests search once");
     }
 }

@@ -162,6 +162,21 @@ const FORWARD_MASKS: &[Pattern] = &[
 const LENGTHS: &[(Pattern, usize)] =
     &[(&["interfaces"], 2000), (&["routes", "config"], 2000), (&["route-rules", "config"], 2000)];
 
+/// Whether all lists are short enough to look at what they have. Reports the others.
+pub(crate) fn are_lists_in_bounds(document: &Searched<'_>, path: &DocumentPath, report: &mut Report) -> bool {
+    let mut in_bounds = true;
+    for (at, most) in LENGTHS {
+        document.each(at, &mut |steps, value| {
+            if let Some(length) = value.as_sequence().map(Vec::len).filter(|length| length > most) {
+                let message = format!("has {length} entries; dayone accepts at most {most}");
+                report.error("list-too-long", &descend(path, steps), message);
+                in_bounds = false;
+            }
+        });
+    }
+    in_bounds
+}
+
 /// Reports everything in the document that the tables know.
 pub(crate) fn check(document: &Searched<'_>, path: &DocumentPath, report: &mut Report) {
     for feature in FEATURES {
@@ -185,14 +200,6 @@ pub(crate) fn check(document: &Searched<'_>, path: &DocumentPath, report: &mut R
             if value.as_str().is_some_and(|item| item.contains(';')) {
                 let message = "contains ';', which separates the items of this list in a keyfile; write two items";
                 report.error("semicolon-in-list", &descend(path, steps), message);
-            }
-        });
-    }
-    for (at, most) in LENGTHS {
-        document.each(at, &mut |steps, value| {
-            if let Some(length) = value.as_sequence().map(Vec::len).filter(|length| length > most) {
-                let message = format!("has {length} entries; dayone accepts at most {most}");
-                report.error("list-too-long", &descend(path, steps), message);
             }
         });
     }

@@ -39,8 +39,8 @@ packages=(
   tmux
   # range clients
   nbdkit curl jq
-  # a file system that can be made to hang, and those that share blocks between files or cannot be written to
-  bindfs fuse strace xfsprogs btrfs-progs e2fsprogs squashfs-tools
+  # a file system that can be made to hang, and file systems with and without shared blocks
+  bindfs fuse strace xfsprogs btrfs-progs e2fsprogs
   # signatures of bases
   gnupg
   # certificates and versions of TLS as BMCs have them

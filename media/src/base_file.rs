@@ -170,7 +170,7 @@ pub struct BaseFile {
     fingerprint: Fingerprint,
     block_device: bool,
     storage: Storage,
-    /// Whether nobody changes the file: it is a copy that this server made for itself, or its file system cannot be written to.
+    /// Whether the file is a copy that this server made for itself and never changes.
     private: bool,
     /// What is read in place of the file: a copy that shares its blocks.
     shared_copy: Option<File>,
@@ -213,7 +213,7 @@ impl BaseFile {
             path: path.to_owned(),
             block_device,
             storage,
-            private: !block_device && stat::is_read_only(kind),
+            private: false,
             shared_copy: None,
             operations: Operations::default(),
             checking: Arc::default(),
@@ -296,8 +296,9 @@ impl BaseFile {
             return Ok(CachedRead::WouldBlock);
         }
         let mut buffers = [IoSliceMut::new(buffer)];
-        let read =
-            rustix::io::retry_on_intr(|| rustix::io::preadv2(self.content(), &mut buffers, offset, ReadWriteFlags::NOWAIT));
+        let read = rustix::io::retry_on_intr(|| {
+            rustix::io::preadv2(self.content(), &mut buffers, offset, ReadWriteFlags::NOWAIT)
+        });
         match read {
             Ok(count) => Ok(CachedRead::Read(count)),
             Err(Errno::AGAIN) => Ok(CachedRead::WouldBlock),

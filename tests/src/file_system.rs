@@ -18,25 +18,13 @@ pub struct FileSystem {
 impl FileSystem {
     /// Makes one of this many MiB by `mkfs.KIND`. `None` if this user may not mount anything.
     pub fn make(kind: &str, mebibytes: u64) -> Option<Self> {
+        if !getuid().is_root() {
+            return None;
+        }
         let directory = tempfile::tempdir().expect("a directory");
         let image = directory.path().join("image");
         File::create(&image).and_then(|file| file.set_len(mebibytes << 20)).expect("a sparse file");
         succeed(Command::new(format!("mkfs.{kind}")).arg("-q").arg(&image));
-        Self::mount(directory, &image)
-    }
-
-    /// A SquashFS with this file.
-    pub fn squashed(file: &Path) -> Option<Self> {
-        let directory = tempfile::tempdir().expect("a directory");
-        let image = directory.path().join("image");
-        succeed(Command::new("mksquashfs").arg(file).arg(&image).args(["-quiet", "-no-progress", "-comp", "lzo"]));
-        Self::mount(directory, &image)
-    }
-
-    fn mount(directory: TempDir, image: &Path) -> Option<Self> {
-        if !getuid().is_root() {
-            return None;
-        }
         let path = directory.path().join("mounted");
         std::fs::create_dir(&path).expect("a directory");
         succeed(Command::new("mount").args(["-o", "loop"]).arg(image).arg(&path));

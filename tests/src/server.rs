@@ -104,8 +104,11 @@ impl Server {
         let media_url = ["--media-url", &url];
         // A test may know the server under another address.
         let media_url = if more.contains(&"--media-url") { &[][..] } else { &media_url };
-        let arguments = ["serve", "--data-dir", &data, "--base", &base, "--api-listen", api, "--media-listen", media]
+        let data_dir = ["--data-dir", &data];
+        let data_dir = if more.contains(&"--data-dir") { &[][..] } else { &data_dir };
+        let arguments = ["serve", "--base", &base, "--api-listen", api, "--media-listen", media]
             .iter()
+            .chain(data_dir)
             .chain(media_url)
             .chain(more)
             .map(|argument| (*argument).to_owned())

@@ -24,18 +24,6 @@ const LOCAL: [u64; 15] = [
     0x7366_746e, // NTFS
 ];
 
-/// `f_type` of file systems that Linux cannot write to: whatever a file there has, it has for ever.
-const READ_ONLY: [u64; 3] = [
-    0x7371_7368, // SquashFS
-    0xe0f5_e1e2, // EROFS
-    0x9660,      // ISO 9660
-];
-
-/// Whether no process can write to a file there.
-pub(super) fn is_read_only(file_system: u64) -> bool {
-    READ_ONLY.contains(&file_system)
-}
-
 /// Whether the kernel knows the attributes of an open file without asking another machine or process.
 pub(super) fn is_local(file_system: u64) -> bool {
     LOCAL.contains(&file_system)

@@ -138,13 +138,22 @@ pub fn variables(key: &SiteKey, to: &Path) {
     variables_over(Path::new("/usr/share/OVMF/OVMF_VARS_4M.fd"), key, to);
 }
 
+/// Who has enrolled a key: any GUID.
+const OWNER: &str = "77fa9abd-0359-4d32-bd60-28f4e78f784b";
+
+/// Variables of a machine as it comes from its vendor, whose owner has told shim alone of the key of a site (`mokutil --import`).
+pub fn variables_with_mok(key: &SiteKey, to: &Path) {
+    let mut enrol = python("virt-fw-vars");
+    enrol.args(["--input", "/usr/share/OVMF/OVMF_VARS_4M.ms.fd", "--output"]).arg(to);
+    run(enrol.args(["--add-mok", OWNER]).arg(&key.certificate));
+}
+
 /// These variables with the key of a site.
 pub fn variables_over(variables: &Path, key: &SiteKey, to: &Path) {
-    let owner = "77fa9abd-0359-4d32-bd60-28f4e78f784b";
     let mut enrol = python("virt-fw-vars");
     enrol.arg("--input").arg(variables).arg("--output").arg(to).arg("--sb");
     for list in ["--set-pk", "--add-kek", "--add-db"] {
-        enrol.args([list, owner]).arg(&key.certificate);
+        enrol.args([list, OWNER]).arg(&key.certificate);
     }
     run(&mut enrol);
 }

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use acceptance::peers::run;
 use acceptance::qemu::{Boot, Machine};
-use acceptance::secure_boot::{SiteKey, kernel};
+use acceptance::secure_boot::{SHIM, SiteKey, kernel};
 use acceptance::server::dayone;
 use acceptance::small_system::{Said, initramfs};
-use acceptance::uki::{EspIn, disk_of, esp, full_iso, iso, trixie, unified, variables};
+use acceptance::uki::{EspIn, disk_of, esp, full_iso, iso, trixie, unified, variables, variables_with_mok};
 
 const KEYFILE: &str = "/etc/NetworkManager/system-connections/eth0.nmconnection";
 /// The kernel says at level 6 whether it was started with Secure Boot.
@@ -149,6 +149,39 @@ fn an_image_that_systemd_boot_starts_finds_its_addon() {
     let base = iso(directory, &[("EFI/BOOT/BOOTX64.EFI", &loader), ("EFI/Linux/live.efi", &signed)]);
     let image = image(directory, &base, "iso", Some(&key));
     arrived(&secure(directory, &image, Boot::UefiCd, &key));
+}
+
+/// A machine as it comes from its vendor: its firmware trusts the shim, and its shim the key of the site. systemd-boot and the stub
+/// ask the shim.
+#[test]
+#[ignore = "make matrix runs it"]
+fn a_signed_addon_is_taken_by_a_machine_whose_shim_trusts_the_site() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let (key, stranger) = (SiteKey::new(directory), directory.join("stranger"));
+    fs::create_dir(&stranger).unwrap();
+    let stranger = SiteKey::new(&stranger);
+    let (plain, signed, loader) =
+        (directory.join("uki.efi"), directory.join("signed.efi"), directory.join("loader.efi"));
+    unified(&trixie("linuxx64.efi.stub"), &kernel(), &initramfs(&[KEYFILE]), ARGUMENTS, &plain);
+    key.sign(&plain, &signed);
+    key.sign(&trixie("systemd-bootx64.efi"), &loader);
+    let files = [
+        ("EFI/BOOT/BOOTX64.EFI", Path::new(SHIM)),
+        ("EFI/BOOT/grubx64.efi", &loader),
+        ("EFI/Linux/live.efi", &signed),
+    ];
+    let base = iso(directory, &files);
+    let enrolled = directory.join("enrolled.fd");
+    variables_with_mok(&key, &enrolled);
+    let console = |signer: &SiteKey| {
+        let image = image(directory, &base, "iso", Some(signer));
+        let console = Machine::with_variables(&image, Boot::UefiCd, &enrolled).console();
+        assert!(console.contains("Secure boot enabled"), "{console}");
+        console
+    };
+    arrived(&console(&key));
+    refused(&console(&stranger));
 }
 
 fn a_grown_partition_boots(place: EspIn, format: &str, boot: Boot) {

@@ -1,5 +1,7 @@
 //! Texts with URLs, as errors and logs may show them.
 
+use std::borrow::Cow;
+
 /// Replaces the user name and the password of every URL in a text by `…`. The rest of the text stays.
 ///
 /// It also works for malformed URLs: `http://user:pass/word@host/` becomes `http://…@host/`.
@@ -9,9 +11,7 @@ pub fn hide(text: &str) -> String {
     while let Some((before, url)) = rest.split_once("://") {
         shown.push_str(before);
         shown.push_str("://");
-        // A password may have quotes, so these do not end the URL.
-        let url_end = url.find(|c: char| c.is_whitespace() || c.is_control());
-        let url = url_end.and_then(|end| url.get(..end)).unwrap_or(url);
+        let (url, _) = url.split_at(end_of_url(url));
         if let Some(at) = end_of_credentials(url) {
             shown.push('…');
             rest = rest.get(before.len() + "://".len() + at..).unwrap_or_default();
@@ -20,6 +20,34 @@ pub fn hide(text: &str) -> String {
         }
     }
     shown + rest
+}
+
+/// As [`hide`], and also replaces the query of every URL by `…`, because it may be a credential, too.
+///
+/// Punctuation behind a URL stays: `"https://host/?key=secret" is wrong` becomes `"https://host/?…" is wrong`.
+pub fn hide_with_queries(text: &str) -> String {
+    let hidden = hide(text);
+    let mut shown = String::with_capacity(hidden.len());
+    let mut rest = hidden.as_str();
+    while let Some((before, after)) = rest.split_once("://") {
+        let (url, behind) = after.split_at(end_of_url(after));
+        shown.push_str(before);
+        shown.push_str("://");
+        shown.push_str(&without_query(url));
+        rest = behind;
+    }
+    shown + rest
+}
+
+fn without_query(url: &str) -> Cow<'_, str> {
+    const PUNCTUATION: [char; 8] = ['"', '\'', '`', ')', ',', '.', ':', ';'];
+    let Some((before, query)) = url.split_once('?') else { return url.into() };
+    let query = query.trim_end_matches(PUNCTUATION);
+    if query.is_empty() {
+        return url.into();
+    }
+    let punctuation = url.get(before.len() + 1 + query.len()..).unwrap_or_default();
+    format!("{before}?…{punctuation}").into()
 }
 
 /// As [`hide`] for one URL, without its query, which may be a credential, too.
@@ -31,6 +59,11 @@ pub fn hide_with_query(url: &str) -> String {
 /// As [`hide_with_query`] if a value is a URL; other values stay.
 pub fn hide_in_value(value: &str) -> String {
     if value.contains("://") { hide_with_query(value) } else { value.to_owned() }
+}
+
+/// Where a URL without its scheme ends. A password may have quotes, so these do not end it.
+fn end_of_url(text: &str) -> usize {
+    text.find(|c: char| c.is_whitespace() || c.is_control()).unwrap_or(text.len())
 }
 
 /// Where the `@` is behind the user name and the password of a URL without its scheme.
@@ -87,6 +120,20 @@ mod tests {
         ] {
             assert_eq!(hide_with_query(url), shown);
             assert_eq!(hide_in_value(url), shown);
+        }
+    }
+
+    #[test]
+    fn the_queries_of_all_urls_in_a_text_are_hidden() {
+        for (text, shown) in [
+            ("\"https://a/?key=secret\" is wrong; is it x?", "\"https://a/?…\" is wrong; is it x?"),
+            ("https://user:secret@a/?secret, https://b/?secret", "https://…@a/?…, https://b/?…"),
+            ("https://a/?sec\"ret\" (http://b?secret).", "https://a/?…\" (http://b?…)."),
+            ("is it https://a/? or https://b/?\"", "is it https://a/? or https://b/?\""),
+            ("x?secret=a://b", "x?secret=a://b"),
+        ] {
+            assert_eq!(hide_with_queries(text), shown);
+            assert_eq!(hide_with_queries(shown), shown, "it stays hidden");
         }
     }
 

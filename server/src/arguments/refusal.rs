@@ -27,5 +27,5 @@ fn without_credentials(error: &clap::Error, message: &str) -> String {
         }
         _ => message.to_owned(),
     };
-    url_credentials::hide(&message)
+    url_credentials::hide_with_queries(&message)
 }

@@ -70,8 +70,9 @@ impl fmt::Display for Place {
 impl Problem {
     /// An error: the server does not start, or cannot do its work.
     pub(crate) fn error(code: &'static str, place: Place, message: impl Into<String>, fix: impl Into<String>) -> Self {
-        // A value may be a URL with a password.
-        let (message, fix) = (url_credentials::hide(&message.into()), url_credentials::hide(&fix.into()));
+        // A value may be a URL with a password, and the reason why it is wrong may quote it again.
+        let shown = |text: String| url_credentials::hide_with_queries(&text);
+        let (message, fix) = (shown(message.into()), shown(fix.into()));
         Self { severity: Severity::Error, code, place, message, fix }
     }
 

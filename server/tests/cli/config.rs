@@ -292,6 +292,18 @@ fn a_password_in_a_url_is_not_shown_wherever_the_url_comes_from() {
         assert!(checked.code == 1 && checked.out.contains("://…@a"), "{}", checked.out);
         assert!(!checked.out.contains("hunter2"), "{}", checked.out);
     }
+    // The reasons quote these values again.
+    for (program, settings) in [
+        ("serve", "bases: [\"https://user:hunter2@a/b.iso?hunter2\"]\n"),
+        ("serve", "bases: [\"b=kernel:/k,https://user:hunter2@a/?hunter2\"]\n"),
+        ("serve", "\"https://user:hunter2@a/?hunter2\": 1\n"),
+        ("controller", "images-bind-addr: https://user:hunter2@a/?hunter2\n"),
+        ("controller", "key-secret: https://user:hunter2@a/?hunter2\n"),
+    ] {
+        let checked = site.check(settings, &["--for", program]);
+        assert!(checked.code == 1 && checked.out.contains("://…@a"), "{}", checked.out);
+        assert!(!checked.out.contains("hunter2"), "{}", checked.out);
+    }
 }
 
 #[test]

@@ -8,8 +8,9 @@ use imagelib::digest::Digest;
 use serde::{Deserialize, Serialize};
 use url::Url;
 use utoipa::ToSchema;
+use vocabulary::url_credentials;
 
-/// Why a source is not valid. No text has the query of a URL, which may hold a credential.
+/// Why a source is not valid. No text has the credentials or the query of a URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SourceError {
     /// The URL cannot be read.
@@ -64,7 +65,8 @@ impl Location {
         if path.is_absolute() {
             Ok(Self::Path(path.to_owned()))
         } else {
-            Err(SourceError::Relative(path.display().to_string()))
+            // Somebody may have given a URL as the path.
+            Err(SourceError::Relative(url_credentials::hide_with_query(&path.display().to_string())))
         }
     }
 
@@ -230,6 +232,8 @@ mod tests {
             (r#"{"url":"https://me:secret@example.com/a.iso","sha256":"SUM"}"#, "user name or a password"),
             (r#"{"url":"/srv/a.iso","sha256":"SUM"}"#, "not valid"),
             (r#"{"path":"a.iso"}"#, "absolute"),
+            (r#"{"path":"https://me:secret@example.com/a.iso?secret"}"#, "absolute"),
+            (r#"{"path":"/srv/a.iso","signature":"https:/example.com/a.sig?secret"}"#, "absolute"),
             (r#"{"path":"/srv/a.iso","url":"https://example.com/a.iso","sha256":"SUM"}"#, "either"),
             (r#"{"sha256":"SUM"}"#, "either"),
             (r#"{"path":"/srv/a.iso","signature":"a.sig"}"#, "absolute"),

@@ -1,4 +1,6 @@
-//! Texts from elsewhere on one line, and what types that are written as one text share.
+//! Texts from elsewhere on one line and of limited length, and what types that are written as one text share.
+
+use std::borrow::Cow;
 
 /// Puts foreign text on one line, and escapes control characters, which could recolour or rewrite a terminal.
 pub fn one_line(text: &str) -> String {
@@ -11,6 +13,18 @@ pub fn one_line(text: &str) -> String {
         }
     }
     line
+}
+
+/// Leaves out the middle of a text that has more than `longest` bytes. An error then still has what it begins with, such as a place, and
+/// what it ends with, such as the valid words.
+pub fn without_middle(text: &str, longest: usize) -> Cow<'_, str> {
+    if text.len() <= longest {
+        return text.into();
+    }
+    let half = longest / 2;
+    let begin = text.get(..text.floor_char_boundary(half)).unwrap_or_default();
+    let end = text.get(text.ceil_char_boundary(text.len() - half)..).unwrap_or_default();
+    format!("{begin} … {end}").into()
 }
 
 /// Lets serde read a type through its `FromStr` and write it through its `Display`, for types with
@@ -83,6 +97,14 @@ macro_rules! text_as_serde {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_text_keeps_its_beginning_and_its_end() {
+        assert_eq!(without_middle("12345678", 8), "12345678");
+        assert_eq!(without_middle("123456789", 8), "1234 … 6789");
+        assert_eq!(without_middle("äöü", 4), "ä … ü");
+        assert_eq!(without_middle("äöü", 3), " … ");
+    }
 
     #[test]
     fn foreign_text_cannot_drive_the_terminal() {

@@ -1,11 +1,12 @@
 //! URLs of root file systems that a system fetches over the network.
 
+use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 use crate::url_server::UrlServer;
-use vocabulary::checked_text;
+use vocabulary::{checked_text, url_credentials};
 
 /// The longest URL that leaves room for other kernel arguments, in bytes.
 const LONGEST: usize = 1024;
@@ -26,11 +27,18 @@ pub enum RootfsUrlError {
 }
 
 /// An `http` or `https` URL that fits into a kernel argument: printable ASCII without blanks and quotes, at most 1024 bytes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RootfsUrl(String);
 
 checked_text!(RootfsUrl, RootfsUrlError);
+
+impl fmt::Debug for RootfsUrl {
+    /// Without the credentials and the query.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RootfsUrl({:?})", url_credentials::hide_with_query(&self.0))
+    }
+}
 
 impl FromStr for RootfsUrl {
     type Err = RootfsUrlError;
@@ -84,5 +92,11 @@ mod tests {
         assert_eq!(error("http://a/b c"), RootfsUrlError::Character(' '));
         assert_eq!(error("http://a/\"x"), RootfsUrlError::Character('"'));
         assert_eq!(error(&format!("http://{}", "a".repeat(1024))), RootfsUrlError::Length(1031));
+    }
+
+    #[test]
+    fn the_debug_output_has_no_credentials() {
+        let url: RootfsUrl = "http://user:hunter2@192.0.2.1/rootfs.img?hunter2".parse().unwrap();
+        assert_eq!(format!("{url:?}"), "RootfsUrl(\"http://…@192.0.2.1/rootfs.img?…\")");
     }
 }

@@ -1,10 +1,12 @@
 //! What the images of `dayone controller` and `dayone static-server` contain. The variables are those of
 //! openshift/image-customization-controller; the options and the names in a settings file are the same words.
 
+use std::fmt;
+
 use clap::Args;
 
 /// What the images contain.
-#[derive(Debug, Clone, Default, Args)]
+#[derive(Clone, Default, Args)]
 #[command(next_help_heading = "Contents of the images")]
 pub struct ContentsArguments {
     /// Base ISO for this machine's architecture, and the pattern for the names of the others
@@ -85,6 +87,13 @@ pub struct ContentsArguments {
     pub no_proxy: Option<String>,
 }
 
+impl fmt::Debug for ContentsArguments {
+    /// Without the values: the URL of a proxy may have a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ContentsArguments").finish_non_exhaustive()
+    }
+}
+
 impl ContentsArguments {
     /// The value of a setting, by the name of its variable. Empty values count.
     pub fn variable(&self, name: &str) -> Option<&str> {
@@ -119,6 +128,13 @@ mod tests {
     use clap::{Args as _, Command, FromArgMatches as _};
 
     use super::*;
+
+    #[test]
+    fn the_debug_output_has_no_passwords() {
+        let contents =
+            ContentsArguments { http_proxy: Some("http://user:hunter2@192.0.2.1".to_owned()), ..Default::default() };
+        assert_eq!(format!("{contents:?}"), "ContentsArguments { .. }");
+    }
 
     #[test]
     fn every_option_is_found_by_its_variable() {

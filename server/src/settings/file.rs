@@ -1,6 +1,7 @@
 //! A settings file: checks its names and values, each with its position.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 
 use clap::Command;
@@ -17,16 +18,27 @@ use crate::arguments::Program;
 use crate::store::BaseDefinition;
 
 /// What a settings file says.
-#[derive(Debug, Clone, Default)]
-pub(super) struct FileValues {
+#[derive(Clone, Default)]
+pub(crate) struct FileValues {
     /// The values as the command line takes them, by the setting's id.
     pub(super) values: BTreeMap<String, (String, LineColumn)>,
     /// The bases.
     pub(super) bases: Vec<(BaseDefinition, LineColumn)>,
 }
 
+impl fmt::Debug for FileValues {
+    /// Without the values, which may be URLs with passwords, for example of a proxy.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bases: Vec<&str> = self.bases.iter().map(|(base, _)| base.name.as_str()).collect();
+        f.debug_struct("FileValues")
+            .field("settings", &self.values.keys())
+            .field("bases", &bases)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Reads the text of a settings file. Returns all problems that it has.
-pub(super) fn read(program: Program, path: &Path, text: &str) -> Result<FileValues, Vec<Problem>> {
+pub(crate) fn read(program: Program, path: &Path, text: &str) -> Result<FileValues, Vec<Problem>> {
     let root = yaml::read(text).map_err(|error| {
         let place = Place::File { path: path.to_owned(), at: error.at };
         vec![Problem::error("not-yaml", place, error.message, "correct the text there")]
@@ -72,7 +84,7 @@ impl Reader<'_> {
     fn member(&mut self, key: &Key, node: &Node) {
         let Key { at, name } = key;
         if let Some(first) = self.seen.insert(name.clone(), *at) {
-            let message = format!("{name} is set twice, first in line {}", first.line);
+            let message = format!("{name:?} is set twice, first in line {}", first.line);
             return self.complain("set-twice", *at, message, "remove one of them");
         }
         let Some(setting) = self.settings.iter().find(|setting| setting.key == *name).cloned() else {
@@ -165,5 +177,25 @@ impl Reader<'_> {
             None => format!("dayone {} --help lists all settings", self.program.name()),
         };
         (format!("unknown setting {name:?}"), fix)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_debug_output_has_no_values() {
+        let text = "https-proxy: http://user:hunter2@192.0.2.1\n";
+        let values = read(Program::Controller, Path::new("a"), text).unwrap();
+        assert_eq!(format!("{values:?}"), "FileValues { settings: [\"https_proxy\"], bases: [], .. }");
+    }
+
+    #[test]
+    fn a_problem_is_one_line_whatever_the_name_is() {
+        let problems = read(Program::Serve, Path::new("a"), "\"x\\ny\": 1\n\"x\\ny\": 2\n").unwrap_err();
+        let shown: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert!(shown.len() == 2 && shown[1].contains("is set twice"), "{shown:?}");
+        assert!(shown.iter().all(|problem| !problem.contains('\n')), "{shown:?}");
     }
 }

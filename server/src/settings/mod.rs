@@ -8,7 +8,7 @@ mod bases;
 pub mod check;
 mod definition;
 mod effective;
-mod file;
+pub(crate) mod file;
 mod problem;
 pub mod reference;
 mod reload;
@@ -17,6 +17,7 @@ mod value;
 pub(crate) mod yaml;
 
 use std::ffi::OsString;
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
@@ -54,7 +55,7 @@ fn shown(problems: &[Problem]) -> String {
 }
 
 /// The settings of a program.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Loaded {
     /// The program.
     pub program: Program,
@@ -62,6 +63,17 @@ pub struct Loaded {
     pub path: Option<PathBuf>,
     matches: ArgMatches,
     file: FileValues,
+}
+
+impl fmt::Debug for Loaded {
+    /// Without the values, which may be URLs with passwords, for example of a proxy.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Loaded")
+            .field("program", &self.program)
+            .field("path", &self.path)
+            .field("file", &self.file)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Reads the settings of a program.

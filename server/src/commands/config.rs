@@ -91,7 +91,7 @@ fn as_table(effective: &[Effective]) -> String {
 }
 
 /// A settings file with the values that are not defaults of the program, each below a comment that says where it comes from.
-fn as_yaml(effective: &[Effective]) -> String {
+pub(crate) fn as_yaml(effective: &[Effective]) -> String {
     let mut text = String::new();
     for setting in effective {
         let Some(value) = yaml_value(&setting.value) else { continue };
@@ -111,7 +111,9 @@ fn as_yaml(effective: &[Effective]) -> String {
 
 /// A value as a settings file has it. `None` for what no file has.
 fn yaml_value(value: &Value) -> Option<serde_yaml::Value> {
-    let scalar = |text: &str| text.parse::<u64>().map_or_else(|_| text.into(), Into::into);
+    // Only what dayone would write in the same way is a number: "007" may be the name of a file.
+    let number = |text: &str| text.parse::<u64>().ok().filter(|number| number.to_string() == text);
+    let scalar = |text: &str| number(text).map_or_else(|| text.into(), Into::into);
     Some(match value {
         Value::Unset(_) | Value::Secret => return None,
         Value::One(text) => scalar(text),

@@ -132,6 +132,9 @@ fn what_yaml_shows_is_a_settings_file_with_the_same_values() {
         text.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect::<String>()
     };
     assert_eq!((again.code, values(&again.out)), (0, values(&shown)));
+    // As a number, the name of the directory would be another one.
+    let shown = site.check("data-dir: \"007\"\n", &["--format", "yaml"]).out;
+    assert!(shown.contains("\ndata-dir: '007'\n"), "{shown}");
 }
 
 #[test]

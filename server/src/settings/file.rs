@@ -192,10 +192,11 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_is_one_line_whatever_the_name_is() {
-        let problems = read(Program::Serve, Path::new("a"), "\"x\\ny\": 1\n\"x\\ny\": 2\n").unwrap_err();
+    fn a_problem_is_one_line_whatever_it_quotes() {
+        let text = "\"x\\ny\": 1\n\"x\\ny\": 2\nbases: [{name: a, iso: /a, profile: \"x\\ny\"}]\n";
+        let problems = read(Program::Serve, Path::new("a"), text).unwrap_err();
         let shown: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        assert!(shown.len() == 2 && shown[1].contains("is set twice"), "{shown:?}");
+        assert!(shown.len() == 3 && shown[1].contains("is set twice") && shown[2].contains("x\\ny"), "{shown:?}");
         assert!(shown.iter().all(|problem| !problem.contains('\n')), "{shown:?}");
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use vocabulary::report::{LineColumn, Severity};
+use vocabulary::text::one_line;
 use vocabulary::url_credentials;
 
 use super::Origin;
@@ -18,7 +19,7 @@ pub struct Problem {
     pub code: &'static str,
     /// Where the value is.
     pub place: Place,
-    /// The problem, as a sentence. It contains no secret.
+    /// The problem, as a sentence in one line. It contains no secret.
     pub message: String,
     /// What to do.
     pub fix: String,
@@ -71,7 +72,7 @@ impl Problem {
     /// An error: the server does not start, or cannot do its work.
     pub(crate) fn error(code: &'static str, place: Place, message: impl Into<String>, fix: impl Into<String>) -> Self {
         // A value may be a URL with a password, and the reason why it is wrong may quote it again.
-        let shown = |text: String| url_credentials::hide_with_queries(&text);
+        let shown = |text: String| one_line(&url_credentials::hide_with_queries(&text));
         let (message, fix) = (shown(message.into()), shown(fix.into()));
         Self { severity: Severity::Error, code, place, message, fix }
     }

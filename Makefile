@@ -25,7 +25,7 @@ rack: setup-rack        ## A virtual rack: three machines without DHCP boot thro
 	cargo build --locked -p dayone
 	scripts/rack.sh
 
-test:                   ## Everything that CI checks; `make fuzz` has six more fuzz targets
+test:                   ## Everything that CI checks; `make fuzz` has eight more fuzz targets
 	$(TIMED) set-up scripts/setup-peers.sh
 	$(TIMED) lint $(MAKE) --no-print-directory lint
 	$(TIMED) "building the tests" $(NEXTEST) --no-run

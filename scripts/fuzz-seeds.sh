@@ -284,3 +284,91 @@ seed_media_requests() {
 seed_range() {
   printf '\x00\x10\x00\x00\x00\x00\x00\x00bytes=0-99,200-299,-5' > "$1/several"
 }
+
+# Requests in JSON, with every member, each behind bytes that say who reads it, which value gets a secret, and in what form.
+seed_orders() {
+  python3 - "$1" << 'EOF'
+import base64, json, pathlib, sys
+text = base64.b64encode(b"#cloud-config\n").decode()
+sha256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1wVd0KqKpJOmGwzjeqWKLGu7dSDPnzcDnFoSDCuKw5 a@b"
+nmstate = {"interfaces": [{"name": "eth0", "type": "ethernet", "state": "up", "ipv4": {"enabled": True, "dhcp": True}}]}
+ignition = {"ignition": {"version": "3.4.0"}, "passwd": {"users": [{"name": "core", "passwordHash": "x"}]},
+            "storage": {"files": [{"path": "/etc/x", "contents": {"source": "data:,x"}}]},
+            "systemd": {"units": [{"name": "a.service", "contents": "[Unit]"}]}}
+image = {"base": "coreos", "documents": json.dumps(nmstate)}
+more = [
+    {"format": "usb", "host": "worker-0", "auto_default": True, "boot_entries": ["Fedora"], "profile": "dracut"},
+    {"hosts": "all", "replace_embedded": True, "ttl": 14400, "max_reads": 2, "only_from": ["192.0.2.0/24", "2001:db8::1"]},
+    {"hostname": "worker-0", "ssh_authorized_keys": [key], "ignition": ignition},
+    {"files": [{"path": "/etc/motd", "mode": "0600", "user": 1, "group": 2, "contents": "aGVsbG8K"}],
+     "units": [{"name": "a.service", "enabled": True, "contents": "[Service]\nExecStart=/bin/true\n"}]},
+    {"kernel_arguments": {"append": ["console=ttyS0"], "delete": ["mitigations=auto,nosmt"], "replace": ["id=metal=qemu"]}},
+    {"answers": {"kind": "preseed", "text": "d-i passwd/root-password password x\n"}},
+    {"format": "minimal-iso", "rootfs_url": "http://192.0.2.10/rootfs.img"},
+    {"documents": [{"name": "a.yaml", "text": "a: 1"}, {"name": "b/c.nmconnection", "data": "/wA="}]},
+]
+images = [image | members for members in more]
+images.append({"base": "coreos", "nmstate": nmstate})
+drive = {"kind": "config-2", "file_system": "vfat", "network_data": text, "meta_data": text, "user_data": text,
+         "vendor_data": text, "publisher": "me"}
+images.append({"base": "coreos", "x" * 6000: 1})
+images += [{"format": "data", "data": drive}, {"nmstate": nmstate, "data": {"kind": "combustion"}}]
+bmc = {"address": "redfish-virtualmedia://192.0.2.200/redfish/v1/Systems/1", "credentials": "worker-0-bmc",
+       "disable_certificate_verification": True}
+settings = {"method": "http", "firmware_interface": "NIC.Integrated.1-1-1", "bmc": bmc, "wait_for": ["call-home", "reachable"],
+            "booted_within": 1800, "shutdown_within": 60, "eject": "when-booted", "power_off": True, "ignore_secure_boot": True}
+boots = [image | settings, {"image": sha256, "host": "worker-0", "documents": "a: 1"} | settings]
+url = "https://images.example.com/live.iso"
+signed = {"url": url + "?key=x", "signature": url + ".sig", "sha256": sha256}
+bases = [{"name": "fcos", "profile": "coreos", "iso": signed}, {"name": "fcos", "iso": {"path": "/srv/live.iso"}},
+         {"name": "a", "kernel": {"path": "/k"}, "initrd": {"path": "/i", "signature": "/i.sig"}, "rootfs": signed,
+          "esp": signed, "bios-loader": signed, "bios-loader-core": signed, "bios-boot-code": signed}]
+for kind, requests in enumerate((images, boots, bases)):
+    for number, request in enumerate(requests):
+        body = json.dumps(request, indent=2 if number % 2 else None).encode()
+        for form in range(4):
+            pathlib.Path(sys.argv[1], f"{kind}-{number}-{form}").write_bytes(bytes([kind, 5 * form, 2 * form]) + body)
+EOF
+}
+
+# The settings that packaging and the documentation have, and a file of the API's clients, each behind a byte that says who reads it.
+# The word SECRET becomes a secret.
+seed_settings() {
+  local number=0 url
+  { printf '\x00'; sed -n 's/^#\([a-z-]*:.*\|- .*\|  [a-z]*: .*\)/\1/p' packaging/dayone.yaml; } > "$1/serve"
+  {
+    printf '\x01namespace: metal3\nmetrics-addr: ":8080"\nkey-secret: metal3/dayone-key\ncompatibility: strict\nconcurrency: 8\n'
+    printf 'images-bind-addr: ":8084"\nimages-publish-addr: http://192.0.2.10:8084\ndeploy-iso: /shared/ipa.iso\n'
+    printf 'ironic-base-url: https://192.0.2.10:6385\nhttps-proxy: SECRET\nno-proxy: localhost\nip-options: ip=dhcp\n'
+  } > "$1/controller"
+  printf '\x02nmstate-dir: /nmstate\ndrain-seconds: 60\nlog-format: json\nlog: info\nhttp-proxy: "SECRET"\n' > "$1/static-server"
+  while read -r url; do
+    printf '\x00%s\n' "$url" > "$1/serve-secret-$number"
+    printf '\x01%s\n' "$url" > "$1/controller-secret-$number"
+    number=$((number + 1))
+  done << 'EOF'
+media-url: SECRET
+base-source: [SECRET, "a,SECRET"]
+bmc-network: "192.0.2.0/24,SECRET"
+api-listen: SECRET
+log-format: SECRET
+data-dir: SECRET
+bmc-credentials: "007"
+bases: [SECRET, "a=SECRET", "a=kernel:SECRET,initrd:/i", "a=kernel:/k,SECRET"]
+bases: [{name: a, iso: SECRET}, {name: SECRET, iso: /a}, {name: b, iso: /b, profile: SECRET}]
+images-bind-addr: SECRET
+metrics-addr: SECRET
+key-secret: SECRET
+concurrency: SECRET
+compatibility: SECRET
+api-token: SECRET
+unknown: SECRET
+SECRET: unknown
+EOF
+  {
+    printf '\x03clients:\n- name: dashboard\n  role: read\n'
+    printf '  token-sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\n'
+    printf -- '- {name: ci, role: build, token: SECRET}\n- {name: ops, role: boot, certificate: ops.example}\n'
+  } > "$1/clients"
+}

@@ -1,14 +1,19 @@
 //! Ways for the fuzz targets in `fuzz/` to readers that nothing else outside this crate calls. Each calls the reader itself, and has
 //! no logic of its own.
 
+use std::ffi::OsString;
 use std::path::Path;
 
+pub use crate::api::fuzzing::{base_order, boot_order, client_names, image_order};
+use crate::arguments::{CommandLine, Program};
 use crate::audit::AuditError;
 use crate::audit::chain::{Link, seal};
 use crate::audit::log_file::LogFile;
 use crate::boots::record::BootRecord;
 use crate::commands::bases::stream;
+use crate::commands::config;
 use crate::commands::events::Events;
+use crate::settings::{self, LoadError};
 use crate::store::DataKeys;
 use crate::store::base_record::BaseRecord;
 use crate::store::record::Record;
@@ -77,4 +82,15 @@ pub fn events<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<(String, St
         found.extend(std::iter::from_fn(|| events.next()).map(|event| (event.id, event.data)));
     }
     found
+}
+
+/// Reads the text of a settings file. Returns what `Debug` shows of it.
+pub fn settings_file(program: Program, text: &str) -> Result<String, Vec<settings::Problem>> {
+    settings::file::read(program, Path::new("settings.yaml"), text).map(|values| format!("{values:?}"))
+}
+
+/// Reads the settings in a file as a program does at its start. Returns them as a settings file, and what `Debug` shows of them.
+pub fn load_settings(program: Program, path: &Path) -> Result<(String, String), LoadError> {
+    let loaded = settings::load(&CommandLine::new(program, [OsString::from("--config"), path.into()]))?;
+    Ok((config::as_yaml(&loaded.effective()), format!("{loaded:?}")))
 }

@@ -9,6 +9,7 @@ pub mod clients;
 mod digest_queue;
 mod documents;
 mod explanations;
+pub(crate) mod fuzzing;
 mod health;
 pub(crate) mod images;
 mod json;

@@ -11,7 +11,7 @@ mod build;
 mod check;
 mod client;
 mod completions;
-mod config;
+pub(crate) mod config;
 mod controller;
 mod convert;
 mod customisation;

@@ -1,7 +1,7 @@
 //! `/v1/bases`: the bases of images.
 
 mod change;
-mod order;
+pub(super) mod order;
 mod origin;
 mod show;
 

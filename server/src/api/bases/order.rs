@@ -13,7 +13,7 @@ use crate::store::{BaseName, BaseRecord, BaseSource, BaseSourceFields};
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 #[schema(as = NewBase)]
-pub(super) struct BaseOrder {
+pub(in crate::api) struct BaseOrder {
     /// The name. If a base of this name was added before, this one replaces it.
     #[schema(value_type = String, pattern = "^[a-z0-9][a-z0-9._-]{0,62}$", example = "fcos")]
     name: BaseName,
@@ -57,7 +57,7 @@ pub(super) struct BaseOrder {
 
 impl BaseOrder {
     /// The record of the base.
-    pub(super) fn into_record(self) -> BaseRecord {
+    pub(in crate::api) fn into_record(self) -> BaseRecord {
         let sources = [
             (Role::Iso, self.iso),
             (Role::Kernel, self.kernel),

@@ -5,7 +5,7 @@ mod create;
 mod events;
 mod follow;
 mod manage;
-mod order;
+pub(super) mod order;
 mod overview;
 mod prepare;
 mod show;

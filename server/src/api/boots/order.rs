@@ -18,7 +18,7 @@ use redfish::BmcAddress;
 /// The members of a request for boots that a request for an image does not have.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct BootSettings {
+pub(in crate::api) struct BootSettings {
     /// The id of an existing image, instead of a base and everything else that goes into an image. Documents are then optional
     /// and only describe the BMCs.
     #[schema(value_type = Option<String>, pattern = "^[0-9a-f]{64}$")]
@@ -59,7 +59,7 @@ pub(super) struct BootSettings {
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = BmcSettings)]
-pub(super) struct Bmc {
+pub(in crate::api) struct Bmc {
     /// The BMC's address, as Metal3 writes it; overrides `spec.bmc.address` of the only host in the documents.
     #[schema(value_type = Option<String>, example = "redfish-virtualmedia://192.0.2.200/redfish/v1/Systems/1")]
     pub address: Option<String>,
@@ -73,7 +73,7 @@ pub(super) struct Bmc {
 /// A request for boots: an `ImageRequest` or the id of an existing image, with the settings of the boot.
 #[derive(Deserialize, ToSchema)]
 #[expect(dead_code, reason = "documents what BootOrder::from_json reads")]
-pub(super) struct BootRequest {
+pub(in crate::api) struct BootRequest {
     #[serde(flatten)]
     image: ImageRequest,
     #[serde(flatten)]
@@ -82,7 +82,7 @@ pub(super) struct BootRequest {
 
 query_parameters! {
     /// The parameters of a request for boots whose body is documents, besides the parameters of images.
-    pub(super) struct BootQuery {
+    pub(in crate::api) struct BootQuery {
         /// The id of an existing image; the documents then only describe the BMCs.
         #[param(value_type = Option<String>, pattern = "^[0-9a-f]{64}$")]
         image: Option<RecipeId>,
@@ -139,7 +139,7 @@ impl From<BootQuery> for BootSettings {
 }
 
 /// All parameters of a request for boots.
-pub(super) struct BootOrderQuery {
+pub(in crate::api) struct BootOrderQuery {
     boot: BootQuery,
     image: OrderQuery,
 }
@@ -157,7 +157,7 @@ impl QueryParameters for BootOrderQuery {
 }
 
 /// What hosts boot from.
-pub(super) enum Source {
+pub(in crate::api) enum Source {
     /// An image for each host, which dayone makes.
     Order(Box<Order>),
     /// An existing image.
@@ -171,7 +171,7 @@ pub(super) enum Source {
 }
 
 /// A request for boots.
-pub(super) struct BootOrder {
+pub(in crate::api) struct BootOrder {
     pub source: Source,
     pub settings: BootSettings,
 }

@@ -71,7 +71,7 @@ pub enum Mistake {
 
 /// How a client shows who it is.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) enum Proof {
+pub(in crate::api) enum Proof {
     Token(TokenDigest),
     /// A name in its certificate.
     Certificate(String),
@@ -79,10 +79,10 @@ pub(super) enum Proof {
 
 /// A client.
 #[derive(Clone)]
-pub(super) struct Client {
-    pub(super) name: ClientName,
-    pub(super) role: Role,
-    pub(super) proof: Proof,
+pub(in crate::api) struct Client {
+    pub(in crate::api) name: ClientName,
+    pub(in crate::api) role: Role,
+    pub(in crate::api) proof: Proof,
 }
 
 /// Reads the clients in a file.
@@ -91,9 +91,11 @@ pub(super) fn read(path: &Path) -> Result<Vec<Client>, ClientFileError> {
     parse(&text).map_err(|(at, mistake)| ClientFileError::Wrong { path: path.to_owned(), at, mistake })
 }
 
+/// A value, or what is wrong and where.
 type At<T> = Result<T, (LineColumn, Mistake)>;
 
-fn parse(text: &str) -> At<Vec<Client>> {
+/// Reads the clients in the text of a file.
+pub(in crate::api) fn parse(text: &str) -> At<Vec<Client>> {
     let top = yaml::read(text).map_err(|error| (error.at, Mistake::Yaml(error.message)))?;
     let expected = "a mapping with the member clients, which is a list";
     let list = match &top.content {

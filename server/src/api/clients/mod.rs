@@ -1,7 +1,7 @@
 //! Who may use the API: the clients, each with its role, and its bearer token or its certificate.
 
 mod caller;
-mod client_file;
+pub(super) mod client_file;
 mod role;
 mod secret_file;
 mod token;

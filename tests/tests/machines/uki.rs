@@ -166,11 +166,8 @@ fn a_signed_addon_is_taken_by_a_machine_whose_shim_trusts_the_site() {
     unified(&trixie("linuxx64.efi.stub"), &kernel(), &initramfs(&[KEYFILE]), ARGUMENTS, &plain);
     key.sign(&plain, &signed);
     key.sign(&trixie("systemd-bootx64.efi"), &loader);
-    let files = [
-        ("EFI/BOOT/BOOTX64.EFI", Path::new(SHIM)),
-        ("EFI/BOOT/grubx64.efi", &loader),
-        ("EFI/Linux/live.efi", &signed),
-    ];
+    let files =
+        [("EFI/BOOT/BOOTX64.EFI", Path::new(SHIM)), ("EFI/BOOT/grubx64.efi", &loader), ("EFI/Linux/live.efi", &signed)];
     let base = iso(directory, &files);
     let enrolled = directory.join("enrolled.fd");
     variables_with_mok(&key, &enrolled);

@@ -4,7 +4,6 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rustix::process::getuid;
 use tempfile::TempDir;
 
 /// A mounted file system, unmounted when dropped.
@@ -16,18 +15,20 @@ pub struct FileSystem {
 }
 
 impl FileSystem {
-    /// Makes one of this many MiB by `mkfs.KIND`. `None` if this user may not mount anything.
+    /// Makes one of this many MiB by `mkfs.KIND`. `None` if it cannot be mounted here, which is printed with the reason: only root may
+    /// mount, and some machines have no loop devices, or a kernel without this file system.
     pub fn make(kind: &str, mebibytes: u64) -> Option<Self> {
-        if !getuid().is_root() {
-            return None;
-        }
         let directory = tempfile::tempdir().expect("a directory");
         let image = directory.path().join("image");
         File::create(&image).and_then(|file| file.set_len(mebibytes << 20)).expect("a sparse file");
         succeed(Command::new(format!("mkfs.{kind}")).arg("-q").arg(&image));
         let path = directory.path().join("mounted");
         std::fs::create_dir(&path).expect("a directory");
-        succeed(Command::new("mount").args(["-o", "loop"]).arg(image).arg(&path));
+        let output = Command::new("mount").args(["-o", "loop"]).arg(image).arg(&path).output().expect("mount");
+        if !output.status.success() {
+            println!("not run: {kind} cannot be mounted: {}", String::from_utf8_lossy(&output.stderr).trim_end());
+            return None;
+        }
         Some(Self { path, bound: Vec::new(), directory })
     }
 

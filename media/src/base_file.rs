@@ -10,20 +10,21 @@
 //!   writeback.
 //! * A block device has no ctime of its contents. It must be read-only for everybody (`blockdev --setro`).
 //!
-//! Where the file system can share blocks between files, the bytes come from a copy that nobody else has
-//! ([`BaseFile::with_shared_copy`]). None of the three can change these.
+//! Where the file system can share blocks between files, the bytes come from a copy that no other program can open
+//! ([`BaseFile::with_shared_copy`]). The first two changes do not reach it.
 //!
 //! The file is never mapped into memory: reading a truncated file is then an error, and not a signal that kills the
 //! process.
 
 mod check;
+mod fingerprint;
 mod operations;
 mod settling;
 mod shared_copy;
 mod stat;
 
 use std::collections::BTreeMap;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, IoSliceMut, Seek as _, SeekFrom};
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -36,10 +37,10 @@ use std::time::{Duration, Instant};
 use imagelib::source::{Role, Source};
 use rustix::fs::{Advice, OFlags};
 use rustix::io::{Errno, ReadWriteFlags};
-use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
 use crate::SingleFlight;
+pub use fingerprint::Fingerprint;
 use operations::Operations;
 
 /// `f_type` of file systems in memory, where reading never waits (`linux/magic.h`).
@@ -121,31 +122,6 @@ pub enum CachedRead {
     Read(usize),
     /// A read would have to wait for a disk.
     WouldBlock,
-}
-
-/// The attributes that show whether a file is still the same, and unchanged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fingerprint {
-    device: u64,
-    inode: u64,
-    size: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
-}
-
-impl Fingerprint {
-    /// Whether both are fingerprints of the same file, which may have changed in between.
-    pub fn is_same_inode(&self, other: &Self) -> bool {
-        (self.device, self.inode) == (other.device, other.inode)
-    }
-
-    fn of(metadata: &Metadata, size: u64) -> Self {
-        // The ctime of a block device's node changes when udev sets its permissions, which does not change its bytes.
-        let changed =
-            if metadata.file_type().is_block_device() { (0, 0) } else { (metadata.ctime(), metadata.ctime_nsec()) };
-        let modified = (metadata.mtime(), metadata.mtime_nsec());
-        Self { device: metadata.dev(), inode: metadata.ino(), size, modified, changed }
-    }
 }
 
 /// Where a file is.

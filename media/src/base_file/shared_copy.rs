@@ -1,7 +1,7 @@
 //! A copy of a base's file that shares its blocks (`ioctl_ficlone(2)`): XFS, Btrfs and bcachefs make one without reading a byte.
 //!
-//! Nobody else has this copy, so its pages never change. The kernel may send them by itself, as it does with copies that dayone
-//! made byte by byte.
+//! No other program can open this copy, so its pages never change. The kernel may therefore send them by itself, as it does with
+//! copies that dayone made byte by byte.
 
 use std::fs::File;
 use std::io;

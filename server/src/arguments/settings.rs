@@ -121,8 +121,8 @@ pub struct Settings {
     #[arg(long, env = "DAYONE_MEDIA_CONNECTIONS_PER_ADDRESS", value_name = "NUMBER")]
     pub media_connections_per_address: Option<NonZeroU32>,
 
-    /// Whether the kernel sends bases that nobody else can change without a copy in memory (`sendfile`), over plain HTTP [default:
-    /// true]
+    /// Whether the kernel sends bases from its page cache (`sendfile`) where no other program can change them, over plain HTTP
+    /// [default: true]
     #[arg(long, env = "DAYONE_MEDIA_SENDFILE", value_name = "true|false")]
     pub media_sendfile: Option<bool>,
 

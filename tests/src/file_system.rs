@@ -4,12 +4,13 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rustix::process::getuid;
 use tempfile::TempDir;
 
 /// A mounted file system, unmounted when dropped.
 pub struct FileSystem {
     path: PathBuf,
-    /// A directory that is bound here, read-only.
+    /// Second places of directories, read-only.
     bound: Vec<PathBuf>,
     directory: TempDir,
 }
@@ -26,7 +27,11 @@ impl FileSystem {
         std::fs::create_dir(&path).expect("a directory");
         let output = Command::new("mount").args(["-o", "loop"]).arg(image).arg(&path).output().expect("mount");
         if !output.status.success() {
-            println!("not run: {kind} cannot be mounted: {}", String::from_utf8_lossy(&output.stderr).trim_end());
+            let error = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
+            let has_device = Command::new("losetup").arg("--find").output().is_ok_and(|found| found.status.success());
+            let is_here = has_device && getuid().is_root() && !error.contains("unknown filesystem type");
+            assert!(!is_here, "{kind} cannot be mounted: {error}");
+            println!("not run: {kind} cannot be mounted: {error}");
             return None;
         }
         Some(Self { path, bound: Vec::new(), directory })
@@ -37,7 +42,7 @@ impl FileSystem {
         &self.path
     }
 
-    /// Another place with a directory of the file system, where nobody can write.
+    /// Mounts a directory of the file system at a second place, read-only.
     pub fn read_only(&mut self, inside: &str) -> PathBuf {
         let place = self.directory.path().join(format!("bound-{}", self.bound.len()));
         std::fs::create_dir(&place).expect("a directory");

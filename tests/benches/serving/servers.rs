@@ -72,7 +72,7 @@ impl Servers {
         let start = |tls: bool, own: bool, base: &Path| -> Outcome<(Server, Peer)> {
             let media = free_address();
             let (certificate, key) = (certificate_file.display().to_string(), key_file.display().to_string());
-            let mut more = vec!["--log", "warn", "--base-source", &bases];
+            let mut more = vec!["--log", "warn,dayone::store::open_base=info", "--base-source", &bases];
             if tls {
                 more.extend(["--media-tls-cert", &certificate, "--media-tls-key", &key]);
             }
@@ -108,6 +108,7 @@ impl Servers {
                 let there = xfs.path().join("base.iso");
                 fs::copy(&base, &there)?;
                 let (server, peer) = start(false, false, &there)?;
+                assert!(server.log().contains("shares its blocks"), "{}", server.log());
                 dayone.push(server);
                 Some(peer)
             }

@@ -75,6 +75,11 @@ pub fn dracut_live_iso() -> PathBuf {
     made("make-dracut-live-iso.sh", &[&live_root()])
 }
 
+/// The layout of their installation media, without the installer: its system is dracut's live system.
+pub fn anaconda_iso() -> PathBuf {
+    made("make-dracut-live-iso.sh", &[&live_root(), "--anaconda"])
+}
+
 /// A ramdisk whose initramfs is the whole system, as Ironic makes an ISO of it: `/vmlinuz` and `/initrd`. Options are
 /// those of `make-ramdisk-iso.sh`, such as `--networkd`.
 pub fn ramdisk_iso(options: &[&str]) -> PathBuf {

@@ -75,7 +75,7 @@ pub fn initramfs_server(recipe: &Recipe, base: &Base) -> Option<Ipv4Addr> {
 
 fn file_name(way: FetchedRoot) -> FileName {
     match way {
-        FetchedRoot::Livenet => FileName::Rootfs,
+        FetchedRoot::Livenet | FetchedRoot::Anaconda => FileName::Rootfs,
         FetchedRoot::LiveBoot => FileName::RootSquashfs,
     }
 }

@@ -13,7 +13,7 @@ use imagelib::medium_reads::MediumReads;
 use imagelib::minimal_iso::{MinimalIso, MinimalIsoVerdict};
 use imagelib::overlay::OverlaySource;
 use imagelib::recipe::{Recipe, RootfsLocation};
-use live_media::{additions, file_in, iso, kernel};
+use live_media::{additions, file_in, grub, iso, kernel};
 
 const URL: &str = "http://192.0.2.1:8081/i/token/rootfs.img";
 const PARTS: [&str; 6] = [
@@ -142,6 +142,53 @@ fn the_url_is_the_users_own_or_missing() {
     let error = with(Some("https://mirror.example/root.img"), &[]).unwrap_err().to_string();
     assert!(error.contains("has no certificates of authorities"), "{error}");
     with(Some("https://mirror.example/root.img"), &["rd.noverifyssl"]).unwrap();
+}
+
+/// The layout of Fedora's and RHEL's installation media.
+fn anaconda(arguments: &str, more: &[(&str, Vec<u8>)]) -> (Base, Vec<u8>, BaseIdentity) {
+    let parts = [PARTS.as_slice(), &["lib/anaconda-lib.sh"]].concat();
+    let mut files = vec![
+        ("boot/grub/grub.cfg", entry("Install", arguments, "/initrd.img").into_bytes()),
+        ("images/install.img", rootfs()),
+        ("initrd.img", initrd(&parts)),
+        ("vmlinuz", kernel()),
+    ];
+    files.extend_from_slice(more);
+    let menu = entry("Install", arguments, "/initrd.img").into_bytes();
+    let bytes = iso(&files, &[("EFI/BOOT/BOOTX64.EFI", grub()), ("EFI/BOOT/grub.cfg", menu)]);
+    let base = Base::probe(&(Role::Iso, &bytes)).unwrap();
+    let identity = BaseIdentity::of(&BTreeMap::from([(Role::Iso, Digest::of(&bytes))]));
+    (base, bytes, identity)
+}
+
+/// `root=` makes Anaconda's part of the initramfs look for nothing. What the other argument says of the packages stays true.
+#[test]
+fn an_installer_of_anaconda_fetches_its_system() {
+    let (base, bytes, identity) = anaconda("inst.stage2=hd:LABEL=RHEL-9-4 quiet", &[]);
+    assert_eq!(MinimalIso::of(&base).unwrap().verdict, MinimalIsoVerdict::Possible);
+    let image = Image::plan_at(&recipe(identity), &base, identity, Some(&URL.parse().unwrap())).unwrap();
+    assert_eq!(bytes_of(&image, FileName::Rootfs, &bytes), rootfs());
+    assert_eq!(
+        image.kernel_arguments.as_deref().unwrap(),
+        format!("inst.stage2=hd:LABEL=RHEL-9-4 quiet root=live:{URL}")
+    );
+    let medium = bytes_of(&image, FileName::BootIso, &bytes);
+    assert!(Volume::open(&medium).unwrap().find(&medium, "/images/install.img").unwrap().is_none());
+
+    // A medium that starts a live system by `root=` is none of Anaconda's.
+    let (base, _, _) = anaconda("root=live:CDLABEL=x", &[]);
+    assert!(MinimalIso::of(&base).unwrap().reason.contains("not on the medium as /LiveOS/squashfs.img"));
+}
+
+#[test]
+fn an_installer_with_updates_beside_it_is_refused() {
+    for path in ["images/updates.img", "images/product.img", "images/RHupdates/anaconda.py"] {
+        let (base, _, _) = anaconda("inst.stage2=hd:LABEL=RHEL-9-4", &[(path, vec![1; 100])]);
+        let found = MinimalIso::of(&base).unwrap();
+        assert_eq!(found.verdict, MinimalIsoVerdict::Impossible, "{path}");
+        let named = path.split("/anaconda.py").next().unwrap();
+        assert!(found.reason.contains(&format!("it has \"/{named}\", which Anaconda adds")), "{}", found.reason);
+    }
 }
 
 #[test]

@@ -50,6 +50,11 @@ impl LiveIso {
         };
         let file = paths.iter().find_map(|path| self.editor()?.file(path));
         let file = file.ok_or_else(|| NotFetched::NoRoot(paths.join(" or ")))?;
+        let is_there =
+            |path: &str| self.editor().is_some_and(|iso| iso.file(path).is_some() || !iso.file_names(path).is_empty());
+        if let Some(path) = way.beside().iter().find(|path| is_there(path)) {
+            return Err(NotFetched::Beside((*path).to_owned()));
+        }
         Ok(RootFile { way, path: file.path, extent: file.extent, tree, arguments })
     }
 

@@ -28,6 +28,11 @@ pub(super) fn check(tree: &Tree, arguments: &KernelArguments) -> Result<(), NotF
     if !arguments.iter().any(|argument| argument.starts_with(LIVE_ROOT)) {
         return Err(NotFetched::NotLive("root=live:…", "dracut finds the medium of a live system"));
     }
+    check_tree(tree)
+}
+
+/// Fails if the initramfs lacks something that fetching needs.
+pub(super) fn check_tree(tree: &Tree) -> Result<(), NotFetched> {
     check_parts([
         (dracut_hooks(tree).is_some(), "the directory of dracut's hooks"),
         (has_any(tree, &LIVENET), "dracut's module livenet, which fetches root file systems"),

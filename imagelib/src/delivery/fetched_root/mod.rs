@@ -1,10 +1,11 @@
 //! How a live system fetches its root file system over the network, in place of reading it from its medium.
 
+mod anaconda;
 mod live_boot;
 mod livenet;
 
 use super::DeliveryProfile;
-use super::signs::has_file;
+use super::signs::{has_file, is_anaconda};
 use crate::initramfs::Tree;
 use crate::kernel_arguments::KernelArguments;
 
@@ -57,6 +58,9 @@ pub enum NotFetched {
     /// The root file system is in several files, and the system fetches one. With the files.
     #[error("its root file system is in several files, and live-boot fetches one: {0}")]
     Parts(String),
+    /// The system takes more from the medium than its root file system, and only if that is there, too. With the path.
+    #[error("it has {0:?}, which Anaconda adds to the installer only if that is on the medium, too")]
+    Beside(String),
     /// It cannot be left out of the medium. With the reason.
     #[error("its root file system cannot be left out of the medium: {0}")]
     NotRemovable(String),
@@ -79,6 +83,8 @@ pub enum NotFetched {
 pub(crate) enum FetchedRoot {
     /// By dracut's module `livenet`, over the network that NetworkManager has brought up in the initramfs.
     Livenet,
+    /// The installer's system, in the same way, in place of Anaconda's.
+    Anaconda,
     /// By live-boot, over the network of the recipe.
     LiveBoot,
 }
@@ -96,6 +102,9 @@ impl FetchedRoot {
     /// The way of a system with this initramfs and these kernel arguments.
     pub(crate) fn of(profile: DeliveryProfile, tree: &Tree, arguments: &KernelArguments) -> Result<Self, NotFetched> {
         match profile {
+            DeliveryProfile::Dracut if is_anaconda(tree) && anaconda::decides(arguments) => {
+                livenet::check_tree(tree).map(|()| Self::Anaconda)
+            }
             DeliveryProfile::Dracut => livenet::check(tree, arguments).map(|()| Self::Livenet),
             DeliveryProfile::InitramfsTools => live_boot::check(tree, arguments).map(|()| Self::LiveBoot),
             _ => Err(NotFetched::Profile(profile)),
@@ -105,7 +114,7 @@ impl FetchedRoot {
     /// What fetches the root file system.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Livenet => "dracut's module livenet",
+            Self::Livenet | Self::Anaconda => "dracut's module livenet",
             Self::LiveBoot => "live-boot",
         }
     }
@@ -118,7 +127,7 @@ impl FetchedRoot {
     /// Whether this is an argument by which the system finds its root file system, on a medium or elsewhere.
     pub(crate) fn replaces(self, argument: &str) -> bool {
         match self {
-            Self::Livenet => argument.starts_with(livenet::LIVE_ROOT),
+            Self::Livenet | Self::Anaconda => argument.starts_with(livenet::LIVE_ROOT),
             Self::LiveBoot => live_boot::replaces(argument),
         }
     }
@@ -136,7 +145,7 @@ impl FetchedRoot {
 
     fn key(self) -> &'static str {
         match self {
-            Self::Livenet => livenet::LIVE_ROOT,
+            Self::Livenet | Self::Anaconda => livenet::LIVE_ROOT,
             Self::LiveBoot => live_boot::FETCH,
         }
     }
@@ -144,7 +153,7 @@ impl FetchedRoot {
     /// Fails if the system certainly does not fetch this URL.
     pub(crate) fn check_url(self, url: &str, tree: &Tree, arguments: &KernelArguments) -> Result<(), NotFetched> {
         match self {
-            Self::Livenet => livenet::check_url(url, tree, arguments),
+            Self::Livenet | Self::Anaconda => livenet::check_url(url, tree, arguments),
             Self::LiveBoot => live_boot::check_url(url),
         }
     }
@@ -153,7 +162,16 @@ impl FetchedRoot {
     pub(crate) fn places(self, arguments: &KernelArguments) -> Places {
         match self {
             Self::Livenet => Places::FirstOf(livenet::paths(arguments)),
+            Self::Anaconda => Places::FirstOf(anaconda::paths(arguments)),
             Self::LiveBoot => Places::OnlyOneIn(live_boot::directory(arguments), &live_boot::IMAGES),
+        }
+    }
+
+    /// Files and directories on the medium that the system takes only together with a root file system on the medium.
+    pub(crate) fn beside(self) -> &'static [&'static str] {
+        match self {
+            Self::Livenet | Self::LiveBoot => &[],
+            Self::Anaconda => &anaconda::UPDATES,
         }
     }
 }

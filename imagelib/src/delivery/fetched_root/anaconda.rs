@@ -1,0 +1,52 @@
+//! Anaconda, the installer of Fedora, RHEL and its rebuilds. It brings dracut's module `livenet`.
+//!
+//! Anaconda's part of the initramfs looks for the installer's system where `inst.stage2=`, or else `inst.repo=`, says. But if the kernel
+//! arguments have `root=`, it leaves the system to dracut's own modules (`dracut/parse-anaconda-repo.sh`). So the other arguments stay:
+//! they also say where the packages are.
+
+use super::value;
+use crate::kernel_arguments::KernelArguments;
+
+/// Where the installer's system may be in a directory of a medium (`find_runtime` in `dracut/anaconda-lib.sh`).
+const SYSTEMS: [&str; 2] = ["images/install.img", "LiveOS/squashfs.img"];
+/// Files and a directory by which Anaconda's part of the initramfs changes the system that it finds on a medium, and `livenet` does
+/// not (`anaconda_auto_updates` in `dracut/anaconda-lib.sh`).
+pub(super) const UPDATES: [&str; 3] = ["/images/updates.img", "/images/product.img", "/images/RHupdates"];
+
+/// Whether these arguments leave it to Anaconda's part of the initramfs to find the system.
+pub(super) fn decides(arguments: &KernelArguments) -> bool {
+    !arguments.iter().any(|argument| argument.starts_with("root="))
+}
+
+/// The paths at which the installer's system may be, the first first.
+pub(super) fn paths(arguments: &KernelArguments) -> Vec<String> {
+    let place = value(arguments, "inst.stage2=").or_else(|| value(arguments, "inst.repo=")).unwrap_or_default();
+    // The kind of the medium, its name, and perhaps the path of the system itself or of the directory around it.
+    let path = place.splitn(3, ':').nth(2).unwrap_or_default().trim_matches('/');
+    let root = if path.is_empty() { String::new() } else { format!("/{path}") };
+    let named = (!root.is_empty()).then(|| root.clone());
+    named.into_iter().chain(SYSTEMS.iter().map(|system| format!("{root}/{system}"))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::line;
+    use super::*;
+
+    #[test]
+    fn the_system_is_where_the_arguments_say() {
+        let by_default = ["/images/install.img", "/LiveOS/squashfs.img"];
+        for text in ["", "inst.stage2=hd:LABEL=RHEL-9-4", "inst.repo=cdrom", "inst.stage2=hd:LABEL=x:/"] {
+            assert_eq!(paths(&line(text)), by_default, "{text}");
+        }
+        let named = ["/a/b.img", "/a/b.img/images/install.img", "/a/b.img/LiveOS/squashfs.img"];
+        assert_eq!(paths(&line("inst.repo=hd:LABEL=y:/c inst.stage2=hd:LABEL=x:/a/b.img")), named);
+        assert_eq!(paths(&line("inst.repo=hd:LABEL=x:/a/b.img/")), named);
+    }
+
+    #[test]
+    fn another_root_is_not_anacondas_to_find() {
+        assert!(decides(&line("inst.stage2=hd:LABEL=x quiet inst.rootpw=1")));
+        assert!(!decides(&line("inst.stage2=hd:LABEL=x root=live:CDLABEL=x")));
+    }
+}

@@ -41,9 +41,10 @@ impl MinimalIso {
             },
             IsoSystem::Live(live) if live.is_customised() => return None,
             IsoSystem::Live(live) => match live.minimal() {
-                Ok(MinimalMedium { rootfs, fetched_by, .. }) => Ok(format!(
-                    "{fetched_by} fetches the root file system, {rootfs} bytes, which the host must hold in memory"
-                )),
+                Ok(MinimalMedium { fetched, fetched_by, whole, .. }) => {
+                    let what = if *whole { "the whole ISO" } else { "the root file system" };
+                    Ok(format!("{fetched_by} fetches {what}, {fetched} bytes, which the host must hold in memory"))
+                }
                 Err(reason) => Err(reason.to_string()),
             },
             IsoSystem::Other(_) => return None,

@@ -39,9 +39,10 @@ impl Detected {
     }
 }
 
-/// The files whose contents [`detect`] reads. Pass them to [`survey`](crate::initramfs::survey).
+/// The files whose contents [`detect`] reads, and what tells how a system fetches its root file system. Pass them to
+/// [`survey`](crate::initramfs::survey).
 pub fn release_files() -> Vec<MemberPath> {
-    RELEASE_FILES.iter().filter_map(|path| path.parse().ok()).collect()
+    RELEASE_FILES.iter().chain([&CASPER]).filter_map(|path| path.parse().ok()).collect()
 }
 
 /// Detects from its files which system an initramfs starts.

@@ -12,7 +12,7 @@ mod embedded;
 mod fetched_root;
 mod flatcar;
 mod handover;
-mod live_boot;
+mod initramfs_network;
 mod network_manager;
 mod profile;
 mod root;
@@ -24,7 +24,7 @@ pub use detect::{Detected, RELEASE_FILE_LIMIT, detect, release_files};
 pub(crate) use drivers::{DRIVERS, Drivers};
 pub use embedded::{DeliveredBy, EmbeddedFile};
 pub use fetched_root::NotFetched;
-pub(crate) use fetched_root::{FetchedRoot, Places};
+pub(crate) use fetched_root::{CasperScript, FetchedRoot, Places};
 pub(crate) use handover::is_handed_over;
 pub use network_manager::network_manager_version;
 pub use profile::{DeliveryProfile, DeliveryProfileError};
@@ -118,7 +118,7 @@ pub fn members(
     members_with_network(profile, additions, ignition, None, tree)
 }
 
-/// The same for an initramfs that may get a network of its own, in which live-boot fetches the root file system.
+/// The same for an initramfs that may get a network of its own, in which live-boot or casper fetches its system.
 pub(crate) fn members_with_network(
     profile: DeliveryProfile,
     additions: &Additions,
@@ -147,7 +147,9 @@ pub(crate) fn members_with_network(
         DeliveryProfile::Unknown => Err(DeliveryError::UnknownSystem),
     }?;
     if let Some(network) = network {
-        contents.file(live_boot::COMPONENT, 0o644, live_boot::component(network))?;
+        for (path, content) in initramfs_network::files(network, tree) {
+            contents.file(path, 0o644, content)?;
+        }
     }
     let (embedded, archive) = (contents.embedded(), contents.archive_for(tree)?);
     Ok(Members { archive, embedded, report: report(profile, tree, &DocumentPath::document("initrd")) })

@@ -68,7 +68,7 @@ pub(super) fn plan(
     if let Some(minimal) = &minimal {
         minimal.add_arguments(&mut arguments);
         report.append(minimal::left_alone(live, &selection));
-        edits.iso.push(Edit::Remove { path: minimal.path.clone() });
+        edits.iso.extend(minimal.paths.iter().map(|path| Edit::Remove { path: path.clone() }));
     }
     let mut addons = uki::plan(recipe, live)?;
     let has_addons = !addons.planned.is_empty();
@@ -85,7 +85,7 @@ pub(super) fn plan(
         }
     }
     let mut reasons = Reasons::of(recipe, live, &addons);
-    reasons.left_out = minimal.as_ref().map(|minimal| minimal.path.as_str());
+    reasons.left_out = minimal.as_ref().map(|minimal| minimal.paths.as_slice()).unwrap_or_default();
     let (name, overlay, changes, moved) = if let Some(editor) = live.editor() {
         let mut edits = edits.of_iso(live)?;
         edits.push(Edit::Mark);
@@ -209,7 +209,7 @@ struct Reasons<'a> {
     /// What gets kernel arguments.
     arguments: BTreeSet<&'a str>,
     /// What is left out because the system fetches it.
-    left_out: Option<&'a str>,
+    left_out: &'a [String],
 }
 
 impl<'a> Reasons<'a> {
@@ -220,7 +220,7 @@ impl<'a> Reasons<'a> {
         };
         let initrds = live.initrds().iter().map(|initrd| place(initrd.esp).unwrap_or(&initrd.path));
         let menus = live.configurations().iter().map(|menu| place(menu.esp).unwrap_or(&menu.found.path));
-        let mut reasons = Self { additions: initrds.collect(), arguments: menus.collect(), left_out: None };
+        let mut reasons = Self { additions: initrds.collect(), arguments: menus.collect(), left_out: &[] };
         for place in addons.esps().into_iter().filter_map(|esp| place(Some(esp))) {
             if !recipe.additions.is_empty() || recipe.ignition.is_some() {
                 reasons.additions.insert(place);
@@ -233,7 +233,7 @@ impl<'a> Reasons<'a> {
     }
 
     fn why(&self, subject: &str) -> &'static str {
-        if self.left_out == Some(subject) {
+        if self.left_out.iter().any(|path| path == subject) {
             return changes::FETCHED;
         }
         match (self.additions.contains(subject), self.arguments.contains(subject)) {

@@ -17,9 +17,9 @@ use vocabulary::report::{DocumentPath, Report};
 
 /// What a minimal ISO leaves out, and the kernel arguments that lead elsewhere.
 pub(super) struct Minimal {
-    /// The path of the root file system on the ISO.
-    pub(super) path: String,
-    /// Its content.
+    /// The paths of the root file system, or of its parts, on the ISO.
+    pub(super) paths: Vec<String>,
+    /// What the system fetches.
     pub(super) rootfs: Segment,
     /// Its name beside the image.
     pub(super) file_name: FileName,
@@ -42,16 +42,16 @@ pub(super) fn plan(
     for entry in live.entries().filter(|entry| selection.has(entry.entry)) {
         let of_entry = |reason| ImageError::NotFetched { entry: entry.entry.title.clone(), reason };
         let root = live.root_file(&entry, recipe.delivery).map_err(of_entry)?;
-        if let Some(other) = found.as_ref().filter(|other| other.path != root.path) {
-            return Err(of_entry(NotFetched::Several(root.path, other.path.clone())));
+        if let Some(other) = found.as_ref().filter(|other| other.paths != root.paths) {
+            return Err(of_entry(NotFetched::Several(root.paths.join(", "), other.paths.join(", "))));
         }
         delete.extend(root.arguments.iter().filter(|argument| root.way.replaces(argument)).map(str::to_owned));
         found.get_or_insert(root);
     }
     let root = found.ok_or(NotFetched::NoEntry)?;
     let append = url_argument(recipe, &root, rootfs_url)?;
-    let rootfs = Segment::base(Role::Iso, root.extent.range());
-    Ok(Minimal { path: root.path, rootfs, file_name: file_name(root.way), delete, append })
+    let rootfs = Segment::base(Role::Iso, root.fetched);
+    Ok(Minimal { paths: root.paths, rootfs, file_name: file_name(root.way), delete, append })
 }
 
 /// The name beside the image of the root file system that the system of a recipe fetches.
@@ -77,6 +77,7 @@ fn file_name(way: FetchedRoot) -> FileName {
     match way {
         FetchedRoot::Livenet | FetchedRoot::Anaconda => FileName::Rootfs,
         FetchedRoot::LiveBoot => FileName::RootSquashfs,
+        FetchedRoot::Casper => FileName::RootIso,
     }
 }
 
@@ -127,7 +128,11 @@ fn check_network(recipe: &Recipe, root: &RootFile<'_>, url: &str) -> Result<(), 
     root.way.check_url(url, root.tree, root.arguments)?;
     let server = UrlServer::of_url(url);
     let known = recipe.initramfs_network.as_ref().map(|network| UrlServer::Ipv4(network.server));
-    if known.as_ref() == Some(&server) { Ok(()) } else { Err(NotFetched::NoNetwork(server.to_string())) }
+    if known.as_ref() == Some(&server) {
+        Ok(())
+    } else {
+        Err(NotFetched::NoNetwork(root.way.name(), server.to_string()))
+    }
 }
 
 impl Minimal {

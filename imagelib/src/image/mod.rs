@@ -213,6 +213,8 @@ pub enum FileName {
     Rootfs,
     /// `rootfs.squashfs`: the same for live-boot, which sees from the ending what it fetches.
     RootSquashfs,
+    /// `rootfs.iso`: the base, which casper fetches as a whole.
+    RootIso,
     /// `boot.img`
     BootDisk,
     /// `data.iso`
@@ -233,6 +235,7 @@ named_variants!(FileName {
     Initrd => "initrd.img",
     Rootfs => "rootfs.img",
     RootSquashfs => "rootfs.squashfs",
+    RootIso => "rootfs.iso",
     BootDisk => "boot.img",
     DataIso => "data.iso",
     DataDisk => "data.img",

@@ -27,7 +27,7 @@ pub(super) fn check(recipe: &Recipe, base: &Base) -> Result<(), ImageError> {
     if recipe.initramfs_network.is_some() && initramfs_server(recipe, base).is_none() {
         return Err(ImageError::NoEffect {
             what: "the network of the initramfs",
-            reason: "only a minimal-iso of live-boot that fetches its root file system from an IPv4 address has one",
+            reason: "only a minimal-iso of live-boot or casper that fetches its root file system from an IPv4 address has one",
         });
     }
     if recipe.rootfs.is_some() && !base.fetches_rootfs(recipe.format) {

@@ -68,7 +68,7 @@ impl Layout {
                 Self::of_iso(&source, &roles).or_else(|_| Ok(disk::layout(&source, &roles)))
             }
             FileName::Kernel => Ok(Self::whole(name.as_str(), Some(BootRole::Kernel), file.size())),
-            FileName::Rootfs | FileName::RootSquashfs => {
+            FileName::Rootfs | FileName::RootSquashfs | FileName::RootIso => {
                 Ok(Self::whole(name.as_str(), Some(BootRole::Rootfs), file.size()))
             }
             FileName::Initrd => Ok(Self::of_initrd(file)),

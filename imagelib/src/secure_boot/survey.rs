@@ -93,7 +93,7 @@ impl Survey {
             FileName::BootIso => Medium::iso(&source),
             FileName::BootDisk => Ok(Medium::iso(&source).unwrap_or_else(|_| Medium::disk(&source))),
             FileName::DataIso | FileName::DataDisk => return None,
-            FileName::Initrd | FileName::Kernel | FileName::Rootfs | FileName::RootSquashfs => {
+            FileName::Initrd | FileName::Kernel | FileName::Rootfs | FileName::RootSquashfs | FileName::RootIso => {
                 let kernel = image.files.get(&FileName::Kernel);
                 let kernel = kernel.map(|kernel| kernel.segments(0..kernel.size()).collect());
                 return Some(surveyor.network_boot(base, kernel));

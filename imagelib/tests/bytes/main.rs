@@ -21,6 +21,7 @@ mod live_media;
 mod live_names;
 mod media;
 mod minimal;
+mod minimal_casper;
 mod minimal_live_boot;
 mod order;
 mod talos;

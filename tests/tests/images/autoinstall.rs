@@ -26,14 +26,17 @@ dns-resolver: {config: {server: [198.51.100.53]}}
 ";
 
 /// Makes an ISO with the menu of Ubuntu Server, and with what tells its initramfs from others.
-fn ubuntu_iso(directory: &Path) -> PathBuf {
+pub(super) fn ubuntu_iso(directory: &Path) -> PathBuf {
     let (tree, root, iso) = (directory.join("tree"), directory.join("initramfs"), directory.join("ubuntu.iso"));
     let script = "
         mkdir -p $1/conf/conf.d $1/scripts/init-bottom $1/usr/bin
         ln -s usr/bin $1/bin
-        for file in init conf/initramfs.conf scripts/casper scripts/init-bottom/ORDER usr/bin/cp; do echo > $1/$file; done
+        for file in init conf/initramfs.conf scripts/casper scripts/init-bottom/ORDER usr/bin/cp usr/bin/wget usr/bin/ip \\
+            conf/conf.d/default-boot-to-casper.conf; do echo > $1/$file; done
+        echo 'url=*.iso) NETBOOT=url ;;' > $1/scripts/casper
         cp -r $0 $2
         mkdir $2/casper
+        head -c 1000000 /dev/zero | tee $2/casper/ubuntu-server-minimal.squashfs > $2/casper/ubuntu-server-minimal.ubuntu-server.squashfs
         echo kernel | tee $2/casper/vmlinuz > $2/casper/hwe-vmlinuz
         (cd $1 && find . | cpio --quiet -o -H newc | zstd -q) | tee $2/casper/initrd > $2/casper/hwe-initrd
         xorriso -as mkisofs -quiet -r -J -V 'Ubuntu-Server 24.04 LTS amd64' -o $3 $2";

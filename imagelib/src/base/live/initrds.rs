@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::partitions::EspVolume;
-use crate::delivery::{self, Detected, Drivers};
+use crate::delivery::{self, CasperScript, Detected, Drivers};
 use crate::initramfs::{self, InitramfsError, Tree};
 use crate::iso::IsoError;
 use crate::iso::edit::{Editor, NotEditable};
@@ -56,6 +56,8 @@ pub struct Surveyed {
     pub(crate) tree: Tree,
     /// Whether it has the drivers for a RAM disk.
     pub(crate) drivers: Drivers,
+    /// What its casper can do, if it has one.
+    pub(crate) casper: CasperScript,
 }
 
 /// Why an initramfs cannot be extended.
@@ -143,8 +145,8 @@ pub(super) fn survey_ranges<'f>(
     let surveyed = initramfs::survey(&joined, &delivery::release_files(), delivery::RELEASE_FILE_LIMIT);
     let surveyed = surveyed.and_then(|survey| {
         let detected = delivery::detect(&survey);
-        let drivers = Drivers::of(&survey);
-        survey.outcome.complete().map(|()| Surveyed { detected, tree: survey.tree, drivers })
+        let (drivers, casper) = (Drivers::of(&survey), CasperScript::of(&survey));
+        survey.outcome.complete().map(|()| Surveyed { detected, tree: survey.tree, drivers, casper })
     });
     match surveyed {
         Err(InitramfsError::Read(source)) => Err(IsoError::Read { offset: 0, source }),

@@ -1,10 +1,12 @@
 //! The root file system that a live system can fetch over the network, so that its medium needs none.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
+
 use super::{EntryView, LiveIso};
 use crate::delivery::{DeliveryProfile, FetchedRoot, NotFetched, Places};
 use crate::initramfs::Tree;
-use crate::iso::Extent;
-use crate::iso::edit::Edit;
+use crate::iso::edit::{Edit, Editor, FileInfo};
 use crate::kernel_arguments::KernelArguments;
 
 /// A root file system on a medium, and how the system of a boot entry fetches it.
@@ -12,10 +14,10 @@ use crate::kernel_arguments::KernelArguments;
 pub(crate) struct RootFile<'a> {
     /// How.
     pub(crate) way: FetchedRoot,
-    /// Its path on the ISO file system.
-    pub(crate) path: String,
-    /// Its bytes.
-    pub(crate) extent: Extent,
+    /// Its path on the ISO file system. casper has several.
+    pub(crate) paths: Vec<String>,
+    /// The bytes that the system fetches.
+    pub(crate) fetched: Range<u64>,
     /// The initramfs that fetches it.
     pub(crate) tree: &'a Tree,
     /// The kernel arguments of the entry.
@@ -27,10 +29,12 @@ pub(crate) struct RootFile<'a> {
 pub struct MinimalMedium {
     /// The size of the medium in bytes, before anything is added.
     pub size: u64,
-    /// The size of the root file system in bytes, which the system fetches.
-    pub rootfs: u64,
-    /// What fetches it.
+    /// The number of bytes that the system fetches.
+    pub fetched: u64,
+    /// What fetches them.
     pub fetched_by: &'static str,
+    /// Whether they are the whole ISO, and not the root file system alone.
+    pub whole: bool,
 }
 
 impl LiveIso {
@@ -43,34 +47,24 @@ impl LiveIso {
         let surveyed = entry.initrd.ok_or(NotFetched::NoEntry)?.state.as_ref();
         let surveyed = surveyed.map_err(|reason| NotFetched::Initrd(reason.to_string()))?;
         let (tree, arguments) = (&surveyed.tree, &entry.linux.arguments);
-        let way = FetchedRoot::of(profile.unwrap_or(surveyed.detected.profile), tree, arguments)?;
-        let paths = match way.places(arguments) {
-            Places::FirstOf(paths) => paths,
-            Places::OnlyOneIn(directory, endings) => self.only_one_in(&directory, endings)?,
+        let way = FetchedRoot::of(profile.unwrap_or(surveyed.detected.profile), tree, surveyed.casper, arguments)?;
+        let editor = self.editor().ok_or(NotFetched::NoEntry)?;
+        let files: Vec<FileInfo> = match way.places(arguments) {
+            Places::FirstOf(paths) => {
+                let found = paths.iter().find_map(|path| editor.file(path));
+                vec![found.ok_or_else(|| NotFetched::NoRoot(paths.join(" or ")))?]
+            }
+            Places::OnlyOneIn(directory, endings) => vec![only_one_in(editor, &directory, endings)?],
+            Places::AllIn(directory, endings) => all_in(editor, &directory, endings)?,
         };
-        let file = paths.iter().find_map(|path| self.editor()?.file(path));
-        let file = file.ok_or_else(|| NotFetched::NoRoot(paths.join(" or ")))?;
-        let is_there =
-            |path: &str| self.editor().is_some_and(|iso| iso.file(path).is_some() || !iso.file_names(path).is_empty());
+        let is_there = |path: &str| editor.file(path).is_some() || !editor.file_names(path).is_empty();
         if let Some(path) = way.beside().iter().find(|path| is_there(path)) {
             return Err(NotFetched::Beside((*path).to_owned()));
         }
-        Ok(RootFile { way, path: file.path, extent: file.extent, tree, arguments })
-    }
-
-    /// The path of the only file in a directory with one of these endings, of which the first is that of what can be fetched.
-    fn only_one_in(&self, directory: &str, endings: &[&str]) -> Result<Vec<String>, NotFetched> {
-        let names = self.editor().map(|editor| editor.file_names(directory)).unwrap_or_default();
-        let names = names.into_iter().filter(|name| endings.iter().any(|ending| name.ends_with(ending)));
-        let mut paths: Vec<String> = names.map(|name| format!("{directory}/{name}")).collect();
-        paths.sort();
-        match paths.as_slice() {
-            [path] if endings.first().is_some_and(|ending| path.ends_with(ending)) => Ok(paths),
-            [] | [_] => {
-                Err(NotFetched::NoRoot(format!("{directory}/*{}", endings.first().copied().unwrap_or_default())))
-            }
-            _ => Err(NotFetched::Parts(paths.join(", "))),
-        }
+        let whole = way.fetches_medium().then_some(0..editor.size());
+        let fetched = whole.or_else(|| Some(files.first()?.extent.range())).ok_or(NotFetched::NoEntry)?;
+        let paths = files.into_iter().map(|file| file.path).collect();
+        Ok(RootFile { way, paths, fetched, tree, arguments })
     }
 
     /// The medium without the root file system that its first boot entry starts.
@@ -90,10 +84,11 @@ impl LiveIso {
     }
 
     fn without(&self, root: &RootFile<'_>) -> Result<MinimalMedium, NotFetched> {
-        let plan = self.editor().map(|editor| editor.plan(vec![Edit::Remove { path: root.path.clone() }]));
-        match plan {
+        let edits = root.paths.iter().map(|path| Edit::Remove { path: path.clone() }).collect();
+        match self.editor().map(|editor| editor.plan(edits)) {
             Some(Ok(plan)) => {
-                Ok(MinimalMedium { size: plan.size, rootfs: root.extent.length, fetched_by: root.way.name() })
+                let (fetched, way) = (root.fetched.end.saturating_sub(root.fetched.start), root.way);
+                Ok(MinimalMedium { size: plan.size, fetched, fetched_by: way.name(), whole: way.fetches_medium() })
             }
             Some(Err(error)) => Err(NotFetched::NotRemovable(error.to_string())),
             None => Err(NotFetched::NoEntry),
@@ -104,4 +99,30 @@ impl LiveIso {
     pub fn minimal(&self) -> Result<&MinimalMedium, &NotFetched> {
         self.minimal.as_ref()
     }
+}
+
+/// The only file in a directory with one of these endings, of which the first is that of what can be fetched.
+fn only_one_in(editor: &Editor, directory: &str, endings: &[&str]) -> Result<FileInfo, NotFetched> {
+    let files = all_in(editor, directory, endings)?;
+    if files.len() > 1 {
+        return Err(NotFetched::Parts(files.into_iter().map(|file| file.path).collect::<Vec<_>>().join(", ")));
+    }
+    let fetched = |file: &FileInfo| endings.first().is_some_and(|ending| file.path.ends_with(ending));
+    files.into_iter().find(fetched).ok_or_else(|| no_root(directory, endings))
+}
+
+/// The files in a directory with one of these endings, in the order of their names.
+fn all_in(editor: &Editor, directory: &str, endings: &[&str]) -> Result<Vec<FileInfo>, NotFetched> {
+    let mut names = editor.file_names(directory);
+    names.retain(|name| endings.iter().any(|ending| name.ends_with(ending)));
+    names.sort();
+    let mut files: Vec<_> = names.iter().filter_map(|name| editor.file(&format!("{directory}/{name}"))).collect();
+    // A file may have several names.
+    let mut known = BTreeSet::new();
+    files.retain(|file| known.insert(file.path.clone()));
+    if files.is_empty() { Err(no_root(directory, endings)) } else { Ok(files) }
+}
+
+fn no_root(directory: &str, endings: &[&str]) -> NotFetched {
+    NotFetched::NoRoot(format!("{directory}/*{}", endings.first().copied().unwrap_or_default()))
 }

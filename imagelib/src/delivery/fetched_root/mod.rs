@@ -1,13 +1,16 @@
 //! How a live system fetches its root file system over the network, in place of reading it from its medium.
 
 mod anaconda;
+mod casper;
 mod live_boot;
 mod livenet;
 
 use super::DeliveryProfile;
-use super::signs::{has_file, is_anaconda};
+use super::signs::{has_file, is_anaconda, is_casper};
 use crate::initramfs::Tree;
 use crate::kernel_arguments::KernelArguments;
+use crate::url_server::UrlServer;
+pub(crate) use casper::CasperScript;
 
 /// Why a system does not fetch its root file system.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -15,14 +18,9 @@ use crate::kernel_arguments::KernelArguments;
 pub enum NotFetched {
     /// dayone knows no way for a system of this kind.
     #[error(
-        "dayone makes minimal ISOs of live systems of dracut, live-boot and CoreOS, and this system is of the kind '{0}'"
+        "dayone makes minimal ISOs of live systems of dracut, live-boot, casper and CoreOS, and this system is of the kind '{0}'"
     )]
     Profile(DeliveryProfile),
-    /// The live system is Ubuntu's.
-    #[error(
-        "dayone makes minimal ISOs of live systems of dracut, live-boot and CoreOS, and casper (Ubuntu) starts this one"
-    )]
-    Casper,
     /// The kernel arguments start something other than a live system on a medium. With the argument that they lack, and its meaning.
     #[error("its kernel arguments have no {0}, by which {1}")]
     NotLive(&'static str, &'static str),
@@ -35,23 +33,23 @@ pub enum NotFetched {
          rd.noverifyssl"
     )]
     NoAuthorities,
-    /// The initramfs verifies no certificate at all.
-    #[error("live-boot fetches it with the wget of busybox, which verifies no certificate; give an http URL")]
-    NoVerification,
-    /// The system does not see from the URL what it fetches. With the ending that it needs.
-    #[error("live-boot takes a file for a root file system only if its URL ends with {0}")]
-    UrlEnding(&'static str),
-    /// The initramfs does not find the server. With the server's name in the URL.
+    /// The initramfs verifies no certificate of a site. With what fetches.
+    #[error("{0} fetches it with a wget which verifies no certificate, or none of your site; give an http URL")]
+    NoVerification(&'static str),
+    /// The system does not see from the URL what it fetches. With what fetches, and the ending that it needs.
+    #[error("{0} fetches a file only if its URL ends with {1}")]
+    UrlEnding(&'static str, &'static str),
+    /// The initramfs does not find the server. With what fetches, and the server's name in the URL.
     #[error(
-        "the URL names its server {0:?}, and live-boot's initramfs has neither name servers nor IPv6; give the server's IPv4 address \
+        "the URL names its server {1:?}, and {0}'s initramfs has neither name servers nor IPv6; give the server's IPv4 address \
          (rootfs_url, media-url)"
     )]
-    NoIpv4Server(String),
-    /// The initramfs has no network.
+    NoIpv4Server(&'static str, String),
+    /// The initramfs has no network. With what fetches, and the server's name in the URL.
     #[error(
-        "live-boot's initramfs has no network but what dayone gives it, and the order has none for the server {0:?}; give the host's document"
+        "{0}'s initramfs has no network but what dayone gives it, and the order has none for the server {1:?}; give the host's document"
     )]
-    NoNetwork(String),
+    NoNetwork(&'static str, String),
     /// The root file system is not where the arguments say. With the paths.
     #[error("the root file system is not on the medium as {0}")]
     NoRoot(String),
@@ -87,6 +85,8 @@ pub(crate) enum FetchedRoot {
     Anaconda,
     /// By live-boot, over the network of the recipe.
     LiveBoot,
+    /// The whole medium, by casper, over the network of the recipe.
+    Casper,
 }
 
 /// Where a root file system is on a medium.
@@ -96,16 +96,26 @@ pub(crate) enum Places {
     FirstOf(Vec<String>),
     /// The only file in this directory with one of these endings.
     OnlyOneIn(String, &'static [&'static str]),
+    /// All files in this directory with one of these endings.
+    AllIn(String, &'static [&'static str]),
 }
 
 impl FetchedRoot {
     /// The way of a system with this initramfs and these kernel arguments.
-    pub(crate) fn of(profile: DeliveryProfile, tree: &Tree, arguments: &KernelArguments) -> Result<Self, NotFetched> {
+    pub(crate) fn of(
+        profile: DeliveryProfile,
+        tree: &Tree,
+        script: CasperScript,
+        arguments: &KernelArguments,
+    ) -> Result<Self, NotFetched> {
         match profile {
             DeliveryProfile::Dracut if is_anaconda(tree) && anaconda::decides(arguments) => {
                 livenet::check_tree(tree).map(|()| Self::Anaconda)
             }
             DeliveryProfile::Dracut => livenet::check(tree, arguments).map(|()| Self::Livenet),
+            DeliveryProfile::InitramfsTools if is_casper(tree) => {
+                casper::check(tree, script, arguments).map(|()| Self::Casper)
+            }
             DeliveryProfile::InitramfsTools => live_boot::check(tree, arguments).map(|()| Self::LiveBoot),
             _ => Err(NotFetched::Profile(profile)),
         }
@@ -116,12 +126,18 @@ impl FetchedRoot {
         match self {
             Self::Livenet | Self::Anaconda => "dracut's module livenet",
             Self::LiveBoot => "live-boot",
+            Self::Casper => "casper",
         }
     }
 
     /// Whether the recipe must have the network of the initramfs.
     pub(crate) fn needs_network(self) -> bool {
-        self == Self::LiveBoot
+        matches!(self, Self::LiveBoot | Self::Casper)
+    }
+
+    /// Whether the system fetches the whole medium instead of the root file system alone.
+    pub(crate) fn fetches_medium(self) -> bool {
+        self == Self::Casper
     }
 
     /// Whether this is an argument by which the system finds its root file system, on a medium or elsewhere.
@@ -129,6 +145,7 @@ impl FetchedRoot {
         match self {
             Self::Livenet | Self::Anaconda => argument.starts_with(livenet::LIVE_ROOT),
             Self::LiveBoot => live_boot::replaces(argument),
+            Self::Casper => casper::replaces(argument),
         }
     }
 
@@ -147,6 +164,7 @@ impl FetchedRoot {
         match self {
             Self::Livenet | Self::Anaconda => livenet::LIVE_ROOT,
             Self::LiveBoot => live_boot::FETCH,
+            Self::Casper => casper::URL,
         }
     }
 
@@ -154,7 +172,22 @@ impl FetchedRoot {
     pub(crate) fn check_url(self, url: &str, tree: &Tree, arguments: &KernelArguments) -> Result<(), NotFetched> {
         match self {
             Self::Livenet | Self::Anaconda => livenet::check_url(url, tree, arguments),
-            Self::LiveBoot => live_boot::check_url(url),
+            Self::LiveBoot => self.check_url_for_wget(url, live_boot::ENDING),
+            Self::Casper => self.check_url_for_wget(url, casper::ENDING),
+        }
+    }
+
+    /// Fails if the initramfs certainly does not fetch this URL, over a network that has IPv4 addresses and no name servers.
+    fn check_url_for_wget(self, url: &str, ending: &'static str) -> Result<(), NotFetched> {
+        if url.starts_with("https://") {
+            return Err(NotFetched::NoVerification(self.name()));
+        }
+        if !url.ends_with(ending) {
+            return Err(NotFetched::UrlEnding(self.name(), ending));
+        }
+        match UrlServer::of_url(url) {
+            UrlServer::Ipv4(_) => Ok(()),
+            UrlServer::Other(server) => Err(NotFetched::NoIpv4Server(self.name(), server)),
         }
     }
 
@@ -164,13 +197,14 @@ impl FetchedRoot {
             Self::Livenet => Places::FirstOf(livenet::paths(arguments)),
             Self::Anaconda => Places::FirstOf(anaconda::paths(arguments)),
             Self::LiveBoot => Places::OnlyOneIn(live_boot::directory(arguments), &live_boot::IMAGES),
+            Self::Casper => Places::AllIn(casper::directory(arguments), &casper::IMAGES),
         }
     }
 
     /// Files and directories on the medium that the system takes only together with a root file system on the medium.
     pub(crate) fn beside(self) -> &'static [&'static str] {
         match self {
-            Self::Livenet | Self::LiveBoot => &[],
+            Self::Livenet | Self::LiveBoot | Self::Casper => &[],
             Self::Anaconda => &anaconda::UPDATES,
         }
     }
@@ -182,6 +216,11 @@ fn check_parts<const N: usize>(parts: [(bool, &'static str); N]) -> Result<(), N
         Some((_, part)) => Err(NotFetched::Missing(part)),
         None => Ok(()),
     }
+}
+
+/// Whether a program is in one of the usual directories.
+fn has_program(tree: &Tree, name: &str) -> bool {
+    ["bin", "sbin", "usr/bin", "usr/sbin"].iter().any(|directory| has_file(tree, &format!("{directory}/{name}")))
 }
 
 /// Whether one of these paths leads to a regular file.
@@ -223,10 +262,11 @@ mod tests {
             (FetchedRoot::LiveBoot, "fetch=http://x", Some("http://x")),
             (FetchedRoot::LiveBoot, "fetch=tftp://x", None),
             (FetchedRoot::LiveBoot, "root=live:http://x", None),
+            (FetchedRoot::Casper, "url=http://x", Some("http://x")),
         ] {
             assert_eq!(way.url(argument), expected, "{argument}");
         }
-        for way in [FetchedRoot::Livenet, FetchedRoot::LiveBoot] {
+        for way in [FetchedRoot::Livenet, FetchedRoot::Anaconda, FetchedRoot::LiveBoot, FetchedRoot::Casper] {
             assert_eq!(way.url(&way.argument("http://192.0.2.1/r")), Some("http://192.0.2.1/r"));
         }
     }
@@ -234,7 +274,28 @@ mod tests {
     #[test]
     fn other_systems_do_not_fetch() {
         for profile in [DeliveryProfile::RootInInitramfs, DeliveryProfile::Unknown] {
-            assert_eq!(FetchedRoot::of(profile, &tree(&[]), &line("")), Err(NotFetched::Profile(profile)));
+            let way = FetchedRoot::of(profile, &tree(&[]), CasperScript::default(), &line(""));
+            assert_eq!(way, Err(NotFetched::Profile(profile)));
+        }
+    }
+
+    #[test]
+    fn wget_needs_a_url_without_a_name() {
+        for (way, name, ending) in
+            [(FetchedRoot::LiveBoot, "live-boot", ".squashfs"), (FetchedRoot::Casper, "casper", ".iso")]
+        {
+            let check = |url: &str| way.check_url(&format!("{url}{ending}"), &tree(&[]), &line(""));
+            assert_eq!(check("http://192.0.2.1:8081/i/token/rootfs"), Ok(()));
+            assert_eq!(check("https://192.0.2.1/rootfs"), Err(NotFetched::NoVerification(name)));
+            for url in ["http://192.0.2.1/rootfs.img", &format!("http://192.0.2.1/rootfs{ending}?x=1")] {
+                let refused = way.check_url(url, &tree(&[]), &line(""));
+                assert_eq!(refused, Err(NotFetched::UrlEnding(name, ending)), "{url}");
+            }
+            for (url, server) in
+                [("http://mirror.example/r", "mirror.example"), ("http://[2001:db8::1]:8081/r", "[2001:db8::1]")]
+            {
+                assert_eq!(check(url), Err(NotFetched::NoIpv4Server(name, server.to_owned())), "{url}");
+            }
         }
     }
 }

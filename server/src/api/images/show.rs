@@ -24,7 +24,7 @@ pub(crate) struct ImageBody {
     #[schema(example = "http://192.0.2.10:8081/i/uws2ljnfuws2ljnfuws2ljnfuw/boot.iso")]
     pub(crate) url: Option<String>,
     /// The files of the image, by name: `boot.iso`, `boot.img`, `data.iso` or `data.img`, or `vmlinuz`, `initrd.img` and
-    /// perhaps `rootfs.img`. Beside a `minimal-iso` of live-boot: `rootfs.squashfs`.
+    /// perhaps `rootfs.img`. Beside a `minimal-iso` of live-boot: `rootfs.squashfs`, of casper: `rootfs.iso`.
     pub(crate) files: BTreeMap<&'static str, FileBody>,
     /// The URL of an iPXE script that boots the image, if it is for network boot. Absent for clients with the role `read`.
     #[serde(skip_serializing_if = "Option::is_none")]

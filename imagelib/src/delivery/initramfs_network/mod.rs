@@ -1,18 +1,42 @@
-//! The network of live-boot's initramfs, which by itself knows DHCP alone (`9990-networking.sh`: `ipconfig -t 15 DEVICE`, whatever `ip=`
-//! says).
+//! The network of an initramfs of initramfs-tools that fetches a live system, and by itself knows no more than DHCP, or one NIC by name.
 //!
-//! `/bin/live-boot` reads `/lib/live/boot/????-*` in the order of their names. dayone adds a component behind live-boot's own, whose
-//! functions so take the place of theirs.
+//! live-boot runs `ipconfig -t 15 DEVICE`, whatever `ip=` says (`9990-networking.sh`). `/bin/live-boot` reads `/lib/live/boot/????-*` in
+//! the order of their names. dayone adds a component behind live-boot's own, whose functions so take the place of theirs.
+//!
+//! casper runs the scripts of `casper-premount` before it fetches an ISO, by reading the stage's `ORDER`, as `init` does
+//! (`mountroot` in `scripts/casper`). dayone's line in it brings up the network in the same shell.
 
+use super::signs::is_casper;
+use crate::initramfs::Tree;
 use vocabulary::network_files::{InitramfsNetwork, InitramfsNic};
 
-/// The path of the component in the initramfs.
-pub(super) const COMPONENT: &str = "lib/live/boot/9999-dayone.sh";
+/// live-boot's component with the network.
+const COMPONENT: &str = "lib/live/boot/9999-dayone.sh";
+/// What casper's stage reads.
+const CASPER_NETWORK: &str = "usr/lib/dayone/network";
+/// By this, `init` adds it to the stage (see [`super::handover`]).
+const CASPER_HOOK: &str = "conf/conf.d/zz-dayone-network";
+const CASPER_HOOK_CONTENT: &str = "\
+# Written by dayone: brings up the network before casper fetches its ISO.
+mkdir -p /scripts/casper-premount
+echo '. /usr/lib/dayone/network' >> /scripts/casper-premount/ORDER
+";
 /// The functions.
 const FUNCTIONS: &str = include_str!("network.sh");
+/// What casper's stage does with them.
+const CASPER: &str = include_str!("casper.sh");
 
-/// The component that gives live-boot this network. No value has a character that a shell reads between single quotes.
-pub(super) fn component(network: &InitramfsNetwork) -> String {
+/// The files, by path, that give an initramfs with this tree the network.
+pub(super) fn files(network: &InitramfsNetwork, tree: &Tree) -> Vec<(&'static str, String)> {
+    if is_casper(tree) {
+        let script = format!("{}{CASPER}", script("casper fetches its ISO", network));
+        return vec![(CASPER_NETWORK, script), (CASPER_HOOK, CASPER_HOOK_CONTENT.to_owned())];
+    }
+    vec![(COMPONENT, script("live-boot fetches the root file system", network))]
+}
+
+/// The functions with this network. No value has a character that a shell reads between single quotes.
+fn script(purpose: &str, network: &InitramfsNetwork) -> String {
     let InitramfsNetwork { nics, mac, mtu, addresses, gateway, server } = network;
     let text = |value: Option<String>| value.unwrap_or_default();
     let nic = |nic: &InitramfsNic| {
@@ -34,12 +58,16 @@ pub(super) fn component(network: &InitramfsNetwork) -> String {
     ];
     let values: String =
         values.iter().flat_map(|(name, value)| ["dayone_", name, "='", value.as_str(), "'\n"]).collect();
-    format!("# Written by dayone: the network by which live-boot fetches the root file system.\n{values}{FUNCTIONS}")
+    format!("# Written by dayone: the network by which {purpose}.\n{values}{FUNCTIONS}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn component(network: &InitramfsNetwork) -> String {
+        script("live-boot fetches the root file system", network)
+    }
 
     #[test]
     fn the_component_has_the_network() {

@@ -1,5 +1,6 @@
 //! Values that libnm takes in one form only, whatever stands beside them.
 
+use std::borrow::Cow;
 use std::net::Ipv4Addr;
 
 use super::values::{
@@ -253,21 +254,33 @@ pub(super) fn has_words(group: &str, key: &str) -> bool {
 pub(super) fn check(profile: &mut Profile<'_, '_>) {
     for Row { groups, key, effect, form } in ROWS {
         for group in groups.split('|') {
-            let is_text = |holds: &dyn Fn(&str) -> bool| profile.text(group, key).is_none_or(|text| holds(&text));
-            let is_number = |holds: &dyn Fn(i128) -> bool| profile.number(group, key).is_none_or(holds);
-            let (holds, expected) = match form {
-                OneOf(words) => (is_text(&|text| words.contains(&text)), words.join(" or ")),
-                Text(is, expected) => (is_text(is), (*expected).to_owned()),
-                Items(are, expected) => (profile.list(group, key).iter().all(|item| are(item)), (*expected).to_owned()),
-                Number(is, expected) => (is_number(is), (*expected).to_owned()),
-                Within(least, greatest) => (
-                    is_number(&|number| (*least..=*greatest).contains(&number)),
-                    format!("a number from {least} to {greatest}"),
-                ),
-            };
-            if !holds {
-                profile.wrong_value(group, key, *effect, &expected);
+            if profile.entry(group, key).is_some() && !form.holds(profile, group, key) {
+                profile.wrong_value(group, key, *effect, &form.expected());
             }
+        }
+    }
+}
+
+impl Form {
+    /// Whether the value of a key has this form, or cannot be read, which is a problem of another kind.
+    fn holds(&self, profile: &Profile<'_, '_>, group: &str, key: &str) -> bool {
+        match self {
+            OneOf(words) => profile.text(group, key).is_none_or(|text| words.contains(&&*text)),
+            Text(is, _) => profile.text(group, key).is_none_or(|text| is(&text)),
+            Items(are, _) => profile.list(group, key).iter().all(|item| are(item)),
+            Number(is, _) => profile.number(group, key).is_none_or(is),
+            Within(least, greatest) => {
+                profile.number(group, key).is_none_or(|number| (*least..=*greatest).contains(&number))
+            }
+        }
+    }
+
+    /// What stands behind "must be".
+    fn expected(&self) -> Cow<'static, str> {
+        match self {
+            OneOf(words) => words.join(" or ").into(),
+            Text(_, expected) | Items(_, expected) | Number(_, expected) => (*expected).into(),
+            Within(least, greatest) => format!("a number from {least} to {greatest}").into(),
         }
     }
 }

@@ -152,6 +152,15 @@ impl Machine {
         self
     }
 
+    /// Reads the medium no faster than this, in bytes a second, as by a slow BMC.
+    #[must_use]
+    pub fn reads_at_most(mut self, speed: u32) -> Self {
+        let medium = self.arguments.iter_mut().find(|argument| argument.contains("id=medium")).expect("a medium");
+        // QEMU lets what was not used in the last tenth of a second be used at once.
+        medium.push_str(&format!(",throttling.bps-read={speed}"));
+        self
+    }
+
     /// Adds a disk that cannot be written to: `/dev/vda`, and so on.
     #[must_use]
     pub fn disk(mut self, image: &Path) -> Self {

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::Bmc;
 use super::attempt::{self, Attempt, Meaning};
+use super::boot_order::BootOrder;
 use super::boot_override::{self, ENABLED, MODE, OverrideForm, TARGET};
 use super::error::BmcError;
 use super::http_uri::{self, HttpUri};
@@ -30,6 +31,9 @@ pub struct BootOverride {
     /// `HttpBootUri` before, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http_uri: Option<HttpUri>,
+    /// The boot order before and now, if that was changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<BootOrder>,
     /// The override that the BMC shows now. Empty for [`OverrideForm::DellAttributes`].
     pub shown: BootSource,
     /// Whether the override ends after one boot. If not, the host boots from the medium until the previous override is
@@ -46,6 +50,14 @@ pub(super) struct Current {
     system: Resource,
     settings: Option<Resource>,
     pub(super) boot: Boot,
+}
+
+/// What was found of the firmware, for a form that needs it.
+enum Found {
+    Nothing,
+    /// The device path of a boot option.
+    Device(String),
+    Order(BootOrder),
 }
 
 impl Current {
@@ -88,17 +100,11 @@ impl Bmc {
         let mut attempts = Vec::new();
         let mut forms = plan.boot.iter().collect::<Vec<_>>();
         while let Some(form) = (!forms.is_empty() && attempts.len() < MAX_ATTEMPTS).then(|| forms.remove(0)) {
-            let device = match form {
-                OverrideForm::BootOption { name } => match self.boot_option(&current.system.body, name).await? {
-                    Some(device) => Some(device),
-                    None => continue,
-                },
-                _ => None,
-            };
-            match self.set(&current, form, device.as_deref().or(image_url), &mut attempts).await {
+            let Some(found) = self.find(&current, form).await? else { continue };
+            match self.set(&current, form, &found, image_url, &mut attempts).await {
                 Ok(()) => {
-                    let set = self.verify_override(plan, before.clone(), form.clone(), image_url, attempts).await?;
-                    let instead = forms.into_iter().find(|other| matches!(other, OverrideForm::NextReset { .. }));
+                    let set = self.verify_override(plan, before.clone(), form, found, image_url, attempts).await?;
+                    let instead = forms.into_iter().find(|other| other.is_instead());
                     return match instead.filter(|_| !is_shown(form, &set.shown)) {
                         // Such an iLO accepts the override, and ignores it.
                         Some(instead) => Ok(self.set_instead(plan, &current, instead, set).await),
@@ -110,7 +116,7 @@ impl Bmc {
                     Meaning::Unknown => {
                         let now = self.read_boot(path, plan.system.settings.as_deref()).await?.boot.source;
                         if form.target().is_some() && now.target.as_deref() == form.target() {
-                            return self.verify_override(plan, before, form.clone(), image_url, attempts).await;
+                            return self.verify_override(plan, before, form, found, image_url, attempts).await;
                         }
                     }
                     _ => {
@@ -144,34 +150,54 @@ impl Bmc {
         set: BootOverride,
     ) -> BootOverride {
         let mut attempts = set.attempts.clone();
-        if self.set(current, form, None, &mut attempts).await.is_err() {
+        let Ok(Some(found)) = self.find(current, form).await else { return set };
+        if self.set(current, form, &found, None, &mut attempts).await.is_err() {
             return BootOverride { attempts, ..set };
         }
-        let verified = self.verify_override(plan, current.boot.clone(), form.clone(), None, attempts.clone()).await;
+        let verified = self.verify_override(plan, current.boot.clone(), form, found, None, attempts.clone()).await;
         verified.unwrap_or(BootOverride { attempts, ..set })
+    }
+
+    /// Reads what a form needs to know of the firmware now. `None` if the firmware has nothing that the form can set.
+    async fn find(&self, current: &Current, form: &OverrideForm) -> Result<Option<Found>, BmcError> {
+        let system = &current.system.body;
+        Ok(match form {
+            OverrideForm::BootOption { name } => self.boot_option(system, name).await?.map(Found::Device),
+            OverrideForm::BootOrder { name } => self.boot_order(system, name).await?.map(Found::Order),
+            _ => Some(Found::Nothing),
+        })
     }
 
     async fn set(
         &self,
         current: &Current,
         form: &OverrideForm,
-        // The URL for HTTP boot, or the device path of the boot option.
-        source: Option<&str>,
+        found: &Found,
+        image_url: Option<&str>,
         attempts: &mut Vec<Attempt>,
     ) -> Result<(), RedfishError> {
-        match form {
-            OverrideForm::BootOption { .. } => {
-                let boot = boot_override::with_device(form.boot(), source.unwrap_or_default());
-                self.send(current, &boot, attempts).await
+        match found {
+            Found::Device(device) => {
+                return self.send(current, &boot_override::with_device(form.boot(), device), attempts).await;
             }
-            OverrideForm::System { .. } => self.send(current, &form.boot(), attempts).await,
-            OverrideForm::Http { .. } => self.send(current, &http_uri::with_uri(form.boot(), source), attempts).await,
+            Found::Order(order) => {
+                return self.try_patch(order.path(), &order.body(), None, self.limits().change, attempts).await;
+            }
+            Found::Nothing => {}
+        }
+        match form {
+            OverrideForm::Http { .. } => {
+                self.send(current, &http_uri::with_uri(form.boot(), image_url), attempts).await
+            }
             OverrideForm::DellAttributes { path, device } => {
                 let body = boot_override::dell_attributes("Enabled", device);
                 self.try_patch(path, &body, None, self.limits().change, attempts).await
             }
             OverrideForm::NextReset { slot } => {
                 self.try_patch(slot, &next_reset::body(true), None, self.limits().change, attempts).await
+            }
+            OverrideForm::System { .. } | OverrideForm::BootOption { .. } | OverrideForm::BootOrder { .. } => {
+                self.send(current, &form.boot(), attempts).await
             }
         }
     }
@@ -219,7 +245,8 @@ impl Bmc {
         &self,
         plan: &Plan,
         before: Boot,
-        form: OverrideForm,
+        form: &OverrideForm,
+        found: Found,
         image_url: Option<&str>,
         mut attempts: Vec<Attempt>,
     ) -> Result<BootOverride, BmcError> {
@@ -227,11 +254,21 @@ impl Bmc {
         let mut notes = Vec::new();
         let mut once = form.is_once();
         let mut shown = BootSource::default();
-        if let OverrideForm::NextReset { slot } = &form {
+        if let OverrideForm::NextReset { slot } = form {
             if next_reset::read(&self.client().get(slot).await?.body) != Some(true) {
                 return Err(BmcError::BootRefused { attempts });
             }
             notes.push(format!("the BMC takes no boot override; {slot} boots at the next reset instead"));
+        }
+        if let Found::Order(order) = &found {
+            if !self.has_boot_order(order).await? {
+                return Err(BmcError::BootRefused { attempts });
+            }
+            notes.push(
+                "the BMC takes no boot override; the firmware's boot order begins with the URL instead, from the next start on until \
+                 the order is restored"
+                    .to_owned(),
+            );
         }
         if let Some(target) = form.target() {
             let current = self.read_boot(path, plan.system.settings.as_deref()).await?;
@@ -239,7 +276,7 @@ impl Bmc {
             if form.is_http() && current.boot.http_uri.as_ref().map(HttpUri::as_str) != image_url {
                 return Err(BmcError::HttpUriNotKept { attempts });
             }
-            if !is_shown(&form, &shown) {
+            if !is_shown(form, &shown) {
                 let is = match shown.target.as_deref() {
                     Some(is) if is == target => "that the override is disabled",
                     is => is.unwrap_or("nothing"),
@@ -267,8 +304,12 @@ impl Bmc {
                 self.send(&current, &again, &mut attempts).await?;
             }
         }
-        let (before, http_uri) = (before.source, before.http_uri);
-        Ok(BootOverride { system: path.clone(), before, form, http_uri, shown, once, notes, attempts })
+        let (before, http_uri, form) = (before.source, before.http_uri, form.clone());
+        let order = match found {
+            Found::Order(order) => Some(order),
+            Found::Device(_) | Found::Nothing => None,
+        };
+        Ok(BootOverride { system: path.clone(), before, form, http_uri, order, shown, once, notes, attempts })
     }
 
     /// Reads the override. The values in the settings resource take precedence, because they apply to the next boot.

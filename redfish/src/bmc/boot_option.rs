@@ -27,7 +27,8 @@ impl Bmc {
         Ok(None)
     }
 
-    async fn read_if_there(&self, path: &str) -> Result<Option<Value>, BmcError> {
+    /// Reads a resource that some BMCs do not have.
+    pub(super) async fn read_if_there(&self, path: &str) -> Result<Option<Value>, BmcError> {
         match self.client().get(path).await {
             Ok(resource) => Ok(Some(resource.body)),
             Err(error) if error.status().is_some_and(|status| status.is_client_error()) => Ok(None),

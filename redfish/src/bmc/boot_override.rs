@@ -47,6 +47,12 @@ pub enum OverrideForm {
         /// The value of `ServerBoot.1.FirstBootDevice`: `VCD-DVD` or `vFDD`, or `UEFIHttp` for HTTP boot.
         device: String,
     },
+    /// HPE's order of boot sources, with one of them in front, for an iLO that refuses or ignores every boot override. The source may
+    /// appear only when the firmware has its settings.
+    BootOrder {
+        /// The beginning of `BootString` of the source.
+        name: String,
+    },
     /// HPE's `BootOnNextServerReset` of the slot with the medium, for an iLO that refuses or ignores every boot override.
     NextReset {
         /// The slot's path.
@@ -66,7 +72,7 @@ impl OverrideForm {
             Self::System { target, .. } => Some(target),
             Self::Http { .. } => Some(http_uri::TARGET),
             Self::BootOption { .. } => Some(boot_option::TARGET),
-            Self::DellAttributes { .. } | Self::NextReset { .. } => None,
+            Self::DellAttributes { .. } | Self::BootOrder { .. } | Self::NextReset { .. } => None,
         }
     }
 
@@ -75,7 +81,7 @@ impl OverrideForm {
         match self {
             Self::System { enabled, mode, .. } | Self::Http { enabled, mode } => (enabled.as_deref(), *mode),
             Self::BootOption { .. } => (Some("Once"), None),
-            Self::DellAttributes { .. } | Self::NextReset { .. } => (None, None),
+            Self::DellAttributes { .. } | Self::BootOrder { .. } | Self::NextReset { .. } => (None, None),
         }
     }
 
@@ -95,7 +101,12 @@ impl OverrideForm {
 
     /// Whether the override ends after one boot.
     pub fn is_once(&self) -> bool {
-        self.enabled_and_mode().0 != Some("Continuous")
+        self.enabled_and_mode().0 != Some("Continuous") && !matches!(self, Self::BootOrder { .. })
+    }
+
+    /// Whether the form takes the place of an override that the BMC accepts and ignores.
+    pub(super) fn is_instead(&self) -> bool {
+        matches!(self, Self::BootOrder { .. } | Self::NextReset { .. })
     }
 
     /// Whether the firmware fetches the image by HTTP.
@@ -119,6 +130,8 @@ impl OverrideForm {
             Self::DellAttributes { path, device } => {
                 vec![PlannedRequest { method: "PATCH", path: path.clone(), body: dell_attributes("Enabled", device) }]
             }
+            // Tried only after others: no plan announces it.
+            Self::BootOrder { .. } => Vec::new(),
             Self::NextReset { slot } => {
                 vec![PlannedRequest { method: "PATCH", path: slot.clone(), body: next_reset::body(true) }]
             }

@@ -9,6 +9,9 @@ use super::state::{Boot, BootMode};
 use super::survey::Survey;
 use super::vendor::Vendor;
 
+/// What HPE's firmware calls the boot option and the boot source that it makes of a URL.
+const URL_FILE: &str = "URL File";
+
 /// The forms of the override in the order in which they are tried, and what is different for this BMC. An error if the BMC does
 /// not offer HTTP boot.
 pub(super) fn forms(survey: &Survey, mode: Option<BootMode>) -> Result<(Vec<OverrideForm>, Vec<String>), BmcError> {
@@ -68,7 +71,7 @@ pub(super) fn forms_by_settings(survey: &Survey, mode: Option<BootMode>) -> Resu
     };
     // UefiHttp alone may mean a NIC's own option for HTTP boot, with a URL from DHCP.
     if survey.vendor == Vendor::Hpe && offers(boot_option::TARGET) {
-        forms.push(OverrideForm::BootOption { name: "URL File".to_owned() });
+        forms.push(OverrideForm::BootOption { name: URL_FILE.to_owned() });
     }
     if offers(TARGET) {
         for enabled in wanted_enables(boot) {
@@ -82,6 +85,9 @@ pub(super) fn forms_by_settings(survey: &Survey, mode: Option<BootMode>) -> Resu
     forms.extend(attributes.map(|path| OverrideForm::DellAttributes { path, device: "UEFIHttp".to_owned() }));
     if forms.is_empty() {
         return Err(BmcError::NoHttpBoot { offered: boot.targets.clone().unwrap_or_default() });
+    }
+    if survey.vendor == Vendor::Hpe {
+        forms.push(OverrideForm::BootOrder { name: URL_FILE.to_owned() });
     }
     Ok(forms)
 }

@@ -20,6 +20,7 @@
 mod attempt;
 mod boot_once;
 mod boot_option;
+mod boot_order;
 mod boot_override;
 mod eject;
 mod error;
@@ -51,6 +52,7 @@ use tokio::sync::OnceCell;
 
 pub use attempt::Attempt;
 pub use boot_once::BootOverride;
+pub use boot_order::BootOrder;
 pub use boot_override::OverrideForm;
 pub use eject::{Ejected, Found};
 pub use error::BmcError;

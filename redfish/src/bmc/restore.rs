@@ -40,6 +40,12 @@ impl Bmc {
         match &set.form {
             OverrideForm::DellAttributes { path, device } => return self.restore_attributes(path, device).await,
             OverrideForm::NextReset { slot } => return self.restore_next_reset(slot).await,
+            OverrideForm::BootOrder { .. } => {
+                return match &set.order {
+                    Some(order) => self.restore_boot_order(order).await,
+                    None => Ok(false),
+                };
+            }
             OverrideForm::System { .. } | OverrideForm::Http { .. } | OverrideForm::BootOption { .. } => {}
         }
         let current = self.read_boot(&set.system, self.settings_of(&set.system).await?.as_deref()).await?;

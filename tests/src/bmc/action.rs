@@ -141,6 +141,9 @@ async fn patch(shared: &Arc<Shared>, path: &str, headers: &HeaderMap, body: Valu
         _ => {}
     }
     let is_bios = path.eq_ignore_ascii_case(shared.behaviour.bios.staged.trim_end_matches('/'));
+    if bios::is_staged_order(&shared.behaviour.bios, path) {
+        return bios::patch_order(shared, &body);
+    }
     let answer = match (is_slot, is_bios) {
         (true, _) => media::patch(shared, path, body).await,
         (_, true) => bios::patch(shared, &body),

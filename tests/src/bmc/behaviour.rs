@@ -240,6 +240,8 @@ pub(super) struct Bios {
     pub(super) staged: String,
     /// The setting with the URL that the firmware boots from by HTTP.
     pub(super) url: String,
+    /// HPE's order of boot sources, whose settings are beneath it.
+    pub(super) order: Option<String>,
     /// An iDRAC's jobs: settings are changed by one, and only one can wait.
     pub(super) jobs: Option<String>,
     /// Settings that are refused as read-only.

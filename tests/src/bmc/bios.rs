@@ -97,7 +97,8 @@ pub(super) fn begin(state: &mut State, behaviour: &Bios) -> bool {
         state.tree.set(&job, "/JobState", json!("Running"));
         return true;
     }
-    staged(state, behaviour) != current(state, behaviour)
+    let [order, next] = orders(state, behaviour);
+    staged(state, behaviour) != current(state, behaviour) || next != order
 }
 
 /// The firmware has taken the settings.
@@ -110,6 +111,10 @@ pub(super) fn apply(state: &mut State, behaviour: &Bios) {
         state.tree.set(&job, "/JobState", json!(ended));
         state.tree.set(&job, "/Message", json!(message));
     }
+    let [order, next] = orders(state, behaviour);
+    if let Some(path) = behaviour.order.as_ref().filter(|_| next != order) {
+        state.tree.set(path, ORDER, next);
+    }
     if behaviour.fails.is_none() {
         let mut now = current(state, behaviour);
         now.extend(staged(state, behaviour));
@@ -118,6 +123,56 @@ pub(super) fn apply(state: &mut State, behaviour: &Bios) {
     if behaviour.jobs.is_some() {
         state.tree.set(&behaviour.staged, "/Attributes", json!({}));
     }
+}
+
+const ORDER: &str = "/PersistentBootConfigOrder";
+
+fn staged_order(behaviour: &Bios) -> Option<String> {
+    behaviour.order.as_ref().map(|path| format!("{path}/settings"))
+}
+
+/// Whether this is the resource with the order of boot sources for the next start.
+pub(super) fn is_staged_order(behaviour: &Bios, path: &str) -> bool {
+    staged_order(behaviour).is_some_and(|staged| path.eq_ignore_ascii_case(&staged))
+}
+
+/// A PATCH of that resource: the same sources in another order.
+pub(super) fn patch_order(shared: &Shared, body: &Value) -> Answer {
+    let behaviour = &shared.behaviour.bios;
+    let mut state = shared.state();
+    let names = |order: &Value| {
+        let mut names: Vec<_> = order.as_array().into_iter().flatten().map(Value::to_string).collect();
+        names.sort();
+        names
+    };
+    let wanted = &body["PersistentBootConfigOrder"];
+    let [_, next] = orders(&state, behaviour);
+    match staged_order(behaviour) {
+        Some(path) if names(wanted) == names(&next) => {
+            state.tree.set(&path, ORDER, wanted.clone());
+            Answer::status(200)
+        }
+        _ => Answer::error(400, "iLO.2.15.ArrayPropertyOutOfBound", "The items of the array are out of bounds.", &[]),
+    }
+}
+
+/// The order of boot sources now, and at the next start.
+fn orders(state: &State, behaviour: &Bios) -> [Value; 2] {
+    let read = |path: Option<String>| {
+        let resource = path.and_then(|path| state.tree.get(&path).cloned()).unwrap_or_default();
+        resource.pointer(ORDER).cloned().unwrap_or_default()
+    };
+    [read(behaviour.order.clone()), read(staged_order(behaviour))]
+}
+
+/// Whether the first boot source is the URL in the settings of the firmware.
+pub(super) fn boots_url_first(state: &State, behaviour: &Bios) -> bool {
+    let [order, _] = orders(state, behaviour);
+    let sources =
+        behaviour.order.as_ref().and_then(|path| state.tree.get(path)).map(|boot| boot["BootSources"].clone());
+    let sources = sources.unwrap_or_default();
+    let url = sources.as_array().into_iter().flatten().find(|source| source["BootString"] == "URL File");
+    url.is_some_and(|url| order[0] == url["StructuredBootString"])
 }
 
 /// The URL in the settings of the firmware.

@@ -211,6 +211,9 @@ fn medium(state: &mut State, shared: &Shared) -> (Option<String>, Reader) {
     }
     let by_override =
         boot["BootSourceOverrideEnabled"] != "Disabled" && behaviour.starts.iter().any(|name| name == target);
+    if by_attributes.is_none() && !by_override && bios::boots_url_first(state, &shared.behaviour.bios) {
+        return (bios::url(state, &shared.behaviour.bios), Reader::Firmware);
+    }
     let applies = by_attributes.is_some() || by_override;
     let is_disk = by_attributes.unwrap_or(target == "Usb");
     let fits = |path: &String| {

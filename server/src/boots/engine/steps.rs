@@ -204,6 +204,7 @@ impl<'a> Steps<'a> {
             once: form.is_once(),
             form,
             http_uri: http_uri.clone(),
+            order: None,
             shown: BootSource::default(),
             notes: Vec::new(),
             attempts: Vec::new(),

@@ -130,6 +130,7 @@ async fn restore_continuous(shared: &Arc<Shared>, boot: &Arc<Boot>) {
         Ok::<_, Stop>(restored?)
     };
     let text = match restored.await {
+        Ok(_) if set.order.is_some() => "the boot order from before is staged for the host's next restart".to_owned(),
         Ok(_) => "the boot override applied to every boot, and is restored".to_owned(),
         Err(Stop::Failed(failure) | Stop::Later(failure)) => {
             format!("the boot override applies to every boot, and dayone could not restore it: {}", failure.text)

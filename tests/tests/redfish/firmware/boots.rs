@@ -14,6 +14,7 @@ use tokio::runtime::Runtime;
 
 const DELL: &str = "/redfish/v1/Systems/System.Embedded.1/Bios";
 const HPE: &str = "/redfish/v1/systems/1/bios";
+const ORDER: &str = "/redfish/v1/systems/1/bios/oem/hpe/boot";
 const JOBS: &str = "/redfish/v1/Managers/iDRAC.Embedded.1/Oem/Dell/Jobs";
 const QUERY: &str = "?base=coreos&method=http&wait_for=reading";
 
@@ -171,8 +172,10 @@ fn a_boot_that_is_given_up_leaves_the_settings_as_before() {
     assert!(step(&failed, "insert")["error"].as_str().unwrap().contains("Unable to apply the settings"), "{failed:#}");
     assert_eq!(bmc.attributes(), before);
 
-    // The boot override is refused. The boot ends with the settings as they were.
-    let bmc = Bmc::start(&Vendor::named("hpe-ilo6").with_bios("hpe").with(json!({"boot": {"unsupported": true}})), HPE);
+    // The boot override is refused, and there is no boot order. The boot ends with the settings as they were.
+    let mut vendor = Vendor::named("hpe-ilo6").with_bios("hpe").with(json!({"boot": {"unsupported": true}}));
+    vendor.resources.get_mut(&format!("{HPE}/")).unwrap()["Oem"] = json!({});
+    let bmc = Bmc::start(&vendor, HPE);
     let before = bmc.attributes();
     let id = begin(&server, QUERY, &bmc.documents());
     let failed = until(&server, &id, "over", |boot| boot["ended"] == true);
@@ -180,6 +183,34 @@ fn a_boot_that_is_given_up_leaves_the_settings_as_before() {
     assert!(remarks(&failed).contains("UrlBootFile"), "{failed:#}");
     bmc.restart();
     assert_eq!(bmc.attributes(), before);
+}
+
+/// Such an iLO takes no boot override (libredfish #76), or takes it and ignores it.
+#[test]
+fn an_ilo_without_boot_overrides_boots_by_its_boot_order_which_is_as_before_afterwards() {
+    let server = Server::start("coreos", &coreos_iso(&[]));
+    let ignores = ["BootSourceOverrideTarget", "BootSourceOverrideEnabled", "UefiTargetBootSourceOverride"];
+    for boot in [json!({"unsupported": true}), json!({"ignores": ignores})] {
+        let vendor = Vendor::named("hpe-ilo6").with_bios("hpe").with(json!({"boot": boot}));
+        let bmc = Bmc::start(&vendor, HPE);
+        let order = || bmc.emulated.member(ORDER, "/PersistentBootConfigOrder");
+        let (before, attributes) = (order(), bmc.attributes());
+        let id = begin(&server, QUERY, &bmc.documents());
+        let booted = until_state(&server, &id, "booted");
+        assert!(remarks(&booted).contains("boot order begins with the URL instead"), "{booted:#}");
+        assert!(remarks(&booted).contains("the boot order from before is staged"), "{booted:#}");
+        let boots = bmc.emulated.boots();
+        let url = bmc.attributes()["UrlBootFile"].as_str().unwrap().to_owned();
+        assert_eq!((boots.len(), boots[0].image.as_deref(), boots[1].image.as_deref()), (2, None, Some(&*url)));
+        assert_eq!(order(), json!(["URL.File.1.1", "HD.Emb.1.1", "NIC.Slot.1.1.Httpv4"]));
+        // Whatever starts the host now, it does not start from the URL again.
+        bmc.restart();
+        assert_eq!((order(), bmc.emulated.boots()[2].image.as_deref()), (before, None));
+        delete(&server, &id);
+        until_state(&server, &id, "ejected");
+        bmc.restart();
+        assert_eq!(bmc.attributes(), attributes);
+    }
 }
 
 #[test]

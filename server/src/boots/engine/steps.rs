@@ -197,14 +197,15 @@ impl<'a> Steps<'a> {
         // The record is written before dayone sets anything. After a restart, it keeps the value that was written first.
         let source = at_bmc.plan.system.boot.source.clone();
         let uri = at_bmc.plan.system.boot.http_uri.clone();
-        let (before, http_uri) = at_bmc.before.map_or((source, uri), |set| (set.before, set.http_uri));
+        let (before, http_uri, order) =
+            at_bmc.before.map_or((source, uri, None), |set| (set.before, set.http_uri, set.order));
         let set = BootOverride {
             system: at_bmc.plan.system.path.clone(),
             before: before.clone(),
             once: form.is_once(),
             form,
             http_uri: http_uri.clone(),
-            order: None,
+            order: order.clone(),
             shown: BootSource::default(),
             notes: Vec::new(),
             attempts: Vec::new(),
@@ -217,7 +218,7 @@ impl<'a> Steps<'a> {
             }
             set => set?,
         };
-        (set.before, set.http_uri) = (before, http_uri);
+        (set.before, set.http_uri, set.order) = (before, http_uri, order.or(set.order));
         let (image, _) = self.stored()?;
         // sushy-tools, whose machines have no such firmware, reads the whole image here.
         let copied = set.form.is_http()

@@ -213,6 +213,25 @@ fn an_ilo_without_boot_overrides_boots_by_its_boot_order_which_is_as_before_afte
     }
 }
 
+/// A server that goes on sets the order once more, and must not take the changed one for that from before.
+#[test]
+fn a_server_that_is_killed_before_the_start_keeps_the_boot_order_from_before() {
+    let mut server = Server::start("coreos", &coreos_iso(&[]));
+    let slow = json!({"boot": {"unsupported": true}, "power": {"takes_ms": 1_500}});
+    let bmc = Bmc::start(&Vendor::named("hpe-ilo6").with_bios("hpe").with(slow), HPE);
+    let order = || bmc.emulated.member(ORDER, "/PersistentBootConfigOrder");
+    let before = order();
+    let id = begin(&server, QUERY, &bmc.documents());
+    until(&server, &id, "set", |boot| step(boot, "boot-override")["state"] == "done");
+    server.kill_and_start_again();
+    let booted = until_state(&server, &id, "booted");
+    assert!(remarks(&booted).contains("dayone was restarted"), "{booted:#}");
+    delete(&server, &id);
+    until_state(&server, &id, "ejected");
+    bmc.restart();
+    assert_eq!(order(), before);
+}
+
 #[test]
 fn what_is_refused_changes_nothing_and_the_nic_can_be_named() {
     let server = Server::start("coreos", &coreos_iso(&[]));

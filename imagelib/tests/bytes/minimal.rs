@@ -13,7 +13,7 @@ use imagelib::medium_reads::MediumReads;
 use imagelib::minimal_iso::{MinimalIso, MinimalIsoVerdict};
 use imagelib::overlay::OverlaySource;
 use imagelib::recipe::{Recipe, RootfsLocation};
-use live_media::{additions, file_in, grub, iso, kernel};
+use live_media::{additions, file_in, file_of, grub, iso, kernel};
 
 const URL: &str = "http://192.0.2.1:8081/i/token/rootfs.img";
 const PARTS: [&str; 6] = [
@@ -64,13 +64,6 @@ fn recipe(identity: BaseIdentity) -> Recipe {
     Recipe { rootfs, ..Recipe::new(identity, Format::MinimalIso, additions()) }
 }
 
-fn bytes_of(image: &Image, name: FileName, base: &Vec<u8>) -> Vec<u8> {
-    let overlay = &image.files[&name];
-    let mut bytes = vec![0; usize::try_from(overlay.size()).unwrap()];
-    overlay.read_at(&(Role::Iso, base), 0, &mut bytes).unwrap();
-    bytes
-}
-
 const LIVE: &str = "root=live:CDLABEL=LIVE rd.live.image rd.live.dir=live quiet";
 
 #[test]
@@ -84,8 +77,8 @@ fn the_medium_has_no_root_file_system_and_the_menu_says_where_it_is() {
 
     let recipe = recipe(identity);
     let image = Image::plan_at(&recipe, &base, identity, Some(&URL.parse().unwrap())).unwrap();
-    assert_eq!(bytes_of(&image, FileName::Rootfs, &bytes), rootfs());
-    let medium = bytes_of(&image, FileName::BootIso, &bytes);
+    assert_eq!(file_of(&image, FileName::Rootfs, &bytes), rootfs());
+    let medium = file_of(&image, FileName::BootIso, &bytes);
     assert!(medium.len() + 200_000 < bytes.len(), "{} of {}", medium.len(), bytes.len());
     let volume = Volume::open(&medium).unwrap();
     assert!(volume.find(&medium, "/live/squashfs.img").unwrap().is_none());
@@ -167,12 +160,12 @@ fn an_installer_of_anaconda_fetches_its_system() {
     let (base, bytes, identity) = anaconda("inst.stage2=hd:LABEL=RHEL-9-4 quiet", &[]);
     assert_eq!(MinimalIso::of(&base).unwrap().verdict, MinimalIsoVerdict::Possible);
     let image = Image::plan_at(&recipe(identity), &base, identity, Some(&URL.parse().unwrap())).unwrap();
-    assert_eq!(bytes_of(&image, FileName::Rootfs, &bytes), rootfs());
+    assert_eq!(file_of(&image, FileName::Rootfs, &bytes), rootfs());
     assert_eq!(
         image.kernel_arguments.as_deref().unwrap(),
         format!("inst.stage2=hd:LABEL=RHEL-9-4 quiet root=live:{URL}")
     );
-    let medium = bytes_of(&image, FileName::BootIso, &bytes);
+    let medium = file_of(&image, FileName::BootIso, &bytes);
     assert!(Volume::open(&medium).unwrap().find(&medium, "/images/install.img").unwrap().is_none());
 
     // A medium that starts a live system by `root=` is none of Anaconda's.

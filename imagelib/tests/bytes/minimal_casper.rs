@@ -12,7 +12,7 @@ use imagelib::initramfs::survey;
 use imagelib::iso::{TreeKind, Volume};
 use imagelib::minimal_iso::{MinimalIso, MinimalIsoVerdict};
 use imagelib::recipe::{Recipe, RootfsLocation};
-use live_media::{additions, file_in, iso, kernel};
+use live_media::{additions, file_in, file_of, iso, kernel};
 use vocabulary::network_files::InitramfsNetwork;
 
 const URL: &str = "http://192.0.2.1:8081/i/token/rootfs.iso";
@@ -58,13 +58,6 @@ fn recipe(identity: BaseIdentity) -> Recipe {
     Recipe { rootfs, initramfs_network, ..Recipe::new(identity, Format::MinimalIso, additions()) }
 }
 
-fn bytes_of(image: &Image, name: FileName, base: &Vec<u8>) -> Vec<u8> {
-    let overlay = &image.files[&name];
-    let mut bytes = vec![0; usize::try_from(overlay.size()).unwrap()];
-    overlay.read_at(&(Role::Iso, base), 0, &mut bytes).unwrap();
-    bytes
-}
-
 #[test]
 fn the_medium_has_no_layer_and_the_menu_leads_to_the_whole_base() {
     let (base, bytes, identity) = base(SCRIPT, &LAYERS);
@@ -80,9 +73,9 @@ fn the_medium_has_no_layer_and_the_menu_leads_to_the_whole_base() {
     assert_eq!(image::rootfs_name(&recipe, &base), FileName::RootIso);
     assert_eq!(image::initramfs_server(&recipe, &base), Some([192, 0, 2, 1].into()));
     let image = Image::plan_at(&recipe, &base, identity, Some(&URL.parse().unwrap())).unwrap();
-    assert_eq!(bytes_of(&image, FileName::RootIso, &bytes), bytes);
+    assert_eq!(file_of(&image, FileName::RootIso, &bytes), bytes);
 
-    let medium = bytes_of(&image, FileName::BootIso, &bytes);
+    let medium = file_of(&image, FileName::BootIso, &bytes);
     assert!(medium.len() + 250_000 < bytes.len(), "{} of {}", medium.len(), bytes.len());
     let volume = Volume::open(&medium).unwrap();
     for layer in LAYERS {

@@ -12,7 +12,7 @@ use imagelib::initramfs::survey;
 use imagelib::iso::TreeKind;
 use imagelib::minimal_iso::{MinimalIso, MinimalIsoVerdict};
 use imagelib::recipe::{Recipe, RecipeError, RootfsLocation, SealedRecipe};
-use live_media::{additions, file_in, iso, kernel};
+use live_media::{additions, file_in, file_of, iso, kernel};
 use vocabulary::network_files::InitramfsNetwork;
 
 const URL: &str = "http://192.0.2.1:8081/i/token/rootfs.squashfs";
@@ -74,13 +74,6 @@ fn planned(recipe: &Recipe, base: &Base) -> Result<Image, ImageError> {
     Image::plan_at(recipe, base, recipe.base, Some(&URL.parse().unwrap()))
 }
 
-fn bytes_of(image: &Image, name: FileName, base: &Vec<u8>) -> Vec<u8> {
-    let overlay = &image.files[&name];
-    let mut bytes = vec![0; usize::try_from(overlay.size()).unwrap()];
-    overlay.read_at(&(Role::Iso, base), 0, &mut bytes).unwrap();
-    bytes
-}
-
 #[test]
 fn the_initramfs_has_the_network_and_the_menu_the_url() {
     let (base, bytes, identity) = base(ARGUMENTS, &PARTS, &[]);
@@ -93,9 +86,9 @@ fn the_initramfs_has_the_network_and_the_menu_the_url() {
     assert_eq!(image::rootfs_name(&recipe, &base), FileName::RootSquashfs);
     assert_eq!(image::initramfs_server(&recipe, &base), Some([192, 0, 2, 1].into()));
     let image = planned(&recipe, &base).unwrap();
-    assert_eq!(bytes_of(&image, FileName::RootSquashfs, &bytes), rootfs());
+    assert_eq!(file_of(&image, FileName::RootSquashfs, &bytes), rootfs());
     assert!(!image.files.contains_key(&FileName::Rootfs));
-    let medium = bytes_of(&image, FileName::BootIso, &bytes);
+    let medium = file_of(&image, FileName::BootIso, &bytes);
     assert!(medium.len() + 200_000 < bytes.len(), "{} of {}", medium.len(), bytes.len());
     let menu = String::from_utf8(file_in(&medium, TreeKind::Primary, "/boot/grub/grub.cfg")).unwrap();
     assert!(menu.contains(&format!("boot=live components quiet fetch={URL}\n")), "{menu}");
@@ -119,7 +112,7 @@ fn the_initramfs_has_the_network_and_the_menu_the_url() {
 fn the_same_order_gives_the_same_bytes() {
     let (base, bytes, identity) = base(ARGUMENTS, &PARTS, &[]);
     let recipe = recipe(identity);
-    let medium = bytes_of(&planned(&recipe, &base).unwrap(), FileName::BootIso, &bytes);
+    let medium = file_of(&planned(&recipe, &base).unwrap(), FileName::BootIso, &bytes);
     assert_eq!(recipe.id().to_string(), "5242a13953a6ce0eaeba1bb06f9b5bab8157796534a7ce8d8740b4f9e012020d");
     assert_eq!(Digest::of(&medium).to_string(), "a78c0bcb755cfb710a91a2079736283e1c9f7d92faf47eb066f8fae0e210ab94");
 }

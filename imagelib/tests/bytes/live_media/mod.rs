@@ -139,6 +139,11 @@ fn fat(files: Files<'_>) -> Vec<u8> {
     bytes_of(&Overlay::concatenated(&Sizes::new(), fat).unwrap(), &[])
 }
 
+/// A file of an image over this base.
+pub(crate) fn file_of(image: &Image, name: FileName, base: &[u8]) -> Vec<u8> {
+    bytes_of(&image.files[&name], base)
+}
+
 pub(crate) fn bytes_of(overlay: &Overlay, base: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0xAA; usize::try_from(overlay.size()).unwrap()];
     assert_eq!(overlay.read_at(&(Role::Iso, base.to_vec()), 0, &mut bytes).unwrap(), bytes.len());

@@ -16,6 +16,7 @@ use super::vendor::Vendor;
 
 /// One form of the request for a boot override.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum OverrideForm {
     /// The standard one: `Boot` of the System, or of its settings resource.
     System {

@@ -52,12 +52,21 @@ pub(super) struct Current {
     pub(super) boot: Boot,
 }
 
-/// What was found of the firmware, for a form that needs it.
-enum Found {
-    Nothing,
+/// What a form sets that must be read from the firmware first.
+enum FirmwareEntry {
+    NotNeeded,
     /// The device path of a boot option.
-    Device(String),
-    Order(BootOrder),
+    BootOption(String),
+    BootOrder(BootOrder),
+}
+
+impl FirmwareEntry {
+    fn order(&self) -> Option<&BootOrder> {
+        match self {
+            Self::BootOrder(order) => Some(order),
+            Self::BootOption(_) | Self::NotNeeded => None,
+        }
+    }
 }
 
 impl Current {
@@ -100,10 +109,10 @@ impl Bmc {
         let mut attempts = Vec::new();
         let mut forms = plan.boot.iter().collect::<Vec<_>>();
         while let Some(form) = (!forms.is_empty() && attempts.len() < MAX_ATTEMPTS).then(|| forms.remove(0)) {
-            let Some(found) = self.find(&current, form).await? else { continue };
-            match self.set(&current, form, &found, image_url, &mut attempts).await {
+            let Some(entry) = self.firmware_entry(&current, form).await? else { continue };
+            match self.set(&current, form, &entry, image_url, &mut attempts).await {
                 Ok(()) => {
-                    let set = self.verify_override(plan, before.clone(), form, found, image_url, attempts).await?;
+                    let set = self.verify_override(plan, before.clone(), form, &entry, image_url, attempts).await?;
                     let instead = forms.into_iter().find(|other| other.is_instead());
                     return match instead.filter(|_| !is_shown(form, &set.shown)) {
                         // Such an iLO accepts the override, and ignores it.
@@ -114,9 +123,16 @@ impl Bmc {
                 Err(error) => match Meaning::of(&error) {
                     Meaning::Final => return Err(error.into()),
                     Meaning::Unknown => {
-                        let now = self.read_boot(path, plan.system.settings.as_deref()).await?.boot.source;
-                        if form.target().is_some() && now.target.as_deref() == form.target() {
-                            return self.verify_override(plan, before, form, found, image_url, attempts).await;
+                        let is_set = match (form.target(), entry.order()) {
+                            (Some(target), _) => {
+                                let now = self.read_boot(path, plan.system.settings.as_deref()).await?.boot.source;
+                                now.target.as_deref() == Some(target)
+                            }
+                            (None, Some(order)) => self.has_boot_order(order).await?,
+                            (None, None) => false,
+                        };
+                        if is_set {
+                            return self.verify_override(plan, before, form, &entry, image_url, attempts).await;
                         }
                     }
                     _ => {
@@ -150,21 +166,23 @@ impl Bmc {
         set: BootOverride,
     ) -> BootOverride {
         let mut attempts = set.attempts.clone();
-        let Ok(Some(found)) = self.find(current, form).await else { return set };
-        if self.set(current, form, &found, None, &mut attempts).await.is_err() {
-            return BootOverride { attempts, ..set };
+        let Ok(Some(entry)) = self.firmware_entry(current, form).await else { return set };
+        let answered = self.set(current, form, &entry, None, &mut attempts).await;
+        // Without an answer, the BMC may have the new order.
+        let set = BootOverride { attempts: attempts.clone(), order: entry.order().cloned(), ..set };
+        if answered.is_err() {
+            return set;
         }
-        let verified = self.verify_override(plan, current.boot.clone(), form, found, None, attempts.clone()).await;
-        verified.unwrap_or(BootOverride { attempts, ..set })
+        self.verify_override(plan, current.boot.clone(), form, &entry, None, attempts).await.unwrap_or(set)
     }
 
-    /// Reads what a form needs to know of the firmware now. `None` if the firmware has nothing that the form can set.
-    async fn find(&self, current: &Current, form: &OverrideForm) -> Result<Option<Found>, BmcError> {
+    /// Reads what a form needs from the firmware. `None` if the firmware has nothing that the form can set.
+    async fn firmware_entry(&self, current: &Current, form: &OverrideForm) -> Result<Option<FirmwareEntry>, BmcError> {
         let system = &current.system.body;
         Ok(match form {
-            OverrideForm::BootOption { name } => self.boot_option(system, name).await?.map(Found::Device),
-            OverrideForm::BootOrder { name } => self.boot_order(system, name).await?.map(Found::Order),
-            _ => Some(Found::Nothing),
+            OverrideForm::BootOption { name } => self.boot_option(system, name).await?.map(FirmwareEntry::BootOption),
+            OverrideForm::BootOrder { name } => self.boot_order(system, name).await?.map(FirmwareEntry::BootOrder),
+            _ => Some(FirmwareEntry::NotNeeded),
         })
     }
 
@@ -172,18 +190,18 @@ impl Bmc {
         &self,
         current: &Current,
         form: &OverrideForm,
-        found: &Found,
+        entry: &FirmwareEntry,
         image_url: Option<&str>,
         attempts: &mut Vec<Attempt>,
     ) -> Result<(), RedfishError> {
-        match found {
-            Found::Device(device) => {
+        match entry {
+            FirmwareEntry::BootOption(device) => {
                 return self.send(current, &boot_override::with_device(form.boot(), device), attempts).await;
             }
-            Found::Order(order) => {
+            FirmwareEntry::BootOrder(order) => {
                 return self.try_patch(order.path(), &order.body(), None, self.limits().change, attempts).await;
             }
-            Found::Nothing => {}
+            FirmwareEntry::NotNeeded => {}
         }
         match form {
             OverrideForm::Http { .. } => {
@@ -246,7 +264,7 @@ impl Bmc {
         plan: &Plan,
         before: Boot,
         form: &OverrideForm,
-        found: Found,
+        entry: &FirmwareEntry,
         image_url: Option<&str>,
         mut attempts: Vec<Attempt>,
     ) -> Result<BootOverride, BmcError> {
@@ -260,7 +278,7 @@ impl Bmc {
             }
             notes.push(format!("the BMC takes no boot override; {slot} boots at the next reset instead"));
         }
-        if let Found::Order(order) = &found {
+        if let Some(order) = entry.order() {
             if !self.has_boot_order(order).await? {
                 return Err(BmcError::BootRefused { attempts });
             }
@@ -305,10 +323,7 @@ impl Bmc {
             }
         }
         let (before, http_uri, form) = (before.source, before.http_uri, form.clone());
-        let order = match found {
-            Found::Order(order) => Some(order),
-            Found::Device(_) | Found::Nothing => None,
-        };
+        let order = entry.order().cloned();
         Ok(BootOverride { system: path.clone(), before, form, http_uri, order, shown, once, notes, attempts })
     }
 

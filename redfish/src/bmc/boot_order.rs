@@ -36,7 +36,7 @@ impl BootOrder {
     }
 }
 
-/// The order in a resource. `None` if there is none, or something in it is no name.
+/// The order in a resource. `None` if the resource has no order, or not every element is a name.
 fn read(resource: &Value) -> Option<Vec<String>> {
     let sources = resource.get(ORDER)?.as_array().filter(|sources| sources.len() <= MAX_SOURCES)?;
     let is_name = |name: &&str| !name.is_empty() && !name.chars().any(char::is_control);

@@ -37,12 +37,15 @@ impl Bmc {
     /// Does nothing if the override has ended by itself, or if somebody has set another since. A boot mode that the
     /// caller asked for stays, because a system that was installed in this mode would not start in another.
     pub async fn restore(&self, set: &BootOverride) -> Result<bool, BmcError> {
-        // A server that sets an override anew keeps the order from before the first one.
-        if let Some(order) = &set.order
-            && self.restore_boot_order(order).await?
-        {
-            return Ok(true);
-        }
+        // It may have been changed by an earlier form than the one that the BMC has now.
+        let restored = match &set.order {
+            Some(order) => self.restore_boot_order(order).await?,
+            None => false,
+        };
+        Ok(self.restore_form(set).await? || restored)
+    }
+
+    async fn restore_form(&self, set: &BootOverride) -> Result<bool, BmcError> {
         match &set.form {
             OverrideForm::DellAttributes { path, device } => return self.restore_attributes(path, device).await,
             OverrideForm::NextReset { slot } => return self.restore_next_reset(slot).await,

@@ -1,6 +1,7 @@
 //! From a plan to settings that are as before, also if dayone is interrupted.
 
 use super::*;
+use acceptance::bmc::{Failure, Fault};
 
 #[tokio::test]
 async fn an_idrac_gets_the_url_and_a_static_address_and_everything_is_undone() {
@@ -107,6 +108,26 @@ async fn an_ilo_gets_the_url_and_everything_is_undone() {
     let mut expected = before;
     expected["Ipv4Gateway"] = json!("192.0.2.2");
     assert_eq!(attributes(&emulated, HPE), expected);
+}
+
+/// The BMC has the new boot order, and dayone gets no answer: the order must be set back all the same.
+#[tokio::test]
+async fn a_boot_order_whose_answer_is_lost_is_set_back() {
+    let order = "/redfish/v1/systems/1/bios/oem/hpe/boot/settings";
+    let ignores = ["BootSourceOverrideTarget", "BootSourceOverrideEnabled", "UefiTargetBootSourceOverride"];
+    for boot in [json!({"unsupported": true}), json!({"ignores": ignores})] {
+        let emulated = EmulatedBmc::start(&hpe().with(json!({"boot": boot})), Options::default()).await;
+        let before = emulated.member(order, "/PersistentBootConfigOrder");
+        let bmc = connect(&emulated).await;
+        let plan = plan(&bmc, None).await.unwrap();
+        apply(&bmc, plan.firmware.as_ref().unwrap()).await;
+        emulated.inject(Fault::new("PATCH", "boot/settings", 1, Failure::DropAnswer));
+        let set = bmc.boot_http_once(&plan, URL).await.unwrap();
+        assert_eq!(emulated.member(order, "/PersistentBootConfigOrder")[0], "URL.File.1.1");
+        assert!(bmc.restore(&set).await.unwrap());
+        assert_eq!(emulated.member(order, "/PersistentBootConfigOrder"), before);
+        assert!(!bmc.restore(&set).await.unwrap(), "it is as before");
+    }
 }
 
 #[tokio::test]

@@ -168,7 +168,7 @@ fn an_installer_of_anaconda_fetches_its_system() {
     let medium = file_of(&image, FileName::BootIso, &bytes);
     assert!(Volume::open(&medium).unwrap().find(&medium, "/images/install.img").unwrap().is_none());
 
-    // A medium that starts a live system by `root=` is none of Anaconda's.
+    // With `root=`, the medium starts a live system, and not Anaconda.
     let (base, _, _) = anaconda("root=live:CDLABEL=x", &[]);
     assert!(MinimalIso::of(&base).unwrap().reason.contains("not on the medium as /LiveOS/squashfs.img"));
 }
@@ -180,7 +180,11 @@ fn an_installer_with_updates_beside_it_is_refused() {
         let found = MinimalIso::of(&base).unwrap();
         assert_eq!(found.verdict, MinimalIsoVerdict::Impossible, "{path}");
         let named = path.split("/anaconda.py").next().unwrap();
-        assert!(found.reason.contains(&format!("it has \"/{named}\", which Anaconda adds")), "{}", found.reason);
+        assert!(
+            found.reason.contains(&format!("it has \"/{named}\", which Anaconda applies only")),
+            "{}",
+            found.reason
+        );
     }
 }
 

@@ -61,8 +61,11 @@ impl LiveIso {
         if let Some(path) = way.beside().iter().find(|path| is_there(path)) {
             return Err(NotFetched::Beside((*path).to_owned()));
         }
-        let whole = way.fetches_medium().then_some(0..editor.size());
-        let fetched = whole.or_else(|| Some(files.first()?.extent.range())).ok_or(NotFetched::NoEntry)?;
+        let fetched = if way.fetches_medium() {
+            0..editor.size()
+        } else {
+            files.first().ok_or(NotFetched::NoEntry)?.extent.range()
+        };
         let paths = files.into_iter().map(|file| file.path).collect();
         Ok(RootFile { way, paths, fetched, tree, arguments })
     }

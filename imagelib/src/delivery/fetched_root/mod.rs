@@ -34,7 +34,7 @@ pub enum NotFetched {
     )]
     NoAuthorities,
     /// The initramfs verifies no certificate of a site. With what fetches.
-    #[error("{0} fetches it with a wget which verifies no certificate, or none of your site; give an http URL")]
+    #[error("{0} fetches it with wget, which verifies no certificate, or knows none of your site; give an http URL")]
     NoVerification(&'static str),
     /// The system does not see from the URL what it fetches. With what fetches, and the ending that it needs.
     #[error("{0} fetches a file only if its URL ends with {1}")]
@@ -57,8 +57,13 @@ pub enum NotFetched {
     #[error("its root file system is in several files, and live-boot fetches one: {0}")]
     Parts(String),
     /// The system takes more from the medium than its root file system, and only if that is there, too. With the path.
-    #[error("it has {0:?}, which Anaconda adds to the installer only if that is on the medium, too")]
+    #[error(
+        "it has {0:?}, which Anaconda applies only to an installer that it finds on the medium; use the format iso"
+    )]
     Beside(String),
+    /// The root file system comes from the network already. With the argument that says so; its value may have a password.
+    #[error("its kernel argument {0} makes Anaconda fetch the installer from the network already; use the format iso")]
+    Elsewhere(&'static str),
     /// It cannot be left out of the medium. With the reason.
     #[error("its root file system cannot be left out of the medium: {0}")]
     NotRemovable(String),
@@ -81,7 +86,7 @@ pub enum NotFetched {
 pub(crate) enum FetchedRoot {
     /// By dracut's module `livenet`, over the network that NetworkManager has brought up in the initramfs.
     Livenet,
-    /// The installer's system, in the same way, in place of Anaconda's.
+    /// The same for Anaconda's installer, whose initramfs has a way of its own, too.
     Anaconda,
     /// By live-boot, over the network of the recipe.
     LiveBoot,
@@ -110,6 +115,7 @@ impl FetchedRoot {
     ) -> Result<Self, NotFetched> {
         match profile {
             DeliveryProfile::Dracut if is_anaconda(tree) && anaconda::decides(arguments) => {
+                anaconda::check(arguments)?;
                 livenet::check_tree(tree).map(|()| Self::Anaconda)
             }
             DeliveryProfile::Dracut => livenet::check(tree, arguments).map(|()| Self::Livenet),

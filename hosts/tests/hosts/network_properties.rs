@@ -280,7 +280,7 @@ fn endless_lists_are_refused_before_they_cost_anything() {
         let config = Value::Mapping(Mapping::from_iter([("config".into(), entries)]));
         let (network, report) = convert(&host(Value::Mapping(Mapping::from_iter([(list.into(), config)]))));
         assert!(network.is_none());
-        // An empty entry is a mistake, too, which nobody has looked for.
+        // Each empty entry is a mistake, too. That none is reported shows that dayone has not looked at them.
         let codes: Vec<_> = report.findings().iter().map(|finding| finding.code).collect();
         assert_eq!(codes, ["list-too-long"], "{list}");
     }

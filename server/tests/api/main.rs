@@ -22,6 +22,7 @@ mod key_rotation;
 mod keyfiles;
 mod limits;
 mod list;
+mod openapi;
 mod orders;
 mod page;
 mod page_access;

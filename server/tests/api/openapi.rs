@@ -1,7 +1,5 @@
 //! `openapi/openapi.json` is what the code says.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
-
 use std::path::Path;
 
 #[test]

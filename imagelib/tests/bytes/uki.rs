@@ -73,7 +73,10 @@ fn what_takes_no_initrd_is_refused_with_the_reason() {
         (named("252.39-1~deb12u2"), "its stub is systemd-stub 252.39-1~deb12u2, which reads no addons"),
         (named("255"), "its stub is systemd-stub 255, which takes kernel arguments from an addon, but no initrd"),
         (vec![(LOADER, unified("live"))], "its stub is not systemd-stub"),
-        (vec![(LOADER, shim()), ("EFI/BOOT/grubx64.efi", unified_by(NEW, "live"))], "shim starts it"),
+        (
+            vec![(LOADER, shim()), ("EFI/BOOT/grubx64.efi", unified_by("252", "live"))],
+            "/EFI/BOOT/grubx64.efi in /boot/efi.img is a unified kernel image",
+        ),
         (counted, "its name has a counter of boots"),
         (vec![(LOADER, bare)], "it has no initrd"),
     ] {
@@ -147,6 +150,22 @@ fn menus_and_unified_kernel_images_on_one_medium_are_both_customised() {
     let image = planned(&base, &named).unwrap();
     assert!(in_esp(&output(&base, &image), ADDON).is_none());
     assert!(image.report.findings().iter().any(|finding| finding.code == "uki-unchanged"));
+}
+
+#[test]
+fn what_shim_starts_gets_its_addon() {
+    // SUSE's shim starts the second one.
+    for started in ["EFI/BOOT/grubx64.efi", "EFI/BOOT/grub.efi"] {
+        let addon = format!("{started}.extra.d/host.addon.efi");
+        let base = iso(&[(LOADER, shim()), (started, unified_by(NEW, "live"))]);
+        let image = planned(&base, &recipe(&base)).unwrap();
+        assert!(in_esp(&output(&base, &image), &addon).is_some());
+        assert!(live_media::warnings(&image).is_empty());
+        // Without shim, nothing starts it.
+        let unused = iso(&[(LOADER, unified_by(NEW, "live")), (started, unified_by(NEW, "other"))]);
+        let made = output(&unused, &planned(&unused, &recipe(&unused)).unwrap());
+        assert!(in_esp(&made, ADDON).is_some() && in_esp(&made, &addon).is_none());
+    }
 }
 
 #[test]

@@ -157,9 +157,7 @@ fn an_image_that_systemd_boot_starts_finds_its_addon() {
 
 /// A machine as it comes from its vendor: its firmware trusts the shim, and its shim the key of the site. systemd-boot and the stub
 /// ask the shim.
-#[test]
-#[ignore = "make matrix runs it"]
-fn a_signed_addon_is_taken_by_a_machine_whose_shim_trusts_the_site() {
+fn a_shim_passes_the_addon_on(behind_shim: &str) {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     let (key, stranger) = (SiteKey::new(directory), directory.join("stranger"));
@@ -170,9 +168,11 @@ fn a_signed_addon_is_taken_by_a_machine_whose_shim_trusts_the_site() {
     unified(&trixie("linuxx64.efi.stub"), &kernel(), &initramfs(&[KEYFILE]), ARGUMENTS, &plain);
     key.sign(&plain, &signed);
     key.sign(&trixie("systemd-bootx64.efi"), &loader);
-    let files =
-        [("EFI/BOOT/BOOTX64.EFI", Path::new(SHIM)), ("EFI/BOOT/grubx64.efi", &loader), ("EFI/Linux/live.efi", &signed)];
-    let base = iso(directory, &files);
+    let second: &[(&str, &Path)] = match behind_shim {
+        "systemd-boot" => &[("EFI/BOOT/grubx64.efi", &loader), ("EFI/Linux/live.efi", &signed)],
+        _ => &[("EFI/BOOT/grubx64.efi", &signed)],
+    };
+    let base = iso(directory, &[&[("EFI/BOOT/BOOTX64.EFI", Path::new(SHIM))], second].concat());
     let enrolled = directory.join("enrolled.fd");
     variables_with_mok(&key, &enrolled);
     let console = |signer: &SiteKey| {
@@ -184,6 +184,18 @@ fn a_signed_addon_is_taken_by_a_machine_whose_shim_trusts_the_site() {
     arrived(&console(&key));
     // This is the shim's word, not the firmware's.
     refused_as(&console(&stranger), "Security violation");
+}
+
+#[test]
+#[ignore = "make matrix runs it"]
+fn a_signed_addon_is_taken_by_a_machine_whose_shim_trusts_the_site() {
+    a_shim_passes_the_addon_on("systemd-boot");
+}
+
+#[test]
+#[ignore = "make matrix runs it"]
+fn a_signed_addon_is_taken_by_an_image_that_shim_starts_itself() {
+    a_shim_passes_the_addon_on("unified kernel image");
 }
 
 fn a_grown_partition_boots(place: EspIn, format: &str, boot: Boot) {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::boot_medium::Program;
 use crate::disk::SECTOR;
 use crate::disk::fat::FatImage;
 use crate::disk::gpt::Gpt;
@@ -11,15 +12,8 @@ use crate::iso::el_torito::{self, Platform};
 use crate::iso::{IsoError, Volume};
 use crate::source::Source;
 
-/// What UEFI starts from removable media (UEFI 2.10 §3.5.1.1), and the boot loader that shim starts from there.
-pub(super) const REMOVABLE: [(&str, &str); 6] = [
-    ("EFI/BOOT/BOOTX64.EFI", "EFI/BOOT/grubx64.efi"),
-    ("EFI/BOOT/BOOTAA64.EFI", "EFI/BOOT/grubaa64.efi"),
-    ("EFI/BOOT/BOOTIA32.EFI", "EFI/BOOT/grubia32.efi"),
-    ("EFI/BOOT/BOOTARM.EFI", "EFI/BOOT/grubarm.efi"),
-    ("EFI/BOOT/BOOTRISCV64.EFI", "EFI/BOOT/grubriscv64.efi"),
-    ("EFI/BOOT/BOOTLOONGARCH64.EFI", "EFI/BOOT/grubloongarch64.efi"),
-];
+/// The architectures of UEFI, as the names of what it starts from removable media have them (UEFI 2.10 §3.5.1.1).
+const ARCHITECTURES: [&str; 6] = ["X64", "AA64", "IA32", "ARM", "RISCV64", "LOONGARCH64"];
 
 /// An EFI system partition.
 #[derive(Debug, Clone)]
@@ -42,6 +36,24 @@ impl EspVolume {
     pub(super) fn has(&self, path: &str) -> bool {
         let path = path.trim_start_matches('/');
         self.fat.files().iter().any(|file| file.path.eq_ignore_ascii_case(path))
+    }
+
+    /// What firmware starts from it, for each architecture: a boot loader, or a unified kernel image. If a shim is before it, what
+    /// the shim starts, which SUSE calls `grub.efi`.
+    pub(super) fn started(&self, source: &dyn Source) -> Vec<(String, Program)> {
+        let program = |path: &str| {
+            let file = self.fat.file(path)?;
+            Some((file.path.clone(), Program::at(source, &file.extents)))
+        };
+        let started = ARCHITECTURES.iter().filter_map(|architecture| {
+            let first = program(&format!("EFI/BOOT/BOOT{architecture}.EFI"))?;
+            if first.1 != Program::Shim {
+                return Some(first);
+            }
+            let second = program(&format!("EFI/BOOT/grub{architecture}.efi"));
+            second.or_else(|| program("EFI/BOOT/grub.efi")).or(Some(first))
+        });
+        started.collect()
     }
 }
 

@@ -8,7 +8,7 @@ use std::fmt;
 
 use super::configurations::{Configuration, LiveEntry};
 use super::defaults::{self, MenuDefault, MenuEntry, Starts};
-use super::partitions::{EspPlace, EspVolume, REMOVABLE};
+use super::partitions::{EspPlace, EspVolume};
 use super::systemd_boot::{self, UnchangeableDefault};
 use super::ukis::LiveUki;
 use crate::boot_config::{BootEntry, Boots, LinuxBoot, Loader, NotEditable};
@@ -21,9 +21,6 @@ use crate::source::Source;
 const ISOLINUX: &[u8] = b"ISOLINUX";
 /// How many bytes of a BIOS boot loader to search.
 const LOADER_BEGINNING: u64 = 32 << 10;
-
-/// Why dayone adds nothing to a unified kernel image that shim starts.
-const BY_SHIM: &str = "shim starts it, and dayone does not know whether its stub finds addons then";
 
 /// A kind of firmware.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -203,31 +200,16 @@ impl Finder<'_> {
             EspPlace::File { path: container, .. } => format!("/{path} in {container}"),
             EspPlace::Partition => format!("/{path} in the EFI system partition"),
         };
-        let program = |path: &str| {
-            let file = esp.fat.file(path)?;
-            Some((file.path.clone(), Program::at(self.source, &file.extents)))
-        };
         let images: Vec<(String, String)> =
             esp.fat.files().iter().filter_map(|file| systemd_boot::image(self.source, file)).collect();
         let mut default_image = None;
-        for (loader, behind_shim) in REMOVABLE {
-            let Some(((path, program), by_shim)) =
-                program(loader).map(|first| match (&first.1, program(behind_shim)) {
-                    (Program::Shim, Some(second)) => (second, true),
-                    _ => (first, false),
-                })
-            else {
-                continue;
-            };
+        for (path, program) in esp.started(self.source) {
             if let Some((uki, _)) = self.uki(index, &path).filter(|(_, uki)| uki.state.is_ok()) {
                 paths.default_ukis.insert(uki);
                 continue;
             }
             if let Some(what) = program.unreachable() {
-                let unified = matches!(program, Program::UnifiedKernelImage { .. });
-                let unusable =
-                    if by_shim && unified { format!(", and {BY_SHIM}") } else { self.unusable(index, &path) };
-                let reason = format!("is {what}{unusable}");
+                let reason = format!("is {what}{}", self.unusable(index, &path));
                 paths.add(at(&path), reason, Some(Firmware::Uefi));
                 continue;
             }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::configurations::Configuration;
 use super::initrds::{Surveyed, survey_ranges};
-use super::partitions::{EspVolume, REMOVABLE};
+use super::partitions::EspVolume;
 use super::systemd_boot;
 use crate::boot_config::Loader;
 use crate::boot_medium::Program;
@@ -13,7 +13,7 @@ use crate::overlay::{Overlay, OverlaySource, Segment, Sizes};
 use crate::source::{Role, Source};
 use crate::uki::{Machine, UnifiedKernel, UnusableUki};
 
-/// A unified kernel image that firmware or systemd-boot starts from an EFI system partition.
+/// A unified kernel image that firmware, shim or systemd-boot starts from an EFI system partition.
 #[derive(Debug, Clone)]
 pub(crate) struct LiveUki {
     /// The index of its EFI system partition.
@@ -52,7 +52,8 @@ impl LiveUki {
     }
 }
 
-/// Finds the unified kernel images that firmware starts itself, those that systemd-boot lists, and those that its entries name.
+/// Finds the unified kernel images that firmware or shim starts itself, those that systemd-boot lists, and those that its entries
+/// name.
 pub(super) fn find(
     source: &dyn Source,
     esps: &[EspVolume],
@@ -60,7 +61,7 @@ pub(super) fn find(
 ) -> Result<Vec<LiveUki>, IsoError> {
     let mut found: Vec<LiveUki> = Vec::new();
     for (index, esp) in esps.iter().enumerate() {
-        let removable = REMOVABLE.iter().map(|(path, _)| (*path).to_owned());
+        let started = esp.started(source).into_iter().map(|(path, _)| path);
         let listed = esp.fat.files().iter().filter(|file| systemd_boot::is_listed(file)).map(|file| file.path.clone());
         let entries = configurations.iter().filter(|configuration| {
             configuration.esp == Some(index) && configuration.found.config.loader() == Loader::SystemdBoot
@@ -71,7 +72,7 @@ pub(super) fn find(
                 configuration.found.config.resolve(entry.program.as_deref()?, &configuration.found.directory)
             })
         });
-        for path in removable.chain(listed).chain(named) {
+        for path in started.chain(listed).chain(named) {
             let Some(file) = esp.fat.file(path.trim_start_matches('/')) else { continue };
             let is_known = found.iter().any(|known| known.is_at(index, &file.path));
             if is_known || !matches!(Program::at(source, &file.extents), Program::UnifiedKernelImage { .. }) {

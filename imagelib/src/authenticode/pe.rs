@@ -7,6 +7,7 @@
 use std::io;
 use std::ops::Range;
 
+use crate::compression::{Compression, Magic};
 use crate::fields::{array, u16_le, u32_le};
 use crate::source::Source;
 
@@ -24,6 +25,8 @@ const SYMBOL: u64 = 18;
 pub(crate) enum PeError {
     #[error("is not an EFI program: {0}")]
     NotPe(&'static str),
+    #[error("is not an EFI program: it is compressed with gzip")]
+    Gzip,
     #[error("is a damaged EFI program: {0}")]
     Damaged(&'static str),
     #[error("cannot be read: {0}")]
@@ -60,6 +63,9 @@ impl PeImage {
     pub(crate) fn read(source: &dyn Source) -> Result<Self, PeError> {
         let size = source.size();
         let bytes = source.read_vec(0, size.min(LONGEST_HEADERS))?;
+        if Magic::sniff(&bytes) == Some(Magic::Known(Compression::Gzip)) {
+            return Err(PeError::Gzip);
+        }
         if !bytes.starts_with(b"MZ") {
             return Err(PeError::NotPe("it does not begin with 'MZ'"));
         }

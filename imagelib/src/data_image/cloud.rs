@@ -85,7 +85,9 @@ impl NoCloud {
     pub(super) fn image(&self) -> Result<DataImage, DataImageError> {
         let given = [&self.network_config, &self.meta_data, &self.user_data, &self.vendor_data];
         if self.hostname.is_none() && given.iter().all(|file| file.is_none()) {
-            return Err(DataImageError::Empty("give network_config, meta_data, user_data, vendor_data or a host name"));
+            return Err(DataImageError::Empty(
+                "give the documents of a host, network_data, meta_data, user_data, vendor_data or a host name",
+            ));
         }
         let mut image = DataImage::new("cidata");
         if let Some(content) = &self.network_config {

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::changes::{self, Change};
 use super::kernel_initrd::grown;
-use super::{COREOS_ROOTFS_ARGUMENT, FileName, Image, ImageError, names_rootfs};
+use super::{COREOS_ROOTFS_ARGUMENT, FileName, Image, ImageError, names_rootfs, warn_of_rootfs};
 use crate::base::{CoreosBase, Format, IsoBase, LiveFiles, Role};
 use crate::compression::Compression;
 use crate::cpio::Archive;
@@ -50,6 +50,9 @@ pub(super) fn plan(
         // Data images have no base, and disks are made of the ISO.
         (Format::Usb | Format::Data, _) => return refuse("it is an ISO; ask for 'iso'"),
     };
+    if recipe.format == Format::MinimalIso && !names_rootfs(&arguments) {
+        warn_of_rootfs(&mut report);
+    }
     let fetched = files.contains_key(&FileName::Rootfs) && !names_rootfs(&arguments);
     let rootfs_argument = fetched.then_some(COREOS_ROOTFS_ARGUMENT);
     Ok(Image { files, embedded, kernel_arguments: Some(arguments.to_string()), rootfs_argument, changes, report })

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::changes::Change;
 use super::disk::warn_of_bios;
-use super::{COREOS_ROOTFS_ARGUMENT, FileName, Image, ImageError, names_rootfs};
+use super::{COREOS_ROOTFS_ARGUMENT, FileName, Image, ImageError, names_rootfs, warn_of_rootfs};
 use crate::base::{Format, KernelInitrdBase, Role};
 use crate::boot_config::MAX_COMMAND_LINE;
 use crate::boot_medium::BootMedium;
@@ -17,7 +17,6 @@ use crate::initramfs;
 use crate::kernel_arguments::KernelArguments;
 use crate::overlay::{Overlay, Segment};
 use crate::recipe::{Recipe, RootfsLocation, RootfsUrl};
-use vocabulary::report::DocumentPath;
 
 /// The volume identifier of an ISO around a kernel.
 const LABEL: &str = "DAYONE";
@@ -67,13 +66,7 @@ pub(super) fn plan(
         };
         match url {
             Some(url) if fetches_rootfs => arguments.append(&format!("{COREOS_ROOTFS_ARGUMENT}={url}").parse()?),
-            None if fetches_rootfs => {
-                let message = format!(
-                    "has no URL, so the system cannot fetch it: give the URL of rootfs.img, or the kernel \
-                     argument {COREOS_ROOTFS_ARGUMENT}"
-                );
-                report.warning("rootfs-url-missing", &DocumentPath::document("rootfs"), message);
-            }
+            None if fetches_rootfs => warn_of_rootfs(&mut report),
             _ => {}
         }
         if recipe.format == Format::Usb && base.loaders.bios.is_some() {

@@ -248,6 +248,15 @@ fn names_rootfs(arguments: &KernelArguments) -> bool {
     arguments.iter().any(|argument| argument.split('=').next() == Some(COREOS_ROOTFS_ARGUMENT))
 }
 
+/// Reports a medium from which CoreOS starts and then waits for ever.
+fn warn_of_rootfs(report: &mut Report) {
+    let message = format!(
+        "has no URL, so the system cannot fetch it: give the URL of rootfs.img, or the kernel argument \
+         {COREOS_ROOTFS_ARGUMENT}"
+    );
+    report.warning("rootfs-url-missing", &DocumentPath::document("rootfs"), message);
+}
+
 /// A planned image.
 #[derive(Debug, Clone)]
 pub struct Image {

@@ -15,7 +15,7 @@ use crate::uki::addon_path;
 pub(super) struct Found {
     pub(super) file: Located,
     pub(super) examined: Arc<Examined>,
-    /// Whether a boot entry starts it as a kernel.
+    /// Whether a boot entry starts it: as a kernel, or as a unified kernel image, which has an entry of its own.
     pub(super) is_kernel: bool,
     /// For an image: whether its bytes are certainly those of the base.
     pub(super) unchanged: Option<bool>,
@@ -123,7 +123,12 @@ fn chain(found: &[Found], esp: usize, architecture: Architecture) -> Option<Chai
         chain.push_addon(found, &last.file.place, verifier);
         return Some(chain);
     }
-    let starts = |program: &Found| program.examined.architecture.is_none_or(|own| own == architecture);
+    let starts = |program: &Found| {
+        // Of the boot loaders that dayone knows, systemd-boot alone starts these, from its own partition.
+        let is_unified = matches!(program.examined.kind, Kind::UnifiedKernelImage { .. });
+        let is_own = last.examined.kind == Kind::SystemdBoot && program.file.place.esp == Some(esp);
+        (!is_unified || is_own) && program.examined.architecture.is_none_or(|own| own == architecture)
+    };
     let kernels = found.iter().enumerate().filter(|(_, program)| program.is_kernel && starts(program));
     let mut kernels: Vec<usize> = kernels.map(|(index, _)| index).collect();
     if kernels.is_empty() && last.examined.kind == Kind::SystemdBoot {
@@ -202,6 +207,7 @@ fn outside_chains(found: &[Found], program: &Found) -> Judged {
     let path = program.file.place.path.to_ascii_lowercase();
     let name = path.rsplit('/').next().unwrap_or_default();
     let role = match role_of(program) {
+        ProgramRole::UnifiedKernelImage => ProgramRole::UnifiedKernelImage,
         _ if program.is_kernel => ProgramRole::Kernel,
         ProgramRole::BootLoader if name.ends_with(".addon.efi") => ProgramRole::Addon,
         ProgramRole::BootLoader if name.starts_with("mm") || name.starts_with("mokmanager") => ProgramRole::MokManager,

@@ -131,6 +131,9 @@ pub(super) struct Signer {
 pub(super) enum Problem {
     /// It is not an EFI program, or damaged: firmware refuses it.
     NotStartable(String),
+    /// It is compressed with gzip. Firmware refuses it. Red Hat's GRUB unpacks a kernel before it has the shim verify it, others have
+    /// it verified as it is.
+    Gzip,
     /// It could not be read.
     Unreadable(String),
 }
@@ -151,6 +154,7 @@ pub fn examine(source: &dyn Source) -> Examined {
     match found.look(source) {
         Ok(()) => {}
         Err(error @ PeError::Read(_)) => found.problem = Some(Problem::Unreadable(error.to_string())),
+        Err(PeError::Gzip) => found.problem = Some(Problem::Gzip),
         Err(error) => found.problem = Some(Problem::NotStartable(error.to_string())),
     }
     found

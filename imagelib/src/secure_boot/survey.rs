@@ -142,7 +142,7 @@ impl<'a> Surveyor<'a> {
         medium: &Medium<'_>,
         segments: &dyn Fn(&Range<u64>) -> Vec<Segment>,
     ) -> Result<SecureBoot, IsoError> {
-        let Kernels { places: kernels, missing } = Kernels::of(base, medium);
+        let Kernels { places: kernels, unified, missing } = Kernels::of(base, medium);
         self.missing = missing;
         for kernel in &kernels {
             match medium.find(kernel)? {
@@ -156,7 +156,8 @@ impl<'a> Surveyor<'a> {
         for file in medium.in_esps(".efi") {
             if !kernels.contains(&file.place) {
                 let segments = file.extents.iter().flat_map(segments).collect();
-                self.add(file, segments, false);
+                let is_started = unified.contains(&file.place);
+                self.add(file, segments, is_started);
             }
         }
         Ok(self.finish(base, Some(medium)))
@@ -223,32 +224,33 @@ fn unknown(reason: String) -> SecureBoot {
 }
 
 /// The kernels that machines with UEFI start from a medium.
+#[derive(Default)]
 struct Kernels {
     places: Vec<Place>,
+    /// The unified kernel images, which contain theirs.
+    unified: Vec<Place>,
     /// One that is not on the medium, if there is one.
     missing: Option<String>,
 }
 
 impl Kernels {
     fn of(base: &Base, medium: &Medium<'_>) -> Self {
-        let single = |esp, path: &str| Self { places: vec![Place { esp, path: path.to_owned() }], missing: None };
+        let single = |esp, path: &str| Self { places: vec![Place { esp, path: path.to_owned() }], ..Self::default() };
         match base {
             Base::Iso(iso) => match &iso.system {
                 IsoSystem::Coreos(_) => single(None, COREOS_KERNEL),
                 IsoSystem::Live(live) => Self::of_live(live),
-                IsoSystem::Other(_) => Self { places: Vec::new(), missing: None },
+                IsoSystem::Other(_) => Self::default(),
             },
-            Base::Disk(disk) => match &disk.system {
-                Ok(live) => Self::of_live(live),
-                Err(_) => Self { places: Vec::new(), missing: None },
-            },
+            Base::Disk(disk) => disk.system.as_deref().map_or_else(|_| Self::default(), Self::of_live),
             Base::KernelInitrd(_) => single((!medium.is_iso()).then_some(0), OWN_KERNEL),
-            Base::Nothing => Self { places: Vec::new(), missing: None },
+            Base::Nothing => Self::default(),
         }
     }
 
     fn of_live(live: &LiveIso) -> Self {
-        let mut kernels = Self { places: Vec::new(), missing: None };
+        let unified = live.ukis().iter().map(|uki| Place { esp: Some(uki.esp), path: format!("/{}", uki.path) });
+        let mut kernels = Self { unified: unified.collect(), ..Self::default() };
         for entry in live.entries().filter(EntryView::is_for_uefi) {
             if let Some((esp, path)) = entry.kernel_on_medium() {
                 let place = Place { esp, path: path.to_owned() };

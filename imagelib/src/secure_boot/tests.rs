@@ -2,9 +2,12 @@
 
 use proptest::prelude::*;
 
+use super::report::Verdict;
+use super::trust::{Verifier, judge};
 use super::vendor::VendorKeys;
 use super::{Architecture, SignatureState, examine};
 use crate::authenticode::{PeError, PeImage};
+use crate::compression::Compression;
 
 /// Where things are in [`program`].
 const HEADER: usize = 0x40;
@@ -117,6 +120,18 @@ fn components_are_read_from_sbat_data() {
     let sbat = examine(&program(b".sbat", text, b"")).sbat;
     assert_eq!(sbat.len(), 1, "{sbat:?}");
     assert_eq!((sbat[0].component.as_str(), sbat[0].generation), ("shim", 4));
+}
+
+#[test]
+fn a_compressed_kernel_is_unknown_behind_a_shim_and_impossible_for_firmware() {
+    let bytes = program(b".vendor_cert"[..8].as_ref(), &vendor(b""), b"");
+    let shim = VendorKeys::of(&bytes, &PeImage::read(&bytes).unwrap()).unwrap().unwrap();
+    let compressed = Compression::Gzip.compress(&program(b".text", b"code", b"")).unwrap();
+    for (kernel, by_shim) in [(compressed, Verdict::Unknown), (b"text".to_vec(), Verdict::Impossible)] {
+        let found = examine(&kernel);
+        assert_eq!(judge(&found, Verifier::Shim(&shim)).0, by_shim);
+        assert_eq!(judge(&found, Verifier::Firmware).0, Verdict::Impossible);
+    }
 }
 
 /// The section of a shim that accepts nothing and refuses what is in these lists.

@@ -3,7 +3,7 @@
 use super::examine::{Examined, Problem, Signature, SignatureState, Signer};
 use super::report::Verdict;
 use super::vendor::VendorKeys;
-use crate::authenticode::{Certificate, Verified};
+use crate::authenticode::{Certificate, PeError, Verified};
 
 /// The authorities with which Microsoft signs the shims of other vendors, by the SHA-256 of their certificates: "Microsoft
 /// Corporation UEFI CA 2011" and "Microsoft UEFI CA 2023". Machines come with one of them or both.
@@ -30,11 +30,21 @@ pub(super) enum Verifier<'a> {
     Shim(&'a VendorKeys),
 }
 
+/// What is known of a compressed kernel that a boot loader behind a shim loads.
+const BEHIND_SHIM: &str = "is compressed with gzip, and dayone does not know whether the boot loader before it unpacks a kernel \
+                           before the shim verifies it, as Red Hat's does";
+
 /// Whether the verifier starts the program, and why: what follows the name of the program in a sentence.
 pub(super) fn judge(program: &Examined, verifier: Verifier<'_>) -> (Verdict, String) {
     match &program.problem {
         Some(Problem::Unreadable(reason)) => return (Verdict::Unknown, reason.clone()),
         Some(Problem::NotStartable(reason)) => return (Verdict::Impossible, reason.clone()),
+        Some(Problem::Gzip) => {
+            return match verifier {
+                Verifier::Firmware => (Verdict::Impossible, PeError::Gzip.to_string()),
+                Verifier::Shim(_) => (Verdict::Unknown, BEHIND_SHIM.to_owned()),
+            };
+        }
         None => {}
     }
     let microsoft = program.signers.iter().find_map(|signer| {

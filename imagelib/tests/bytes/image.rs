@@ -215,6 +215,8 @@ fn a_minimal_iso_fetches_what_it_has_not() {
         let named = arguments.split(' ').find_map(|argument| argument.strip_prefix("coreos.live.rootfs_url="));
         assert_eq!(named, url.map(RootfsUrl::as_str));
         assert_eq!(image.rootfs_argument, url.is_none().then_some("coreos.live.rootfs_url"));
+        let warned = image.report.findings().iter().any(|finding| finding.code == "rootfs-url-missing");
+        assert_eq!(warned, url.is_none());
         assert_eq!(image.changes[0].subject, "rootfs.img");
     }
     // Who names it among the kernel arguments knows better.

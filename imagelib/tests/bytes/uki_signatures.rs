@@ -9,7 +9,7 @@ use imagelib::secure_boot::{ProgramRole, SignatureState, Survey, Verdict, examin
 use rsa::pkcs8::DecodePrivateKey as _;
 use sha2::{Digest as _, Sha256};
 
-use crate::live_media::{self, grub, identity, live_boot, output, planned, probe, recipe, unified_by};
+use crate::live_media::{self, grub, identity, live_boot, output, planned, probe, recipe, systemd_boot, unified_by};
 use crate::uki::{ADDON, LOADER, NEW, in_esp, iso};
 
 fn pem(name: &str) -> Vec<u8> {
@@ -135,6 +135,34 @@ fn an_unsigned_addon_is_impossible_with_secure_boot_and_a_signed_one_needs_the_k
     assert!(addon.counts && addon.reason.contains("'Site key of the tests'"), "{addon:#?}");
     let uki = signed.programs.iter().find(|program| program.role == ProgramRole::UnifiedKernelImage).unwrap();
     assert_eq!(uki.unchanged, Some(true));
+}
+
+#[test]
+fn the_addons_of_all_images_that_systemd_boot_starts_count() {
+    let key = Key::new();
+    let uki = || unified_by(NEW, "live");
+    let entry = |text: &str| ("loader/entries/entry.conf", text.as_bytes().to_vec());
+    let kernel = ("live/vmlinuz", live_media::program(&[(".text", b"kernel")]));
+    for in_esp in [
+        vec![(LOADER, systemd_boot()), ("EFI/Linux/live.efi", uki())],
+        vec![(LOADER, systemd_boot()), ("EFI/tools/live.efi", uki()), entry("title Live\nefi /EFI/tools/live.efi\n")],
+        vec![
+            (LOADER, systemd_boot()),
+            ("EFI/Linux/live.efi", uki()),
+            kernel.clone(),
+            ("live/initrd.img", live_boot("a")),
+            entry("title Rescue\nlinux /live/vmlinuz\ninitrd /live/initrd.img\n"),
+        ],
+    ] {
+        let base = iso(&in_esp);
+        let unsigned = surveyed(&base, &recipe(&base));
+        assert_eq!(unsigned.verdict, Verdict::Impossible, "{unsigned:#?}");
+        assert!(unsigned.reason.contains("host.addon.efi"), "{}", unsigned.reason);
+        let signed = surveyed(&base, &image::sign(recipe(&base), &probe(&base), &key).unwrap());
+        let counting = signed.programs.iter().filter(|program| program.counts);
+        let roles: Vec<ProgramRole> = counting.map(|program| program.role).collect();
+        assert!(roles.contains(&ProgramRole::UnifiedKernelImage) && roles.contains(&ProgramRole::Addon), "{roles:?}");
+    }
 }
 
 #[test]

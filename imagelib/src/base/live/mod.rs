@@ -197,6 +197,11 @@ impl LiveIso {
         &self.initrds
     }
 
+    /// The unified kernel images that firmware, shim or systemd-boot starts.
+    pub(crate) fn ukis(&self) -> &[LiveUki] {
+        &self.ukis
+    }
+
     /// The unified kernel images that take addons with an initrd. With each, whether firmware starts it by default.
     pub(crate) fn usable_ukis(&self) -> impl Iterator<Item = (&LiveUki, &UsableUki, bool)> {
         self.ukis

@@ -87,7 +87,7 @@ def image(layout, architecture, binary, labels, level):
         "os": "linux",
         "config": {
             "User": f"{USER}:{USER}",
-            "ExposedPorts": {"8080/tcp": {}, "8084/tcp": {}},
+            "ExposedPorts": {"8080/tcp": {}, "8081/tcp": {}, "8084/tcp": {}},
             "Env": ["MALLOC_ARENA_MAX=2"],
             "Entrypoint": ["/dayone"],
             "Labels": labels,

@@ -42,6 +42,6 @@ pub enum ListFormat {
     Table,
     /// Comma-separated values (RFC 4180)
     Csv,
-    /// A JSON array of the images
+    /// A JSON array
     Json,
 }

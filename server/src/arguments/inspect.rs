@@ -23,7 +23,7 @@ Exit codes: 0 success, 1 the file is not an image that dayone can read, 2 wrong 
 
 {EXAMPLES}"))]
 pub struct InspectArguments {
-    /// An ISO or an initramfs, customised or not
+    /// An ISO, an initramfs or the image of a disk, customised or not
     #[arg(value_name = "FILE")]
     pub image: PathBuf,
 

@@ -153,6 +153,6 @@ pub enum OutputFormat {
     /// For people
     #[default]
     Text,
-    /// One JSON object, for programs
+    /// JSON, for programs: one object; for commands that follow boots, one a line
     Json,
 }

@@ -93,9 +93,9 @@ fn refused(files: &BTreeMap<Role, BaseFile>, error: &BaseError) -> Failure {
     let paths = paths.join(", ");
     match error {
         // The user has not said that the file is an initramfs.
-        BaseError::Initramfs(InitramfsError::NotAnInitramfs { .. }) if files.len() == 1 => {
-            Failure::Input(format!("{paths} is neither an ISO 9660 image nor an initramfs"))
-        }
+        BaseError::Initramfs(InitramfsError::NotAnInitramfs { .. }) if files.len() == 1 => Failure::Input(format!(
+            "{paths} is no ISO 9660 image, no initramfs and no image of a disk with a partition table"
+        )),
         BaseError::Read(_, error) => Failure::system(&format!("cannot read {paths}"), error),
         error => Failure::input(&format!("cannot use {paths}"), error),
     }

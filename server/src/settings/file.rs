@@ -12,7 +12,7 @@ use super::bases;
 use super::definition::Setting;
 use super::problem::{Place, Problem};
 use super::similar::nearest;
-use super::value::{refused, without_environment};
+use super::value::{fix, refused, without_environment};
 use super::yaml::{self, Content, Key, Node};
 use crate::arguments::Program;
 use crate::store::BaseDefinition;
@@ -113,7 +113,7 @@ impl Reader<'_> {
             if let Some(reason) = refused(&self.command, &setting, text) {
                 let shown = url_credentials::hide_in_value(text);
                 let message = format!("{name}: {shown:?} is not valid: {reason}");
-                self.complain("wrong-value", *at, message, format!("write {} there", setting.value));
+                self.complain("wrong-value", *at, message, fix(&setting));
             }
         }
         if self.problems.len() == before && !texts.is_empty() {

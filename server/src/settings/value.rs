@@ -28,6 +28,16 @@ pub(super) fn refused(command: &Command, setting: &Setting, text: &str) -> Optio
     })
 }
 
+/// What to write in place of a wrong value.
+pub(super) fn fix(setting: &Setting) -> String {
+    match setting.value.as_str() {
+        "ADDRESS" => "write an address with a port, such as 0.0.0.0:8081".to_owned(),
+        "CIDR" => "write a network, such as 192.0.2.0/24".to_owned(),
+        "GIB" | "MIB" | "NUMBER" | "SECONDS" => "write a whole number, such as 20".to_owned(),
+        value => format!("write {value} there"),
+    }
+}
+
 /// The problems of values in the environment. The command line's parser says what is wrong with them, but not where they are.
 pub(super) fn in_environment(program: Program) -> Vec<Problem> {
     let command = without_environment(program);
@@ -36,8 +46,8 @@ pub(super) fn in_environment(program: Program) -> Vec<Problem> {
         let reason = refused(&command, &setting, &text)?;
         let shown = url_credentials::hide_in_value(&text);
         let message = format!("{}: {shown:?} is not valid: {reason}", setting.key);
-        let place = Place::Environment(setting.variable);
-        Some(Problem::error("wrong-value", place, message, format!("write {} there", setting.value)))
+        let fix = fix(&setting);
+        Some(Problem::error("wrong-value", Place::Environment(setting.variable), message, fix))
     };
     program.settings().into_iter().filter_map(problem).collect()
 }

@@ -112,7 +112,11 @@ fn a_directory_gets_every_file_of_an_image() {
         (Format::Iso, "iso", vec!["boot.iso"]),
         (Format::Initrd, "initrd", vec!["initrd.img", "rootfs.img", "vmlinuz"]),
     ] {
-        let out = Place::new();
+        let parent = Place::new();
+        // A name with a slash at its end is that of a directory, even if the directory does not exist yet.
+        let (new, out) = (format!("{}/new/", parent.path().display()), Place::new());
+        let built = run(&["build", &host(), "--host", NAME, "--base", &base, "--format", argument, "-o", &new]);
+        assert_eq!(built.code, 0, "{}", built.err);
         let directory = out.path().to_str().unwrap();
         let built = run(&["build", &host(), "--host", NAME, "--base", &base, "--format", argument, "-o", directory]);
         assert_eq!(built.code, 0, "{}", built.err);

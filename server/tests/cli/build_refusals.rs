@@ -69,7 +69,7 @@ fn a_file_that_is_no_base_is_refused() {
     let (empty, out) = (place.write("empty", ""), place.argument("x.iso"));
     let cases = [
         (tree.as_str(), 1, "no boot menu"),
-        (&text, 1, "neither an ISO 9660 image nor an initramfs"),
+        (&text, 1, "is no ISO 9660 image, no initramfs and no image of a disk with a partition table"),
         (&empty, 1, "empty is empty"),
         ("/nonexistent.iso", 2, "cannot open /nonexistent.iso"),
         ("/", 2, "neither a file nor a block device"),

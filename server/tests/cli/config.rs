@@ -149,7 +149,7 @@ fn mistakes_in_the_file_have_positions() {
         ("bmc-password: secret-of-someone\n", "1:1", "unknown-setting", "NAME/password"),
         ("log: info\nlog: debug\n", "2:1", "set-twice", "remove one"),
         ("media-url: ftp://192.0.2.10\n", "1:12", "wrong-value", "http:// or https://"),
-        ("drain-seconds: soon\n", "1:16", "wrong-value", "write SECONDS"),
+        ("drain-seconds: soon\n", "1:16", "wrong-value", "write a whole number"),
         ("log-format: xml\n", "1:13", "wrong-value", "one of text, json"),
         ("bmc-network:\n- 192.0.2.0/24\n- 192.0.2.0/99\n", "3:3", "wrong-value", "192.0.2.0/99"),
         ("api-listen: [127.0.0.1:1, 127.0.0.1:2]\n", "1:13", "wrong-type", "one value"),

@@ -26,6 +26,11 @@ fn what_init_writes_passes_both_checks_and_a_server_starts_with_it() {
     assert!(token.trim().len() == 64 && token.trim().bytes().all(|byte| byte.is_ascii_hexdigit()), "{token}");
     let mode = fs::metadata(directory.join("api-token")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
+    // The server reads the credentials that the fleet names from here.
+    let credentials = directory.join("bmc-credentials");
+    assert_eq!(fs::metadata(&credentials).unwrap().permissions().mode() & 0o777, 0o700);
+    let settings = fs::read_to_string(directory.join("dayone.yaml")).unwrap();
+    assert!(settings.contains(&format!("bmc-credentials: {}", credentials.display())), "{settings}");
 
     let settings = directory.join("dayone.yaml");
     let config = run(&["config", "check", settings.to_str().unwrap()]);

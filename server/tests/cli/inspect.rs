@@ -84,7 +84,7 @@ fn an_unknown_format_exits_with_1_and_a_read_error_with_2() {
     let cut = place.write("cut.iso", &place.read("coreos.iso")[..100_000]);
     let cut_initrd = place.write("cut.img", &coreos_initramfs()[..300]);
     for (path, code, sentence) in [
-        (text.as_str(), 1, "text is neither an ISO 9660 image nor an initramfs"),
+        (text.as_str(), 1, "text is no ISO 9660 image, no initramfs and no image of a disk with a partition table"),
         (&place.write("empty", ""), 1, "empty is empty"),
         (&cut, 1, "cut.iso: "),
         (&cut_initrd, 1, "cut.img: "),

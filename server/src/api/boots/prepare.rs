@@ -325,8 +325,9 @@ fn credentials(api: &Api, settings: &BootSettings, bmc: Option<&BmcSpec>) -> Res
         }
         _ if api.boots.has_default_credentials() => Ok(GivenCredentials::Default),
         _ => Err(format!(
-            "{reason}; send the Secret with the host, or keep it on the server (--bmc-credentials DIR with \
-             DIR/{name}/username and DIR/{name}/password)"
+            "{reason}; send the Secret with the host, or keep it on the server (dayone serve --bmc-credentials DIR with \
+             DIR/{name}/username and DIR/{name}/password); for dayone boot without a server, give --bmc-username and \
+             --bmc-password-file"
         )),
     }
 }

@@ -1,7 +1,6 @@
 //! Writes the images of all hosts into a directory, one file for each host.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use hosts::every_host::{EachHost, OneHost};
@@ -12,7 +11,7 @@ use vocabulary::answers::Answers;
 use vocabulary::host::HostSpec;
 use vocabulary::report::Reported;
 
-use super::output::Writer;
+use super::output::{Writer, make_directory};
 use super::{kernel_arguments, recipe, refused};
 use crate::arguments::BuildArguments;
 use crate::commands::base::OpenedBase;
@@ -83,12 +82,6 @@ pub(super) fn run(arguments: &BuildArguments) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Input(format!("{} of {} without an image", failed, counted(rows.len(), "host"))))
-}
-
-/// Creates the directory for the images, if it does not exist.
-fn make_directory(directory: &Path) -> Result<(), Failure> {
-    let failed = |error| Failure::system(&format!("cannot create the directory {}", directory.display()), &error);
-    fs::create_dir_all(directory).map_err(failed)
 }
 
 /// Why a host has no image.

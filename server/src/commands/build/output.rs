@@ -54,7 +54,13 @@ pub(super) fn stream(image: &Image, base: &OpenedBase) -> Result<(), Failure> {
     files.try_for_each(BaseFile::check).map_err(|error| Failure::system("the base has changed", &error))
 }
 
-/// Writes the image's main file to `path`, or all of its files into the directory `path`. Returns the paths of the files. None
+/// Creates the directory for images, if it does not exist.
+pub(super) fn make_directory(directory: &Path) -> Result<(), Failure> {
+    let failed = |error| Failure::system(&format!("cannot create the directory {}", directory.display()), &error);
+    fs::create_dir_all(directory).map_err(failed)
+}
+
+/// Writes the image's main file to `path`, or all of its files into the directory `path` (it exists, or ends with a slash). Returns the paths of the files. None
 /// of them appears before all are complete.
 pub(super) fn write(
     path: &Path,
@@ -63,7 +69,9 @@ pub(super) fn write(
     force: bool,
     quiet: bool,
 ) -> Result<Vec<PathBuf>, Failure> {
-    let files: Vec<(PathBuf, &Overlay)> = if path.is_dir() {
+    let is_directory = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
+    let files: Vec<(PathBuf, &Overlay)> = if is_directory {
+        make_directory(path)?;
         image.files.iter().map(|(name, file)| (path.join(name.as_str()), file)).collect()
     } else {
         image.main_file().map(|(_, file)| (path.to_owned(), file)).into_iter().collect()

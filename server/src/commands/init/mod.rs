@@ -41,9 +41,12 @@ pub(super) fn run(arguments: &InitArguments) -> Result<(), Failure> {
         NewFile { path: ".gitignore", mode: 0o644, text: templates::IGNORED.to_owned() },
     ];
     refuse_existing(directory, &files)?;
-    DirBuilder::new().recursive(true).mode(0o755).create(directory.join("hosts")).map_err(|error| {
-        Failure::system(&format!("cannot create the directory {}", directory.join("hosts").display()), &error)
-    })?;
+    // The first one creates the directories above as well.
+    for (name, mode) in [("hosts", 0o755), (templates::CREDENTIALS, 0o700)] {
+        let path = directory.join(name);
+        let made = DirBuilder::new().recursive(true).mode(mode).create(&path);
+        made.map_err(|error| Failure::system(&format!("cannot create the directory {}", path.display()), &error))?;
+    }
     write_all(directory, &files)?;
     let said: Vec<String> = files.iter().map(|file| directory.join(file.path).display().to_string()).collect();
     if is_guess {

@@ -23,7 +23,8 @@ metadata: {name: rack1}
 spec:
   hosts: {csvFile: hosts.csv}
   template:
-    # The address of the host's BMC, for dayone boot. Its credentials are in bmc-credentials, under this name.
+    # The address of the host's BMC, for dayone boot. dayone serve reads its credentials from bmc-credentials/NAME/username and
+    # bmc-credentials/NAME/password; for dayone boot without a server, give --bmc-username and --bmc-password-file.
     bmc: {address: "redfish-virtualmedia+https://${bmc}/redfish/v1/Systems/1", credentialsName: "${name}-bmc"}
     # Which NIC a name of the network means.
     interfaces:
@@ -67,6 +68,9 @@ worker-2, 52:54:00:12:34:02, 52:54:00:12:35:02, 198.51.100.12, 192.0.2.12,   192
 /// What does not belong into a repository.
 pub(super) const IGNORED: &str = "/api-token\n/data/\n/images/\n/bmc-credentials/\n";
 
+/// The directory with the credentials of BMCs.
+pub(super) const CREDENTIALS: &str = "bmc-credentials";
+
 /// The settings file.
 pub(super) fn settings(place: &Place<'_>) -> String {
     let quoted = |text: &str| serde_yaml::to_string(text).unwrap_or_default().trim_end().to_owned();
@@ -101,6 +105,12 @@ pub(super) fn settings(place: &Place<'_>) -> String {
     let _ = writeln!(text, "\n# What the server stores.\ndata-dir: {}\n", path("data"));
     let _ = writeln!(
         text,
+        "# The users and passwords of BMCs, for dayone boot: a directory for each name, with the files username and password.\n\
+         bmc-credentials: {}\n",
+        path(CREDENTIALS)
+    );
+    let _ = writeln!(
+        text,
         "# The API, for programs on this machine. Clients need the token in this file.\napi-listen: 127.0.0.1:8080\napi-token-file: [{}]",
         path("api-token")
     );
@@ -117,6 +127,7 @@ pub(super) fn readme(place: &Place<'_>) -> String {
 | --- | --- |
 | `dayone.yaml` | the settings of the server |
 | `api-token` | the token of its API; keep it secret |
+| `bmc-credentials/` | the users and passwords of BMCs: a directory for each, as `hosts/fleet.yaml` names them, with the files `username` and `password` |
 | `hosts/fleet.yaml`, `hosts/hosts.csv` | one network for all hosts, and a row for each host |
 
 Run these commands in this directory.

@@ -34,13 +34,14 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use http::header::CONTENT_TYPE;
 use media::{MediaService, MediaUrl};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::audit::Audit;
 use crate::bases::BaseFetches;
 use crate::boots::Boots;
-use crate::live::Publisher;
+use crate::live::{MOST_FOLLOWERS, Publisher};
 use crate::metrics::Metrics;
 use crate::store::Store;
 use access::{Access, Gate};
@@ -68,6 +69,8 @@ pub struct Api {
     queues: Queues,
     digests: DigestQueue,
     followed_boots: Publisher<boots::FollowedBoots>,
+    /// A place for each client that follows a single boot.
+    boot_followers: Arc<Semaphore>,
 }
 
 impl Api {
@@ -94,6 +97,7 @@ impl Api {
             queues: Queues::new(),
             digests: DigestQueue::new(),
             followed_boots,
+            boot_followers: Arc::new(Semaphore::new(MOST_FOLLOWERS)),
         }
     }
 

@@ -99,7 +99,7 @@ problem_kinds! {
     TooManyBoots = SERVICE_UNAVAILABLE, "too-many-boots", "Too many boots are unfinished";
     /// As many browsers as the server allows follow its page. Close one, or reload the page to see the present state.
     TooManyBrowsers = SERVICE_UNAVAILABLE, "too-many-browsers", "Too many browsers follow the page";
-    /// As many clients as the server allows follow all boots. End one, or list the boots.
+    /// As many clients as the server allows follow boots. End one, or list the boots.
     TooManyFollowers = SERVICE_UNAVAILABLE, "too-many-followers", "Too many clients follow the boots";
     /// A boot has inserted the image, or is about to. Delete the boot first: dayone then ejects the image.
     ImageInUse = CONFLICT, "image-in-use", "A boot uses the image";

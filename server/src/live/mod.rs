@@ -10,5 +10,5 @@ pub(crate) use boot_pieces::BootPieces;
 pub(crate) use publisher::{Publisher, Subject};
 pub(crate) use update::{Changes, Content, Piece};
 
-/// How many clients follow the subjects of one publisher at once. Each holds a connection.
+/// How many clients follow the subjects of one publisher, or single boots, at once. Each holds a connection.
 pub(crate) const MOST_FOLLOWERS: usize = 64;

@@ -10,7 +10,7 @@ use dayone::boots::BootSettings;
 use redfish::{AllowedNetworks, ClientOptions};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Dayone, NMSTATE, Place, nmstate_of};
+use crate::support::{Answer, Dayone, NMSTATE, Place, TOKEN, nmstate_of};
 
 /// A BMC that takes connections and never answers.
 struct Silent(#[expect(dead_code, reason = "keeps the port")] TcpListener, SocketAddr);
@@ -363,4 +363,38 @@ async fn all_boots_are_followed_by_what_changes() {
     Answer::of(dayone.get("/v1/boots/events?hots=worker-1")).await.problem("wrong-parameter");
     dayone.server.stop().await;
     while of_host.chunk().await.is_ok_and(|chunk| chunk.is_some()) {}
+}
+
+#[tokio::test]
+async fn a_stream_of_one_boot_ends_with_the_token_of_its_client_and_there_are_64_at_most() {
+    const OTHER: &str = "a-token-that-is-removed";
+    let place = Place::new();
+    let config = |tokens: &[&str]| {
+        let mut config = place.config();
+        for token in tokens {
+            config.api_clients.add(token, "the test").unwrap();
+        }
+        config
+    };
+    let (both, one) = (config(&[TOKEN, OTHER]), config(&[TOKEN]));
+    let dayone = Dayone::start_with(place, both).await;
+    let bmc = Silent::new();
+    let order = dayone.post("/v1/boots?base=coreos", host("worker-0", &bmc.url())).bearer_auth(TOKEN);
+    let boot = Answer::of(order).await.ok()["boots"][0].clone();
+    let path = format!("/v1/boots/{}/events", boot["id"].as_str().unwrap());
+    let follow = |token| dayone.get(&path).bearer_auth(token).send();
+    let mut revoked = follow(OTHER).await.unwrap();
+    assert!(revoked.chunk().await.unwrap().is_some());
+    dayone.server.configure(one);
+    let rest = async { while revoked.chunk().await.is_ok_and(|chunk| chunk.is_some()) {} };
+    tokio::time::timeout(Duration::from_secs(10), rest).await.unwrap();
+    assert_eq!(follow(OTHER).await.unwrap().status(), 401);
+
+    let mut streams = Vec::new();
+    for _ in 0..64 {
+        let mut stream = follow(TOKEN).await.unwrap();
+        assert!(stream.chunk().await.unwrap().is_some());
+        streams.push(stream);
+    }
+    Answer::of(dayone.get(&path).bearer_auth(TOKEN)).await.problem("too-many-followers");
 }

@@ -4,24 +4,30 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, Stream};
-use http::{HeaderMap, StatusCode};
-use tokio::sync::watch;
+use http::{HeaderMap, StatusCode, Uri};
+use media::listen::ClientCertificate;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
 use super::show;
 use crate::api::Api;
-use crate::api::problem::Problem;
+use crate::api::access::Access;
+use crate::api::problem::{Problem, ProblemKind};
 use crate::boots::View;
+use crate::live::MOST_FOLLOWERS;
 
 /// The minimum time between two events.
 const PACE: Duration = Duration::from_millis(200);
 /// After this time without an event the server sends a comment, so that proxies do not close the connection.
 const HEARTBEAT: Duration = Duration::from_secs(15);
+/// How often to check, without an event, whether the client is still admitted.
+const CHECK: Duration = Duration::from_secs(1);
 
 /// An event of a boot.
 #[derive(ToSchema)]
@@ -46,7 +52,8 @@ impl From<EventBody> for Event {
 /// the revision.
 ///
 /// A client that reconnects with the header `Last-Event-ID` gets the current boot, unless it has seen that revision. The stream
-/// ends when the boot has ended. A client that reconnects after the last event gets 204.
+/// ends when the boot has ended. A client that reconnects after the last event gets 204. The stream also ends when the client's token
+/// or session is no longer valid. At most 64 clients follow single boots at once.
 #[utoipa::path(operation_id = "followBoot", get, path = "/v1/boots/{id}/events", tag = "boots",
     security(("token" = ["read"])),
     params(
@@ -57,10 +64,14 @@ impl From<EventBody> for Event {
         (status = 200, description = "Events, each with a `Boot`", body = EventBody, content_type = "text/event-stream"),
         (status = 204, description = "The boot has ended, and the client has seen the last event"),
         (status = 404, description = "No boot has this id (`not-found`)"),
+        (status = 503, description = "Too many clients follow single boots (`too-many-followers`)"),
     ))]
 pub(super) async fn events(
     State(api): State<Arc<Api>>,
+    Extension(access): Extension<Access>,
     Path(id): Path<String>,
+    certificate: Option<Extension<ClientCertificate>>,
+    uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let boot = super::find(&api, &id)?;
@@ -69,29 +80,64 @@ pub(super) async fn events(
     if view.record.is_ended() && view.revision <= seen {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
+    let place = Arc::clone(&api.boot_followers).try_acquire_owned().map_err(|_| {
+        let detail = format!(
+            "{MOST_FOLLOWERS} clients follow single boots already; follow all boots in one stream (GET /v1/boots/events), or try again"
+        );
+        Problem::new(ProblemKind::TooManyFollowers, detail)
+    })?;
+    let certificate = certificate.map(|Extension(certificate)| certificate);
+    let is_admitted = move || access.caller(&uri, &headers, certificate.as_ref()).is_ok();
+    let stopping = api.stopping.clone();
+    let follower =
+        Follower { changes: boot.changes(), seen, is_admitted: Box::new(is_admitted), stopping, _place: place };
     let keep_alive = KeepAlive::new().interval(HEARTBEAT).text("still here");
-    Ok(Sse::new(follow(boot.changes(), seen, api.stopping.clone())).keep_alive(keep_alive).into_response())
+    Ok(Sse::new(follower.into_stream()).keep_alive(keep_alive).into_response())
 }
 
-/// Sends the revisions after `seen`. If the client is slow, it gets only the newest.
-fn follow(
+/// A client that follows a boot.
+struct Follower {
     changes: watch::Receiver<View>,
+    /// The revision that the client has.
     seen: u64,
+    is_admitted: Box<dyn Fn() -> bool + Send>,
     stopping: CancellationToken,
-) -> impl Stream<Item = Result<Event, Infallible>> {
-    stream::unfold(Some((changes, seen, stopping)), |state| async {
-        let (mut changes, seen, stopping) = state?;
-        let view = tokio::select! {
-            view = changes.wait_for(|view| view.revision > seen) => view.ok()?.clone(),
-            () = stopping.cancelled() => return None,
-        };
-        // A boot that has ended or is forgotten does not change any more.
-        let ended = view.record.is_ended();
-        let data = serde_json::to_string(&show::boot(&view)).unwrap_or_default();
-        let event = EventBody { event: "boot", id: view.revision.to_string(), data };
-        if !ended {
-            tokio::time::sleep(PACE).await;
+    _place: OwnedSemaphorePermit,
+}
+
+impl Follower {
+    /// Sends the revisions that the client has not seen. If the client is slow, it gets only the newest.
+    fn into_stream(self) -> impl Stream<Item = Result<Event, Infallible>> {
+        stream::unfold(Some(self), |follower| async {
+            let mut follower = follower?;
+            let view = follower.next().await?;
+            follower.seen = view.revision;
+            // A boot that has ended or is forgotten does not change any more.
+            let ended = view.record.is_ended();
+            let data = serde_json::to_string(&show::boot(&view)).unwrap_or_default();
+            let event = EventBody { event: "boot", id: view.revision.to_string(), data };
+            Some((Ok(event.into()), (!ended).then_some(follower)))
+        })
+    }
+
+    /// Waits for the next revision. `None` ends the stream.
+    async fn next(&mut self) -> Option<View> {
+        loop {
+            let view = tokio::select! {
+                view = self.changes.wait_for(|view| view.revision > self.seen) => Some(view.ok()?.clone()),
+                () = tokio::time::sleep(CHECK) => None,
+                () = self.stopping.cancelled() => return None,
+            };
+            if view.as_ref().is_some_and(|view| !view.record.is_ended()) {
+                tokio::time::sleep(PACE).await;
+            }
+            // The operator may have removed the token since the last event.
+            if !(self.is_admitted)() {
+                return None;
+            }
+            if view.is_some() {
+                return view;
+            }
         }
-        Some((Ok(event.into()), (!ended).then_some((changes, view.revision, stopping))))
-    })
+    }
 }

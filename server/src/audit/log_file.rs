@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -64,6 +64,15 @@ pub(super) fn line(sequence: u64, previous: &Digest, entry: &Entry) -> io::Resul
     let Entry { time, who, event } = entry;
     let line = Line { sequence, time: Time(*time), previous: *previous, who, event };
     serde_json::to_string(&line).map_err(io::Error::other)
+}
+
+/// Where the file is that was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whereabouts {
+    /// At its path.
+    InPlace,
+    /// Somebody has renamed it, as programs that rotate logs do. Its entries exist still.
+    Renamed,
 }
 
 /// The file, open at the end of the chain.
@@ -154,6 +163,18 @@ impl LogFile {
     /// Waits until what was appended survives a power failure.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.file.sync_data()
+    }
+
+    /// Checks where the file is. Fails if somebody has deleted it: its entries are gone, and others would go the same way.
+    pub(super) fn whereabouts(&self) -> io::Result<Whereabouts> {
+        let file = self.file.metadata()?;
+        match fs::metadata(&self.path) {
+            Ok(found) if (found.dev(), found.ino()) == (file.dev(), file.ino()) => Ok(Whereabouts::InPlace),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(_) | Err(_) if file.nlink() > 0 => Ok(Whereabouts::Renamed),
+            Ok(_) => Err(io::Error::other("somebody has put another file in its place; its entries are gone")),
+            Err(_) => Err(io::Error::new(io::ErrorKind::NotFound, "somebody has deleted it; its entries are gone")),
+        }
     }
 
     /// The end of the chain.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::chain::{Link, seal};
 use super::event::Event;
-use super::log_file::{AuditError, Entry, LogFile, line};
+use super::log_file::{AuditError, Entry, LogFile, Whereabouts, line};
 
 /// The name of the standard output, as a value of the setting.
 const OUTPUT: &str = "-";
@@ -93,6 +93,14 @@ impl Log {
         match self {
             Self::File(file) => file.sync(),
             Self::Output(_) => Ok(()),
+        }
+    }
+
+    /// Checks that what was appended exists still. Nobody can tell that of the standard output.
+    pub(super) fn whereabouts(&self) -> io::Result<Whereabouts> {
+        match self {
+            Self::File(file) => file.whereabouts(),
+            Self::Output(_) => Ok(Whereabouts::InPlace),
         }
     }
 

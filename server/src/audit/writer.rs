@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use super::chain::Link;
 use super::event::Event;
-use super::log_file::{AuditError, Entry};
+use super::log_file::{AuditError, Entry, Whereabouts};
 use super::metrics::AuditMetrics;
 use super::target::{AuditTarget, Log};
 
-/// How long to wait before the next attempt if the file cannot be written.
+/// How long to wait before the next attempt if the file cannot be written, and before the next look whether it is in its place.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// How many entries wait for the file at most.
@@ -74,14 +74,8 @@ impl Writer {
     /// Writes until the last sender is gone or says stop.
     pub(super) fn run(mut self, messages: &Receiver<Message>) {
         loop {
-            let is_failing = self.shared.is_failing.load(Ordering::Relaxed);
-            let first = if self.pending.is_empty() && !is_failing {
-                messages.recv().map_err(|_| RecvTimeoutError::Disconnected)
-            } else {
-                messages.recv_timeout(RETRY)
-            };
             let mut stop = None;
-            match first {
+            match messages.recv_timeout(RETRY) {
                 Ok(message) => {
                     stop = self.take(message);
                     for message in messages.try_iter().take(BATCH) {
@@ -91,6 +85,7 @@ impl Writer {
                         }
                     }
                 }
+                Err(RecvTimeoutError::Timeout) if self.is_idle() => continue,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return self.flush(),
             }
@@ -112,6 +107,15 @@ impl Writer {
             Message::Stop(told) => return Some(told),
         }
         None
+    }
+
+    /// Whether there is nothing to write, and nothing wrong with the file. A server that is not asked for anything finds out here that
+    /// the file is gone, before it makes a change that it could not record.
+    fn is_idle(&self) -> bool {
+        let is_in_place = |log: &Log| log.whereabouts().is_ok_and(|place| place == Whereabouts::InPlace);
+        self.pending.is_empty()
+            && !self.shared.reopen.load(Ordering::Relaxed)
+            && self.log.as_ref().is_some_and(is_in_place)
     }
 
     fn close(&mut self) {
@@ -146,6 +150,12 @@ impl Writer {
     fn write(&mut self) -> Result<(), AuditError> {
         let path = self.target.path().to_owned();
         let failed = |source| AuditError::Write { path: path.clone(), source };
+        if let Some(log) = &self.log {
+            match log.whereabouts().map_err(failed)? {
+                Whereabouts::InPlace => {}
+                Whereabouts::Renamed => self.close(),
+            }
+        }
         let mut log = match self.log.take() {
             Some(log) => log,
             None => self.target.open(self.link)?,

@@ -253,6 +253,42 @@ async fn without_its_log_the_server_changes_nothing_serves_images_and_says_so() 
     assert_intact(&place);
 }
 
+#[tokio::test]
+async fn a_server_whose_log_was_deleted_refuses_changes_and_continues_the_chain_in_a_new_file() {
+    let dayone = start().await;
+    order(&dayone, "a").await;
+    let log = dayone.place.path("audit.jsonl");
+    until_recorded(&log, "image-ordered").await;
+    fs::remove_file(&log).unwrap();
+    // A new file cannot take its place yet.
+    fs::create_dir(&log).unwrap();
+    let ready = || async { Answer::of(dayone.get("/readyz")).await.status };
+    wait_until(async || ready().await == 503).await;
+    let refused = Answer::of(dayone.post("/v1/images?base=coreos&hostname=b", NMSTATE).bearer_auth(TOKEN)).await;
+    refused.problem("audit-unavailable");
+    assert_eq!(dayone.place.records().len(), 1, "nothing was made");
+    fs::remove_dir(&log).unwrap();
+    wait_until(async || ready().await == 200).await;
+    order(&dayone, "b").await;
+    let place = stop(dayone).await;
+    assert_eq!(events(&log), ["log-begun", "image-ordered", "server-stopped"]);
+    let verified = verify(files(&place), None);
+    assert_eq!((verified.faults, verified.first), (vec![], Some(4)), "the first three entries are gone");
+}
+
+#[tokio::test]
+async fn a_log_that_was_renamed_is_opened_again_without_a_reload() {
+    let dayone = start().await;
+    order(&dayone, "a").await;
+    let log = dayone.place.path("audit.jsonl");
+    until_recorded(&log, "image-ordered").await;
+    fs::rename(&log, dayone.place.path("audit.jsonl.1")).unwrap();
+    order(&dayone, "b").await;
+    let place = stop(dayone).await;
+    assert_eq!(events(&log), ["log-begun", "image-ordered", "server-stopped"]);
+    assert_intact(&place);
+}
+
 async fn wait_until(mut is_true: impl AsyncFnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);
     while !is_true().await {

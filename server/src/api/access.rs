@@ -156,7 +156,7 @@ pub(super) async fn check(State(gate): State<Gate>, mut request: Request, next: 
     let caller = caller.inspect_err(|problem| gate.access.record_refused(problem, address))?;
     let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str).unwrap_or_default();
     let needed = gate.permissions.needed(request.method(), route);
-    let actor = Actor { who: who(&caller, address), audit: gate.audit };
+    let actor = Actor::new(who(&caller, address), gate.audit);
     if let Err(problem) = check_role(&caller, needed) {
         let (method, route, needed_role) = (request.method().to_string(), route.to_owned(), needed.word());
         actor.record(Event::RequestRefused { method, route, needed_role });
@@ -168,8 +168,14 @@ pub(super) async fn check(State(gate): State<Gate>, mut request: Request, next: 
         return Err(Problem::new(ProblemKind::AuditUnavailable, detail));
     }
     request.extensions_mut().insert(caller);
-    request.extensions_mut().insert(actor);
-    Ok(next.run(request).await)
+    request.extensions_mut().insert(actor.clone());
+    let response = next.run(request).await;
+    if changes && !actor.is_written().await {
+        let detail = "the change is made, but the server cannot write its audit log now: it keeps the entry in memory, and writes it \
+                      when it can; look at the present state before you send the request again";
+        return Err(Problem::new(ProblemKind::AuditUnavailable, detail));
+    }
+    Ok(response)
 }
 
 /// Who sends a request, for the audit log.

@@ -117,7 +117,7 @@ problem_kinds! {
     StorageFull = INSUFFICIENT_STORAGE, "storage-full", "The data directory is full";
     /// The server cannot write its data directory, or the directory was removed or replaced. The server has stored nothing.
     StorageUnavailable = SERVICE_UNAVAILABLE, "storage-unavailable", "The data directory is not usable";
-    /// The server cannot write its audit log, and does nothing that it could not record. It still serves images, and answers what changes nothing.
+    /// The server cannot write its audit log, so it refuses changes; it still serves images, and answers what changes nothing. If the log fails while the server makes a change, the change is made, and the detail says so.
     AuditUnavailable = SERVICE_UNAVAILABLE, "audit-unavailable", "The audit log is not usable";
     /// The server is stopping. Send the request again later.
     Stopping = SERVICE_UNAVAILABLE, "stopping", "The server is stopping";

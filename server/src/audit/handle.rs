@@ -2,10 +2,12 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, SyncSender, TrySendError};
 use std::thread;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::oneshot;
 
 use super::event::{Event, Who};
 use super::log_file::{AuditError, Entry};
@@ -13,8 +15,11 @@ use super::metrics::AuditMetrics;
 use super::target::AuditTarget;
 use super::writer::{Message, Shared, Writer};
 
-/// How many entries may wait for the thread.
-const CHANNEL: usize = 4096;
+/// How many entries may wait for the thread. An order of many hosts makes two for each of them.
+const CHANNEL: usize = 16 << 10;
+
+/// How long the answer to a change waits for the disk.
+const WAIT: Duration = Duration::from_secs(10);
 
 /// The settings of an audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,6 +91,22 @@ impl Audit {
         }
     }
 
+    /// How many entries were lost since the start.
+    fn lost(&self) -> u64 {
+        self.0.as_ref().map_or(0, |open| open.shared.metrics.lost.get())
+    }
+
+    /// Waits until the disk has all that was recorded before. Returns false if it does not get it now.
+    async fn is_written(&self) -> bool {
+        let Some(open) = &self.0 else { return true };
+        let (told, written) = oneshot::channel();
+        if open.sender.try_send(Message::Tell(told)).is_err() {
+            return false;
+        }
+        // A disk that hangs must not hold the answer for ever.
+        matches!(tokio::time::timeout(WAIT, written).await, Ok(Ok(true)))
+    }
+
     /// Opens the log again, because somebody may have renamed it.
     pub fn reopen(&self) {
         if let Some(open) = &self.0 {
@@ -105,18 +126,38 @@ impl Audit {
     }
 }
 
-/// Who sends a request, with the log that records what comes of it. Every request of the API has it as an extension.
+/// Who sends a request, with the log that records what comes of it. Every request of the API has it as an extension. Clones are about
+/// the same request.
 #[derive(Debug, Clone)]
 pub struct Actor {
     /// Who sends the request.
     pub who: Who,
     /// The log.
     pub audit: Audit,
+    has_recorded: Arc<AtomicBool>,
+    /// How many entries the log had lost when the request came.
+    lost: u64,
 }
 
 impl Actor {
+    /// The sender of a request that has just come.
+    pub(crate) fn new(who: Who, audit: Audit) -> Self {
+        let lost = audit.lost();
+        Self { who, audit, has_recorded: Arc::default(), lost }
+    }
+
     /// Records what the request has led to.
     pub fn record(&self, event: Event) {
+        self.has_recorded.store(true, Ordering::Relaxed);
         self.audit.record(self.who.clone(), event);
     }
+
+    /// Waits until the disk has the entries of the request. Returns false if it does not get them now: they wait in memory, or are
+    /// lost.
+    pub(crate) async fn is_written(&self) -> bool {
+        !self.has_recorded.load(Ordering::Relaxed) || (self.audit.is_written().await && self.audit.lost() == self.lost)
+    }
 }
+
+#[cfg(test)]
+mod tests;

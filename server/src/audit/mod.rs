@@ -1,8 +1,8 @@
 //! The audit log: who ordered which image, and who read which bytes of it.
 //!
 //! Each entry is a line of JSON with a number and the SHA-256 over the hash of the entry before and this entry ([`chain`]), so that
-//! [`verify`] finds an entry that was changed, removed, inserted or moved. Handlers hand entries to one thread ([`writer`]) and never
-//! wait for it. [`readings`] collects what clients of the media plane have read.
+//! [`verify`] finds an entry that was changed, removed, inserted or moved. Handlers hand entries to one thread ([`writer`]) and go on;
+//! the answer to a change waits until its entries are on the disk. [`readings`] collects what clients of the media plane have read.
 
 mod authentication;
 pub(crate) mod chain;

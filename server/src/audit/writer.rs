@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
+use tokio::sync::oneshot;
+
 use super::chain::Link;
 use super::event::Event;
 use super::log_file::{AuditError, Entry, Whereabouts};
@@ -18,14 +20,16 @@ const RETRY: Duration = Duration::from_secs(1);
 /// How many entries wait for the file at most.
 const MOST_PENDING: usize = 8192;
 
-/// How many entries are written before they are synced to the disk.
-const BATCH: usize = 256;
+/// How many entries are written before they are synced to the disk. Requests that come meanwhile wait for the next batch together.
+const BATCH: usize = 4096;
 
 /// What the thread is told.
 #[derive(Debug)]
 pub(super) enum Message {
     /// Write this.
     Entry(Entry),
+    /// Tell whether the disk has all that came before.
+    Tell(oneshot::Sender<bool>),
     /// Look at what is shared.
     Wake,
     /// Write all that waits, tell, and end.
@@ -61,6 +65,8 @@ pub(super) struct Writer {
     /// The end of the chain when the file was last open.
     link: Link,
     pending: VecDeque<Entry>,
+    /// Who waits until all that is pending is on the disk.
+    waiting: Vec<oneshot::Sender<bool>>,
 }
 
 impl Writer {
@@ -68,7 +74,7 @@ impl Writer {
     pub(super) fn open(target: AuditTarget, most: Option<u64>, shared: Arc<Shared>) -> Result<Self, AuditError> {
         let log = target.open(Link::START)?;
         let link = log.link();
-        Ok(Self { target, most, shared, log: Some(log), link, pending: VecDeque::new() })
+        Ok(Self { target, most, shared, log: Some(log), link, pending: VecDeque::new(), waiting: Vec::new() })
     }
 
     /// Writes until the last sender is gone or says stop.
@@ -87,10 +93,14 @@ impl Writer {
                 }
                 Err(RecvTimeoutError::Timeout) if self.is_idle() => continue,
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return self.flush(),
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.flush();
+                    return self.give_up();
+                }
             }
             self.flush();
             if let Some(told) = stop {
+                self.give_up();
                 // If nobody waits any more, that is fine.
                 let _ = told.send(());
                 return;
@@ -103,6 +113,7 @@ impl Writer {
         match message {
             Message::Entry(_) if self.pending.len() >= MOST_PENDING => self.shared.lose(),
             Message::Entry(entry) => self.pending.push_back(entry),
+            Message::Tell(told) => self.waiting.push(told),
             Message::Wake => {}
             Message::Stop(told) => return Some(told),
         }
@@ -144,6 +155,25 @@ impl Writer {
         if is_failing {
             // What was written in part is seen to when the file is opened again.
             self.close();
+        }
+        for told in self.waiting.drain(..) {
+            // Its client may have gone.
+            let _ = told.send(!is_failing);
+        }
+    }
+
+    /// Says how many entries the log lacks because the server ends before it could write them.
+    fn give_up(&mut self) {
+        let pending = u64::try_from(self.pending.len()).unwrap_or(u64::MAX);
+        self.pending.clear();
+        self.shared.metrics.lost.inc_by(pending);
+        let lost = pending.saturating_add(self.shared.lost.swap(0, Ordering::Relaxed));
+        if lost > 0 {
+            tracing::error!(
+                file = %self.target.path().display(),
+                entries = lost,
+                "the audit log lacks its last entries: it could not be written, and the server ends"
+            );
         }
     }
 

@@ -28,7 +28,7 @@ use super::idle::Waiting;
 use super::message::Fault;
 use super::metrics::Closed;
 use super::options::Options;
-use super::peer::Peer;
+use super::peer::{NeedsNoSecret, Peer};
 use super::phase::Phase;
 use super::queue::Socket;
 use super::table::{Admission, Standing};
@@ -201,7 +201,9 @@ where
                 return Ok::<_, S::Error>(fault.answer().map(|text: Full<Bytes>| Either::Left(text)));
             }
             let response = service.oneshot(request).await?;
-            in_progress.answered(response.status());
+            if response.extensions().get::<NeedsNoSecret>().is_none() {
+                in_progress.answered(response.status());
+            }
             Ok(response.map(Either::Right))
         }
     })

@@ -39,7 +39,7 @@ pub use direct::{DirectAnswer, DirectAnswers, DirectRequest, Sender};
 use metrics::Closed;
 pub use metrics::ListenMetrics;
 pub use options::{LiveOptions, Options};
-pub use peer::Peer;
+pub use peer::{NeedsNoSecret, Peer, client_of};
 use phase::Phase;
 use table::ConnectionTable;
 pub use tls::{Tls, TlsError};

@@ -137,6 +137,10 @@ fn foreign_session() -> Problem {
     Problem::new(ProblemKind::ForeignOrigin, detail)
 }
 
+/// What an answer has as an extension if the client has shown who it is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KnownClient;
+
 /// What the middleware needs: who may use the API, and for what.
 #[derive(Debug, Clone)]
 pub(super) struct Gate {
@@ -169,7 +173,8 @@ pub(super) async fn check(State(gate): State<Gate>, mut request: Request, next: 
     }
     request.extensions_mut().insert(caller);
     request.extensions_mut().insert(actor.clone());
-    let response = next.run(request).await;
+    let mut response = next.run(request).await;
+    response.extensions_mut().insert(KnownClient);
     if changes && !actor.is_written().await {
         let detail = "the change is made, but the server cannot write its audit log now: it keeps the entry in memory, and writes it \
                       when it can; look at the present state before you send the request again";

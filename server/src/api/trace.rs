@@ -11,7 +11,9 @@ use axum::response::{IntoResponse, Response};
 use data_encoding::HEXLOWER;
 use futures_util::FutureExt as _;
 use http::{HeaderName, HeaderValue};
+use media::listen::NeedsNoSecret;
 
+use super::access::KnownClient;
 use super::problem::{LoggedProblem, Problem};
 use crate::metrics::Metrics;
 
@@ -20,7 +22,8 @@ const PROBES: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Middleware: logs one line for each request, with an id that is the client's own or that the answer tells it.
+/// Middleware: logs one line for each request, with an id that is the client's own or that the answer tells it. It also tells the
+/// listener which answers anybody gets.
 pub(super) async fn trace(State(metrics): State<Arc<Metrics>>, request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = request_id(&request);
@@ -37,6 +40,10 @@ pub(super) async fn trace(State(metrics): State<Arc<Metrics>>, request: Request,
         Err(_) => Problem::internal("a panic in the handler").into_response(),
     };
 
+    let is_known = response.extensions_mut().remove::<KnownClient>().is_some();
+    if !is_known {
+        response.extensions_mut().insert(NeedsNoSecret);
+    }
     let status = response.status();
     let elapsed = started.elapsed();
     metrics.api_request(&method, &route, status);

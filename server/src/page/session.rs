@@ -11,7 +11,7 @@ use media::listen::Peer;
 use url::form_urlencoded;
 
 use super::credential_form::CredentialForm;
-use crate::api::access::Access;
+use crate::api::access::{Access, KnownClient};
 use crate::api::origin::Source;
 use crate::api::problem::{Problem, ProblemKind};
 
@@ -42,7 +42,7 @@ pub(super) async fn log_in(
         tracing::warn!("a login with a token that is not valid");
         return Ok(CredentialForm::refused(&then).into_response());
     };
-    Ok(([(SET_COOKIE, cookie(&access, &id, ""))], Redirect::to(&then)).into_response())
+    Ok((Extension(KnownClient), [(SET_COOKIE, cookie(&access, &id, ""))], Redirect::to(&then)).into_response())
 }
 
 /// Ends the session.

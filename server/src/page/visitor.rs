@@ -8,7 +8,7 @@ use media::listen::ClientCertificate;
 
 use super::credential_form::CredentialForm;
 use super::shell::Shell;
-use crate::api::access::Access;
+use crate::api::access::{Access, KnownClient};
 use crate::api::problem::Problem;
 use crate::api::{accept, nothing_here};
 
@@ -39,7 +39,9 @@ pub(super) async fn admit(State(access): State<Access>, mut request: Request, ne
     };
     let shell = Shell::new(&access, &caller, request.uri(), headers);
     request.extensions_mut().insert(shell);
-    next.run(request).await
+    let mut response = next.run(request).await;
+    response.extensions_mut().insert(KnownClient);
+    response
 }
 
 /// Middleware: lets a script of the page pass, as the API does.
@@ -49,5 +51,7 @@ pub(super) async fn admit_script(
     next: Next,
 ) -> Result<Response, Problem> {
     access.caller(request.uri(), request.headers(), request.extensions().get())?;
-    Ok(next.run(request).await)
+    let mut response = next.run(request).await;
+    response.extensions_mut().insert(KnownClient);
+    Ok(response)
 }

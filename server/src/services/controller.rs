@@ -163,7 +163,7 @@ impl ControllerServer {
         if let Some(address) = config.metrics_listen {
             let options = Options {
                 max_connections: OBSERVERS,
-                max_per_address: OBSERVERS,
+                max_per_address: MediaConnections::per_address(OBSERVERS, None),
                 drain: Duration::ZERO,
                 ..Options::default()
             };

@@ -80,7 +80,7 @@ impl Server {
             tls: config.api_tls.clone(),
             drain: config.drain,
             max_connections: API_CONNECTIONS,
-            max_per_address: API_CONNECTIONS,
+            max_per_address: MediaConnections::per_address(API_CONNECTIONS, None),
             metrics: api_metrics.clone(),
             ..Options::default()
         };

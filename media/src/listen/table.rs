@@ -14,6 +14,7 @@ use http::StatusCode;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore};
 
+use super::peer::client_of;
 use super::queue::{LONG_QUEUES, SendQueue};
 
 /// The open connections of a listener.
@@ -27,6 +28,7 @@ pub(super) struct ConnectionTable {
 struct State {
     /// The next connection's number. Numbers grow with time.
     next: u64,
+    /// The clients, as [`client_of`] tells them apart.
     addresses: HashMap<IpAddr, Address>,
     /// The addresses of pending connections, the oldest first.
     pending: BTreeMap<u64, IpAddr>,
@@ -67,12 +69,12 @@ impl ConnectionTable {
         Arc::new(Self { long_queues, state: Mutex::default() })
     }
 
-    /// Admits a connection, up to `per_address` from one address. If the address is at its limit, the table evicts the address's oldest pending connection
+    /// Admits a connection, up to `per_address` from one address, or from one network of IPv6. If the address is at its limit, the table evicts the address's oldest pending connection
     /// first; without one it returns `None`, and the caller closes the new connection. Evicted connections take a
     /// moment to close, and one whose request arrives in that moment stays, so an address may be above its limit by a
     /// sixteenth.
     pub(super) fn admit(self: &Arc<Self>, address: IpAddr, per_address: u32) -> Option<Admission> {
-        let (address, per_address) = (address.to_canonical(), per_address.max(1));
+        let (address, per_address) = (client_of(address), per_address.max(1));
         let mut state = self.state.lock();
         let open = state.addresses.get(&address).map_or(0, |known| known.open);
         let most = per_address.saturating_add((per_address / 16).max(1));
@@ -275,6 +277,17 @@ mod tests {
         let mapped = "::ffff:10.0.0.1".parse().unwrap();
         assert!(table.admit(mapped, 2).is_some() && is_evicted(&fourth).await);
         assert!(!is_evicted(&third).await);
+    }
+
+    #[tokio::test]
+    async fn all_addresses_of_a_network_of_ipv6_share_a_limit() {
+        let table = ConnectionTable::new();
+        let admit = |address: &str| table.admit(address.parse().unwrap(), 2);
+        let open: Vec<_> = ["2001:db8::1", "2001:db8::2"].map(|address| admit(address).unwrap()).into();
+        for admission in &open {
+            answer(admission, StatusCode::OK);
+        }
+        assert!(admit("2001:db8:0:0:ffff::3").is_none() && admit("2001:db8:0:1::1").is_some());
     }
 
     #[tokio::test]

@@ -30,12 +30,12 @@ use super::log::{AccessLog, Outcome, Shown};
 use super::metrics::MediaMetrics;
 use super::path::Target;
 use super::pool::Pool;
-use super::probe::{PROBE_FILE, PROBE_TOKEN};
 use super::range::{Requested, requested};
 use super::refusals::{self, Refusals};
 use crate::LogLimit;
 use crate::access::Refusal;
 use crate::base_file::BaseFiles;
+use crate::listen::NeedsNoSecret;
 use crate::reading::Recorder;
 use crate::served::{Lookup, Published, ServedFile};
 
@@ -172,9 +172,7 @@ impl Plane {
 
     pub(super) fn find(&self, target: Option<Target<'_>>) -> Lookup {
         match target {
-            Some(Target::File { token: PROBE_TOKEN, file: PROBE_FILE }) => {
-                self.probe.clone().map_or(Lookup::NotFound, Lookup::Found)
-            }
+            Some(target) if target.is_probe() => self.probe.clone().map_or(Lookup::NotFound, Lookup::Found),
             Some(Target::File { token, file }) => self.published.find(token, file),
             Some(Target::Uuid { uuid: name } | Target::Name { name }) => self.published.find_name(name),
             Some(Target::CallHome { .. }) | None => Lookup::NotFound,
@@ -188,7 +186,10 @@ impl Plane {
             Lookup::Unavailable(_) => (true, None),
             Lookup::NotFound | Lookup::NotYet(_) => (false, None),
         };
-        let response = built(self.respond(head, target, lookup));
+        let mut response = built(self.respond(head, target, lookup));
+        if target.is_some_and(Target::is_probe) {
+            response.extensions_mut().insert(NeedsNoSecret);
+        }
         let status = response.status();
         self.metrics.request(status);
         if status == StatusCode::NOT_FOUND {

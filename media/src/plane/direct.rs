@@ -56,6 +56,10 @@ impl Plane {
     ) -> Option<DirectAnswer<ImageBody>> {
         let shown = Shown::direct(request, sender.peer);
         let target = Target::parse(request.path, self.published.urls());
+        // The probe's answers say more about the connection than direct ones can.
+        if target.is_some_and(Target::is_probe) {
+            return None;
+        }
         let Lookup::Found(file) = self.find(target) else { return None };
         if file.access.as_ref().is_some_and(|access| access.admit(shown.address()).is_err()) {
             return None;

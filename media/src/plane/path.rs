@@ -1,5 +1,6 @@
 //! Paths of the media plane.
 
+use super::probe::{PROBE_FILE, PROBE_TOKEN};
 use crate::{MediaToken, UrlForm};
 
 /// What a path leads to.
@@ -16,6 +17,11 @@ pub(super) enum Target<'a> {
 }
 
 impl<'a> Target<'a> {
+    /// Whether it is the probe, which anybody may read.
+    pub(super) fn is_probe(self) -> bool {
+        matches!(self, Self::File { token: PROBE_TOKEN, file: PROBE_FILE })
+    }
+
     /// Parses a path, without decoding or normalising it. Tokens have lower-case letters and digits. File names also
     /// have `.` and `_`. In the forms with names or UUIDs, any path may come before the name.
     pub(super) fn parse(path: &'a str, urls: UrlForm) -> Option<Self> {

@@ -185,6 +185,19 @@ async fn connections_beyond_the_limit_wait() {
 }
 
 #[tokio::test]
+async fn the_probe_which_anybody_may_read_keeps_no_connection_open() {
+    let server = start_with(Options { max_per_address: 1, ..Options::default() }).await;
+    let mut first = server.connect().await;
+    assert_eq!(first.ask("HEAD", "/i/probe/probe.img", &[]).await.status, 200);
+    assert_eq!(first.ask("GET", "/i/probe/probe.img", &["Range: bytes=0-9"]).await.status, 206);
+    let mut second = server.connect().await;
+    assert_eq!(timeout(SOON, second.ask("HEAD", ISO, &[])).await.unwrap().status, 200);
+    assert!(timeout(SOON, first.ended()).await.unwrap(), "it made room");
+    let mut third = server.connect().await;
+    assert!(timeout(SOON, third.ended()).await.unwrap(), "who reads an image keeps its place");
+}
+
+#[tokio::test]
 async fn changed_limits_apply_to_new_connections() {
     let server = start_with(Options { max_per_address: 1, drain: Duration::from_mins(5), ..Options::default() }).await;
     let first = stalled(&server).await;

@@ -4,7 +4,7 @@
 //! up. Here, the state of an address is one point in time (the generic cell rate algorithm), and the number of addresses is bounded.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
-use media::listen::Peer;
+use media::listen::{Peer, client_of};
 use parking_lot::Mutex;
 
 use super::problem::{Problem, ProblemKind};
@@ -131,14 +131,6 @@ impl RateLimits {
         if limits.rate.is_some() {
             limits.failures.count(client, Pace::FAILURES, now);
         }
-    }
-}
-
-/// What counts as one client: an IPv4 address, or the network of an IPv6 address, in which a machine can take any address.
-fn client_of(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
-        address @ IpAddr::V4(_) => address,
     }
 }
 

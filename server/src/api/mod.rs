@@ -124,17 +124,16 @@ impl Api {
             .layer(axum::Extension(access))
             .route_layer(from_fn_with_state(gate, access::check));
         let (open, _) = health::router().split_for_parts();
+        let wrong_method = async || {
+            Problem::new(ProblemKind::MethodNotAllowed, "this path does not support the method; see the Allow header")
+        };
         router
             .merge(page)
-            .layer(from_fn_with_state(limits, rate_limits::limit))
-            .merge(open.layer(axum::Extension(audit)))
             .fallback(async || nothing_here())
-            .method_not_allowed_fallback(async || {
-                Problem::new(
-                    ProblemKind::MethodNotAllowed,
-                    "this path does not support the method; see the Allow header",
-                )
-            })
+            .method_not_allowed_fallback(wrong_method)
+            // After the fallbacks, so that wrong paths and methods count, too.
+            .layer(from_fn_with_state(limits, rate_limits::limit))
+            .merge(open.method_not_allowed_fallback(wrong_method).layer(axum::Extension(audit)))
             .layer(from_fn(problem::translate))
             .layer(from_fn_with_state(Arc::clone(&api.metrics), trace::trace))
             .with_state(api)

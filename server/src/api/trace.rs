@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use data_encoding::HEXLOWER;
 use futures_util::FutureExt as _;
 use http::{HeaderName, HeaderValue};
+use media::LogLimit;
 use media::listen::NeedsNoSecret;
 
 use super::access::KnownClient;
@@ -20,9 +21,16 @@ use crate::metrics::Metrics;
 /// Routes that machines request every few seconds: their lines would hide all others.
 const PROBES: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
+/// How many bytes of a path, and of a method, a line has. The paths of the API are shorter.
+const LONGEST_PATH: usize = 200;
+const LONGEST_METHOD: usize = 20;
+
+/// For the requests of clients that have not shown who they are: anybody can send any number of them.
+static STRANGERS: LogLimit = LogLimit::new();
+
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Middleware: logs one line for each request, with an id that is the client's own or that the answer tells it. It also tells the
+/// Middleware: logs one line for each request of a client that it knows, and some lines of others, with an id that is the client's own or that the answer tells it. It also tells the
 /// listener which answers anybody gets.
 pub(super) async fn trace(State(metrics): State<Arc<Metrics>>, request: Request, next: Next) -> Response {
     let started = Instant::now();
@@ -32,7 +40,7 @@ pub(super) async fn trace(State(metrics): State<Arc<Metrics>>, request: Request,
     // may hold secrets.
     let route =
         request.extensions().get::<MatchedPath>().map_or_else(|| "unknown".to_owned(), |path| path.as_str().to_owned());
-    let path = without_token(request.uri().path()).to_owned();
+    let path = beginning(without_token(request.uri().path()), LONGEST_PATH).to_owned();
 
     let mut response = match catch(next.run(request)).await {
         Ok(response) => response,
@@ -52,13 +60,19 @@ pub(super) async fn trace(State(metrics): State<Arc<Metrics>>, request: Request,
     let problem = logged.as_ref().map(|logged| logged.kind.slug());
     let cause = logged.as_ref().and_then(|logged| logged.cause.as_deref());
     let status = status.as_u16();
+    let method = beginning(method.as_str(), LONGEST_METHOD);
+    let is_probe = PROBES.contains(&route.as_str());
+    let admitted = if is_known || is_probe { Some(0) } else { STRANGERS.admit() };
+    let suppressed = admitted.filter(|suppressed| *suppressed > 0);
     // A level is part of an event's identity, so each has its own.
     macro_rules! log {
         ($level:ident) => {
-            tracing::$level!(request_id = id, %method, path, status, microseconds, problem, cause, "request")
+            tracing::$level!(request_id = id, method, path, status, microseconds, problem, cause, suppressed, "request")
         };
     }
-    if PROBES.contains(&route.as_str()) {
+    if admitted.is_none() {
+        log!(trace);
+    } else if is_probe {
         log!(debug);
     } else if status >= 500 {
         log!(error);
@@ -74,6 +88,12 @@ pub(super) async fn trace(State(metrics): State<Arc<Metrics>>, request: Request,
 /// Shortens a path for the log: an image's URL is a credential, even on the wrong port.
 fn without_token(path: &str) -> &str {
     path.find("/i/").map_or(path, |start| path.get(..start + "/i/".len()).unwrap_or_default())
+}
+
+/// The first bytes of a text, whole characters.
+fn beginning(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    end.and_then(|end| text.get(..end)).unwrap_or_default()
 }
 
 /// Returns the client's own id if it is valid, and otherwise a new one.
@@ -116,6 +136,13 @@ mod tests {
     fn tokens_of_images_are_not_logged() {
         assert_eq!(without_token("/media/i/uws2ljnfuws2ljnfuws2ljnfuw/boot.iso"), "/media/i/");
         assert_eq!(without_token("/v1/images/x"), "/v1/images/x");
+    }
+
+    #[test]
+    fn a_long_path_is_cut() {
+        assert_eq!(beginning("/v1/bases", LONGEST_PATH), "/v1/bases");
+        assert_eq!(beginning(&"a".repeat(9000), LONGEST_PATH).len(), LONGEST_PATH);
+        assert_eq!(beginning("aé", 2), "a");
     }
 
     #[test]

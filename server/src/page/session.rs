@@ -7,6 +7,7 @@ use axum::body::{Body, to_bytes};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use http::header::SET_COOKIE;
 use http::{HeaderMap, Uri};
+use media::LogLimit;
 use media::listen::Peer;
 use url::form_urlencoded;
 
@@ -20,6 +21,9 @@ const LARGEST_FORM: usize = 16 << 10;
 
 /// How long a form may take to arrive.
 const SLOWEST_FORM: Duration = Duration::from_secs(10);
+
+/// Anybody can cause these lines.
+static FAILED: LogLimit = LogLimit::new();
 
 /// Begins a session for a token.
 pub(super) async fn log_in(
@@ -39,7 +43,9 @@ pub(super) async fn log_in(
     let token = field("token").unwrap_or_default();
     let address = peer.map(|Extension(peer)| peer.address.ip().to_canonical());
     let Some(id) = access.log_in(token.trim(), address).map_err(Problem::internal)? else {
-        tracing::warn!("a login with a token that is not valid");
+        if let Some(suppressed) = FAILED.admit() {
+            tracing::warn!(suppressed, "a login with a token that is not valid");
+        }
         return Ok(CredentialForm::refused(&then).into_response());
     };
     Ok((Extension(KnownClient), [(SET_COOKIE, cookie(&access, &id, ""))], Redirect::to(&then)).into_response())

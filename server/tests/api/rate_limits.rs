@@ -61,3 +61,15 @@ async fn who_guesses_tokens_is_stopped_long_before_the_limit() {
     }
     assert_eq!(last, 429, "logins count, too");
 }
+
+#[tokio::test]
+async fn requests_for_what_does_not_exist_count_too() {
+    let dayone = start(Some(1)).await;
+    let mut statuses = Vec::new();
+    for _ in 0..20 {
+        statuses.push(Answer::of(dayone.get("/no/such/path")).await.status.as_u16());
+        statuses.push(Answer::of(dayone.client.patch(dayone.url("/v1/bases"))).await.status.as_u16());
+    }
+    assert!(statuses.starts_with(&[404, 405]) && statuses.contains(&429), "{statuses:?}");
+    assert_eq!(Answer::of(dayone.client.patch(dayone.url("/healthz"))).await.status, 405);
+}

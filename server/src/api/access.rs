@@ -15,7 +15,7 @@ use super::origin::{Source, authority};
 use super::permissions::Permissions;
 use super::problem::{Problem, ProblemKind};
 use super::sessions::Sessions;
-use crate::audit::{Actor, Audit, AuditState, Authentications, Event, Who};
+use crate::audit::{Actor, Audit, AuditState, Authentications, Who};
 
 /// Who may use the API. Clones share their clients and sessions.
 #[derive(Debug, Clone)]
@@ -162,8 +162,7 @@ pub(super) async fn check(State(gate): State<Gate>, mut request: Request, next: 
     let needed = gate.permissions.needed(request.method(), route);
     let actor = Actor::new(who(&caller, address), gate.audit);
     if let Err(problem) = check_role(&caller, needed) {
-        let (method, route, needed_role) = (request.method().to_string(), route.to_owned(), needed.word());
-        actor.record(Event::RequestRefused { method, route, needed_role });
+        gate.access.authentications.refused(actor.who, request.method().as_str(), route, needed.word());
         return Err(problem);
     }
     let changes = !request.method().is_safe() && !HARMLESS.contains(&route);

@@ -1,4 +1,4 @@
-//! Logins and failed attempts at authentication.
+//! Logins, failed attempts at authentication, and requests that a role does not allow.
 
 use std::net::IpAddr;
 use std::num::NonZeroU64;
@@ -9,18 +9,19 @@ use media::LogLimit;
 use super::event::{Event, Who};
 use super::handle::Audit;
 
-/// Records logins and failed attempts at authentication. Clones share one limit: anybody can cause such attempts, and must not be able
-/// to fill the disk with them.
+/// Records logins, failed attempts at authentication, and requests that a role does not allow. Clones share the limits: anybody can
+/// cause such attempts, and any client such requests, and nobody must be able to fill the disk with them.
 #[derive(Debug, Clone, Default)]
 pub struct Authentications {
     audit: Audit,
     limit: Arc<LogLimit>,
+    refusals: Arc<LogLimit>,
 }
 
 impl Authentications {
     /// Records in this log.
     pub fn new(audit: Audit) -> Self {
-        Self { audit, limit: Arc::default() }
+        Self { audit, limit: Arc::default(), refusals: Arc::default() }
     }
 
     /// Records a login with a browser.
@@ -35,6 +36,16 @@ impl Authentications {
         {
             let unrecorded = NonZeroU64::new(unrecorded);
             self.audit.record(Who::stranger(address), Event::AuthenticationFailed { login, unrecorded });
+        }
+    }
+
+    /// Records that a client's role was too small, unless that happened too often within a minute.
+    pub(crate) fn refused(&self, who: Who, method: &str, route: &str, needed_role: &'static str) {
+        if self.audit.is_on()
+            && let Some(unrecorded) = self.refusals.admit()
+        {
+            let (method, route, unrecorded) = (method.to_owned(), route.to_owned(), NonZeroU64::new(unrecorded));
+            self.audit.record(who, Event::RequestRefused { method, route, needed_role, unrecorded });
         }
     }
 }

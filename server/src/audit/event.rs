@@ -131,6 +131,9 @@ pub enum Event {
         route: String,
         /// The role that it needs.
         needed_role: &'static str,
+        /// How many more there were since the last such entry, which the server did not record because there were too many.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        unrecorded: Option<NonZeroU64>,
     },
     /// A client ordered an image.
     ImageOrdered {

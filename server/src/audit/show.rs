@@ -68,7 +68,12 @@ pub fn sentence(entry: &Value) -> Shown {
             }
         }
         "request-refused" => {
-            format!("may not {} {}: this needs the role {}", text("method"), text("route"), text("needed-role"))
+            let refused =
+                format!("may not {} {}: this needs the role {}", text("method"), text("route"), text("needed-role"));
+            match number("unrecorded") {
+                0 => refused,
+                more => format!("{refused}; {more} more such requests before were not recorded"),
+            }
         }
         "image-ordered" => {
             let base = if text("base").is_empty() { String::new() } else { format!(" over {}", text("base")) };

@@ -314,7 +314,7 @@ async fn a_file_of_something_else_and_a_log_of_another_server_are_refused() {
 }
 
 #[tokio::test]
-async fn logins_and_failed_attempts_are_recorded_and_a_stranger_cannot_fill_the_disk() {
+async fn logins_and_failed_attempts_are_recorded_and_nobody_can_fill_the_disk_with_them() {
     let dayone = start().await;
     let log = dayone.place.path("audit.jsonl");
     let login = |token: &str| {
@@ -327,6 +327,10 @@ async fn logins_and_failed_attempts_are_recorded_and_a_stranger_cannot_fill_the_
         let request = dayone.client.get(dayone.url("/v1/images")).bearer_auth(format!("a-wrong-token-{number}"));
         assert_eq!(request.send().await.unwrap().status(), 401);
     }
+    for _ in 0..200 {
+        let request = dayone.client.delete(dayone.url("/v1/bases/coreos")).bearer_auth(READ_TOKEN);
+        assert_eq!(request.send().await.unwrap().status(), 403);
+    }
     let place = stop(dayone).await;
     let entries = entries(&log);
     let of = |event: &str| entries.iter().filter(|entry| entry["event"] == event).collect::<Vec<_>>();
@@ -335,6 +339,8 @@ async fn logins_and_failed_attempts_are_recorded_and_a_stranger_cannot_fill_the_
     assert_eq!((&logins[0]["who"]["token"], &logins[0]["address"]), (&"dashboard".into(), &"127.0.0.1".into()));
     // At the end of a minute, twice as many.
     assert!((20..=40).contains(&failures.len()), "{}", failures.len());
+    let refused = of("request-refused");
+    assert!((20..=40).contains(&refused.len()), "{}", refused.len());
     assert_eq!((&failures[0]["who"], &failures[0]["login"]), (&"stranger".into(), &true.into()));
     assert_eq!((&failures[1]["login"], &failures[1]["address"]), (&false.into(), &"127.0.0.1".into()));
     let text = fs::read_to_string(&log).unwrap();

@@ -25,4 +25,4 @@ pub use metrics::AuditMetrics;
 pub use readings::{Readings, record_reads};
 pub use show::{Filter, Shown, sentence};
 pub use target::AuditTarget;
-pub use verify::{Fault, FaultKind, LogText, Note, Verified, verify};
+pub use verify::{Fault, FaultKind, LogText, Note, NoteKind, Verified, verify};

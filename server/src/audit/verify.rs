@@ -71,19 +71,28 @@ pub struct Note {
     pub path: PathBuf,
     /// The line, from 1.
     pub line: usize,
-    /// How many bytes before this line are not an entry. The server found and recorded them.
-    pub bytes: u64,
+    /// What is worth knowing.
+    pub kind: NoteKind,
+}
+
+/// What is worth knowing of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoteKind {
+    /// So many bytes before this line are not an entry. The server found and recorded them.
+    #[error(
+        "the server found {0} bytes of an unfinished entry before this line, and recorded them: it or its machine had failed"
+    )]
+    Unfinished(u64),
+    /// The first entry of all files is not the first one of the log.
+    #[error(
+        "entries 1 to {0} are not in these files: pass the earlier files, too, unless they were deleted on purpose"
+    )]
+    Earlier(u64),
 }
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, line, bytes } = self;
-        write!(
-            f,
-            "{}:{line}: the server found {bytes} bytes of an unfinished entry before this line, and recorded them: it or its machine \
-             had failed",
-            path.display()
-        )
+        write!(f, "{}:{}: {}", self.path.display(), self.line, self.kind)
     }
 }
 
@@ -162,6 +171,10 @@ impl Verifier {
         self.verified.faults.push(Fault { path: file.path.clone(), line, kind });
     }
 
+    fn note(&mut self, file: &LogText, line: usize, kind: NoteKind) {
+        self.verified.notes.push(Note { path: file.path.clone(), line, kind });
+    }
+
     fn entry(&mut self, file: &LogText, line: usize, content: &[u8], entry: Chained) {
         self.explain(file, line, content);
         self.report_damaged(file);
@@ -182,6 +195,9 @@ impl Verifier {
                 }
             }
         }
+        if self.verified.first.is_none() && found > 1 {
+            self.note(file, line, NoteKind::Earlier(found - 1));
+        }
         self.verified.entries += 1;
         self.verified.first.get_or_insert(found);
         self.verified.last = Some((found, entry.hash));
@@ -198,7 +214,7 @@ impl Verifier {
             && u64::try_from(damaged.len()) == Ok(recovered.bytes)
             && Digest::of(damaged).to_string() == recovered.sha256;
         if is_that {
-            self.verified.notes.push(Note { path: file.path.clone(), line, bytes: recovered.bytes });
+            self.note(file, line, NoteKind::Unfinished(recovered.bytes));
             self.damaged.clear();
         }
     }

@@ -46,7 +46,10 @@ fn an_untouched_log_is_intact_also_in_parts() {
         let part = |name: &str, lines: &[Vec<u8>]| LogText { path: name.into(), bytes: lines.concat() };
         let files = vec![part("new", &lines[split..]), part("old", &lines[..split])];
         assert!(verify(files, None).faults.is_empty(), "the order of the files does not matter");
-        assert!(check(lines[split..].concat()).faults.is_empty(), "earlier files may be gone");
+        let newer = check(lines[split..].concat());
+        assert!(newer.faults.is_empty(), "earlier files may be gone");
+        let earlier = NoteKind::Earlier(u64::try_from(split).unwrap());
+        assert_eq!(newer.notes.iter().map(|note| note.kind).collect::<Vec<_>>(), [earlier]);
     }
 }
 

@@ -14,6 +14,38 @@ const REDUNDANT: &str = "kube_client=off,kube_runtime=off";
 /// Crates of this project that write to the log: `dayone` in a filter also applies to them.
 const OURS: [&str; 3] = ["doctor", "media", "redfish"];
 
+/// The levels of a filter.
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+
+/// Libraries whose lines help to find a fault. Their names alone may be a filter, which enables all their lines.
+const LIBRARIES: [&str; 12] = [
+    "axum",
+    "h2",
+    "hyper",
+    "hyper_util",
+    "kube",
+    "kube_client",
+    "kube_runtime",
+    "mio",
+    "notify",
+    "reqwest",
+    "rustls",
+    "tower",
+];
+
+/// Words of other programs for a level.
+const OTHER_WORDS: [(&str, &str); 9] = [
+    ("warning", "warn"),
+    ("verbose", "debug"),
+    ("information", "info"),
+    ("notice", "info"),
+    ("normal", "info"),
+    ("critical", "error"),
+    ("fatal", "error"),
+    ("quiet", "error"),
+    ("none", "off"),
+];
+
 /// The format of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
@@ -29,8 +61,18 @@ pub enum LogFormat {
 #[derive(Debug, thiserror::Error)]
 pub enum LoggingError {
     /// The filter is not valid.
-    #[error("--log {0:?} is neither a level (error, warn, info, debug, trace) nor a valid filter: {1}")]
+    #[error("--log {0:?} is neither a level (off, error, warn, info, debug, trace) nor a valid filter: {1}")]
     Filter(String, tracing_subscriber::filter::ParseError),
+    /// A word in the filter is no level. The library would take it for the name of a crate, and log nothing else.
+    #[error(
+        "--log: {word:?} is neither a level (off, error, warn, info, debug, trace) nor a filter such as hyper=debug{hint}"
+    )]
+    Word {
+        /// The word.
+        word: String,
+        /// What is probably meant, or nothing.
+        hint: String,
+    },
     /// The filter would enable nmstate's own log.
     #[error("--log cannot enable nmstate's own log, because it may contain passwords; findings have its messages")]
     Nmstate,
@@ -100,6 +142,7 @@ fn without_nmstate(filter: &str) -> Result<EnvFilter, LoggingError> {
     // Parse the user's filter alone first, so that an error is about it.
     EnvFilter::try_new(filter).map_err(failed)?;
     let directives = || filter.split(',').map(str::trim);
+    directives().try_for_each(check_word)?;
     let levels = directives().filter_map(|directive| directive.strip_prefix("dayone="));
     // The media plane was once a module of this crate, and existing filters still use that name.
     let media = directives().filter(|directive| directive.starts_with("dayone::media"));
@@ -110,9 +153,50 @@ fn without_nmstate(filter: &str) -> Result<EnvFilter, LoggingError> {
     EnvFilter::try_new(format!("{REDUNDANT},{ours}{filter},nmstate=off")).map_err(failed)
 }
 
+/// Refuses a word that stands alone and is neither a level nor a crate whose lines the log may have. Levels are also numbers.
+fn check_word(directive: &str) -> Result<(), LoggingError> {
+    // Fields of a span may have commas.
+    let is_more_than_a_word = directive.contains(['=', '[', ']', '{', '}']) || directive.contains("::");
+    let is_number = directive.len() == 1 && directive.bytes().all(|byte| (b'0'..=b'5').contains(&byte));
+    let word = directive.to_ascii_lowercase();
+    let is_crate = |name: &str| name == directive;
+    if is_more_than_a_word
+        || directive.is_empty()
+        || is_number
+        || LEVELS.contains(&word.as_str())
+        || is_crate("dayone")
+        || OURS.into_iter().chain(LIBRARIES).any(is_crate)
+    {
+        return Ok(());
+    }
+    let other = OTHER_WORDS.iter().find(|(other, _)| *other == word).map(|(_, level)| *level);
+    let near = || LEVELS.into_iter().find(|level| strsim::damerau_levenshtein(level, &word) <= 2);
+    let hint = other.or_else(near).map(|level| format!("; did you mean {level}?")).unwrap_or_default();
+    Err(LoggingError::Word { word: directive.to_owned(), hint })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_that_is_no_level_is_refused() {
+        let error = |filter: &str| without_nmstate(filter).err().map(|error| error.to_string());
+        let hint = |filter: &str| {
+            error(filter).and_then(|text| text.split_once("did you mean ").map(|(_, level)| level.to_owned()))
+        };
+        for (filter, level) in
+            [("warning", "warn?"), ("verbose", "debug?"), ("inof", "info?"), ("info,Debugg", "debug?")]
+        {
+            assert_eq!(hint(filter).as_deref(), Some(level), "{filter}");
+        }
+        assert!(error("frobnicate").unwrap().ends_with("such as hyper=debug"), "{:?}", error("frobnicate"));
+        for filter in
+            ["info", "WARN", "off", "3", "", "dayone", "media", "warn,hyper", "frobnicate=debug", "dayone::store"]
+        {
+            assert_eq!(error(filter), None, "{filter}");
+        }
+    }
 
     #[test]
     fn nmstate_is_never_logged() {

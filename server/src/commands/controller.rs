@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use media::UrlForm;
 use media::listen::{Tls, TlsError};
-use tracing::{error, warn};
+use tracing::warn;
 
-use super::service::{self, FAILED, wrong_settings, wrong_use};
+use super::service::{self, FAILED, not_started, wrong_settings, wrong_use};
 use crate::arguments::{Compatibility, ContentsArguments, ControllerArguments, ImagesArguments, MetricsAddress};
 use crate::audit::AuditSettings;
 use crate::host_images::Environment;
@@ -80,7 +80,7 @@ pub(super) fn start_logging(
     // The secret has no option, because others can read a command line.
     let setting = |name: &str| contents.variable(name).map(str::to_owned).or_else(|| secret(name));
     let environment = Environment::read(setting, strict_environment).map_err(|error| {
-        error!(%error, "environment not provided");
+        not_started("environment not provided", Some(&error.to_string()));
         ExitCode::from(FAILED)
     })?;
     Ok((log, environment))

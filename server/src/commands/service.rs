@@ -35,7 +35,7 @@ pub(super) fn run<S, E: Error>(
             started = start => match started {
                 Ok(server) => server,
                 Err(error) => {
-                    error!(error = chain(&error), "dayone does not start");
+                    not_started("dayone does not start", Some(&chain(&error)));
                     return Ok(ExitCode::from(code(&error)));
                 }
             },
@@ -99,6 +99,15 @@ pub(super) fn load_failure(error: &LoadError) -> Failure {
         LoadError::Problems(problems) => problems.iter().map(ToString::to_string).collect::<Vec<_>>().join(" | "),
         error => chain(error),
     })
+}
+
+/// Says why a server does not start: in its log, or, if the filter of the log admits no errors, as other commands do.
+pub(super) fn not_started(what: &str, cause: Option<&str>) {
+    if tracing::enabled!(tracing::Level::ERROR) {
+        error!(error = cause, "{what}");
+    } else {
+        terminal::complain(&cause.map_or_else(|| what.to_owned(), |cause| format!("{what}: {cause}")));
+    }
 }
 
 /// Prints an error in the arguments or settings, and returns the exit code.

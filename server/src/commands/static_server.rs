@@ -3,10 +3,10 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use tracing::{error, info};
+use tracing::info;
 
 use super::controller::{images, non_empty_path, start_logging};
-use super::service::{self, FAILED, WRONG_USE, wrong_settings, wrong_use};
+use super::service::{self, FAILED, WRONG_USE, not_started, wrong_settings, wrong_use};
 use crate::arguments::StaticServerArguments;
 use crate::logging::LogFilter;
 use crate::services::{StaticConfig, StaticServer};
@@ -25,7 +25,7 @@ pub(super) fn run(arguments: StaticServerArguments) -> ExitCode {
         Err(code) => return code,
     };
     let Some(nmstate_dir) = non_empty_path(nmstate_dir) else {
-        error!("the directory of NMState documents is missing: give --nmstate-dir DIR");
+        not_started("the directory of NMState documents is missing: give --nmstate-dir DIR", None);
         return ExitCode::from(if strict_environment { FAILED } else { WRONG_USE });
     };
     let images_config = match images(arguments) {

@@ -60,6 +60,7 @@ fn wrong_settings_exit_with_2_and_advice() {
         (with_url(&["--media-tls-cert", "kernel", "--media-tls-key", "kernel"]), "TLS key file"),
         (with_url(&["--base", "nonsense"]), "NAME=PATH"),
         (with_url(&["--log", "loud=="]), "--log"),
+        (with_url(&["--log", "verbose"]), "did you mean debug?"),
         (with_url(&["--config", "nowhere.yaml"]), "cannot read the settings file"),
         (vec!["--config", "unknown.yaml"], "unknown.yaml:3:1: unknown setting \"media-uri\"; did you mean media-url?"),
         (vec!["--config", "bases.yaml"], "bases"),
@@ -76,6 +77,11 @@ fn wrong_settings_exit_with_2_and_advice() {
     let output = serve(&place, &arguments).args(["--media-listen", "127.0.0.1:0"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8(output.stderr).unwrap().contains("nowhere.iso"));
+    // A log that says nothing must not hide why the server does not start.
+    let output = serve(&place, &arguments).args(["--media-listen", "127.0.0.1:0", "--log", "off"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("dayone does not start") && stderr.contains("nowhere.iso"), "{stderr}");
 }
 
 #[test]

@@ -182,6 +182,8 @@ fn mistakes_in_the_file_have_positions() {
     for sign in ["variable DAYONE_DRAIN_SECONDS: error: ", "variable DAYONE_MEDIA_URL: error: "] {
         assert!(checked.out.contains(sign), "{sign} is not in {}", checked.out);
     }
+    let level = site.check("log: warning\n", &[]);
+    assert!(level.code == 1 && level.out.contains("did you mean warn?"), "{}", level.out);
     let two = site.check("media-ulr: a\ndrain-seconds: soon\n", &[]);
     assert!(two.out.ends_with("dayone.yaml: 2 errors, no warnings\n"), "{}", two.out);
     assert_eq!(run(&["config", "check", "/nowhere/dayone.yaml"]).code, 2);

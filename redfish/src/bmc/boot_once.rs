@@ -8,6 +8,7 @@ use super::attempt::{self, Attempt, Meaning};
 use super::boot_order::BootOrder;
 use super::boot_override::{self, ENABLED, MODE, OverrideForm, TARGET};
 use super::error::BmcError;
+use super::first_boot_device;
 use super::http_uri::{self, HttpUri};
 use super::limits::MAX_TRIES;
 use super::next_reset;
@@ -34,8 +35,11 @@ pub struct BootOverride {
     /// The boot order before and now, if that was changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<BootOrder>,
-    /// The override that the BMC shows now. Empty for [`OverrideForm::DellAttributes`].
+    /// The override that the BMC showed then. Empty for [`OverrideForm::DellAttributes`].
     pub shown: BootSource,
+    /// What the BMC has made of it. Records of older versions do not say that.
+    #[serde(default, skip_serializing_if = "Reception::is_unknown")]
+    pub reception: Reception,
     /// Whether the override ends after one boot. If not, the host boots from the medium until the previous override is
     /// restored.
     pub once: bool,
@@ -43,6 +47,29 @@ pub struct BootOverride {
     pub notes: Vec<String>,
     /// Every request that was sent, including those that the BMC refused.
     pub attempts: Vec<Attempt>,
+}
+
+/// What a BMC has made of an override.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reception {
+    /// It is not known whether the BMC has it.
+    #[default]
+    Unknown,
+    /// The BMC accepted it, and did not show it.
+    Accepted,
+    /// The BMC showed it. If it no longer does, the host has used it up, or somebody has changed it.
+    Shown,
+}
+
+impl Reception {
+    fn is_unknown(&self) -> bool {
+        *self == Self::Unknown
+    }
+
+    fn of(is_shown: bool) -> Self {
+        if is_shown { Self::Shown } else { Self::Accepted }
+    }
 }
 
 /// A System and its settings resource, as they were just read.
@@ -208,7 +235,7 @@ impl Bmc {
                 self.send(current, &http_uri::with_uri(form.boot(), image_url), attempts).await
             }
             OverrideForm::DellAttributes { path, device } => {
-                let body = boot_override::dell_attributes("Enabled", device);
+                let body = first_boot_device::body("Enabled", device);
                 self.try_patch(path, &body, None, self.limits().change, attempts).await
             }
             OverrideForm::NextReset { slot } => {
@@ -272,6 +299,7 @@ impl Bmc {
         let mut notes = Vec::new();
         let mut once = form.is_once();
         let mut shown = BootSource::default();
+        let mut reception = Reception::Shown;
         if let OverrideForm::NextReset { slot } = form {
             if next_reset::read(&self.client().get(slot).await?.body) != Some(true) {
                 return Err(BmcError::BootRefused { attempts });
@@ -288,13 +316,22 @@ impl Bmc {
                     .to_owned(),
             );
         }
+        if let OverrideForm::DellAttributes { path, device } = form {
+            let is = self.first_boot_device(path).await?.device;
+            reception = Reception::of(is.as_ref() == Some(device));
+            if reception == Reception::Accepted {
+                let is = is.as_deref().unwrap_or("nothing");
+                notes.push(format!("the BMC accepted the first boot device {device}, but shows {is}"));
+            }
+        }
         if let Some(target) = form.target() {
             let current = self.read_boot(path, plan.system.settings.as_deref()).await?;
             shown = current.boot.source.clone();
             if form.is_http() && current.boot.http_uri.as_ref().map(HttpUri::as_str) != image_url {
                 return Err(BmcError::HttpUriNotKept { attempts });
             }
-            if !is_shown(form, &shown) {
+            reception = Reception::of(is_shown(form, &shown));
+            if reception == Reception::Accepted {
                 let is = match shown.target.as_deref() {
                     Some(is) if is == target => "that the override is disabled",
                     is => is.unwrap_or("nothing"),
@@ -324,7 +361,18 @@ impl Bmc {
         }
         let (before, http_uri, form) = (before.source, before.http_uri, form.clone());
         let order = entry.order().cloned();
-        Ok(BootOverride { system: path.clone(), before, form, http_uri, order, shown, once, notes, attempts })
+        Ok(BootOverride {
+            system: path.clone(),
+            before,
+            form,
+            http_uri,
+            order,
+            shown,
+            reception,
+            once,
+            notes,
+            attempts,
+        })
     }
 
     /// Reads the override. The values in the settings resource take precedence, because they apply to the next boot.

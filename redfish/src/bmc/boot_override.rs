@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::attempt::Fault;
 use super::boot_option;
 use super::error::BmcError;
+use super::first_boot_device;
 use super::http_uri;
 use super::medium::Medium;
 use super::next_reset;
@@ -129,7 +130,11 @@ impl OverrideForm {
                 vec![PlannedRequest { method: "PATCH", path, body: json!({"Boot": boot}) }]
             }
             Self::DellAttributes { path, device } => {
-                vec![PlannedRequest { method: "PATCH", path: path.clone(), body: dell_attributes("Enabled", device) }]
+                vec![PlannedRequest {
+                    method: "PATCH",
+                    path: path.clone(),
+                    body: first_boot_device::body("Enabled", device),
+                }]
             }
             // Tried only after others: no plan announces it.
             Self::BootOrder { .. } => Vec::new(),
@@ -144,14 +149,6 @@ impl OverrideForm {
 pub(super) fn with_device(mut boot: Map<String, Value>, device: &str) -> Map<String, Value> {
     boot.insert(boot_option::DEVICE.to_owned(), json!(device));
     boot
-}
-
-/// Dell's attribute for the first boot device.
-pub(super) const DEVICE: &str = "ServerBoot.1.FirstBootDevice";
-
-/// The body that sets Dell's attributes for the next boot.
-pub(super) fn dell_attributes(once: &str, device: &str) -> Value {
-    json!({"Attributes": {"ServerBoot.1.BootOnce": once, DEVICE: device}})
 }
 
 /// The forms in the order in which they are tried, and what is different for this BMC.

@@ -25,6 +25,7 @@ mod boot_override;
 mod eject;
 mod error;
 mod firmware;
+mod first_boot_device;
 mod form;
 mod http_boot;
 mod http_uri;
@@ -51,7 +52,7 @@ mod vendor;
 use tokio::sync::OnceCell;
 
 pub use attempt::Attempt;
-pub use boot_once::BootOverride;
+pub use boot_once::{BootOverride, Reception};
 pub use boot_order::BootOrder;
 pub use boot_override::OverrideForm;
 pub use eject::{Ejected, Found};

@@ -4,9 +4,10 @@ use serde_json::{Map, Value, json};
 
 use super::Bmc;
 use super::attempt::Meaning;
-use super::boot_once::{BootOverride, Current};
-use super::boot_override::{self, ENABLED, MODE, OverrideForm, TARGET};
+use super::boot_once::{BootOverride, Current, Reception};
+use super::boot_override::{ENABLED, MODE, OverrideForm, TARGET};
 use super::error::BmcError;
+use super::first_boot_device;
 use super::http_uri::{self, HttpUri};
 use super::next_reset;
 use super::properties::Properties;
@@ -116,13 +117,28 @@ impl Bmc {
         Err(last.map_or(BmcError::BootRefused { attempts }, Into::into))
     }
 
-    /// Whether the host has started since the override was set, and has used it up. `shown` is the override that the BMC shows now.
-    pub async fn is_used_up(&self, set: &BootOverride, shown: &BootSource) -> Result<bool, BmcError> {
+    /// Whether the host has started since the override was set, and has used it up: the BMC showed it, and no longer does. False if
+    /// the BMC never showed it, because then it shows nothing else after a start than before.
+    pub async fn is_used_up(&self, set: &BootOverride) -> Result<bool, BmcError> {
+        if !set.once || set.reception != Reception::Shown {
+            return Ok(false);
+        }
         match &set.form {
             OverrideForm::NextReset { slot } => {
                 Ok(next_reset::read(&self.client().get(slot).await?.body) == Some(false))
             }
-            _ => Ok(set.once && is_over(shown)),
+            // The standard override, which dayone did not set there, says nothing about them.
+            OverrideForm::DellAttributes { path, device } => {
+                Ok(self.first_boot_device(path).await?.device.is_some_and(|now| now != *device))
+            }
+            OverrideForm::BootOrder { .. } => Ok(false),
+            OverrideForm::System { .. } | OverrideForm::Http { .. } | OverrideForm::BootOption { .. } => {
+                if is_over(&set.shown) {
+                    return Ok(false);
+                }
+                let current = self.read_boot(&set.system, self.settings_of(&set.system).await?.as_deref()).await?;
+                Ok(is_over(&current.boot.source))
+            }
         }
     }
 
@@ -138,12 +154,10 @@ impl Bmc {
     /// Sets an iDRAC's attributes for the next boot to their defaults, unless somebody has changed them since. Their
     /// previous values are not restored, because they were for a single boot, too.
     async fn restore_attributes(&self, path: &str, device: &str) -> Result<bool, BmcError> {
-        let attributes = self.client().get(path).await?.body;
-        let now = attributes.get("Attributes").and_then(|attributes| attributes.get(boot_override::DEVICE));
-        if now.and_then(Value::as_str) != Some(device) {
+        if self.first_boot_device(path).await?.device.as_deref() != Some(device) {
             return Ok(false);
         }
-        let body = boot_override::dell_attributes("Disabled", "Normal");
+        let body = first_boot_device::body("Disabled", "Normal");
         self.client().update(path, &body, None, self.limits().change).await?;
         Ok(true)
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use acceptance::bases::coreos_iso;
 use acceptance::bmc::target::{impatient, limits};
-use acceptance::bmc::{EmulatedBmc, Failure, Fault, Machine, Options, PASSWORD, USERNAME, Vendor};
+use acceptance::bmc::{EmulatedBmc, Failure, Fault, Machine, Options, PASSWORD, Record, USERNAME, Vendor};
 use base64::prelude::*;
 use dayone::api::clients::ApiClients;
 use dayone::boots::BootSettings;
@@ -313,4 +313,28 @@ async fn what_firmware_has_read_in_an_earlier_boot_does_not_count() {
         let ended = dayone.until(&boot, "ended", |boot| boot["ended"] == true).await.unwrap();
         assert_eq!((ended["state"].as_str(), ended["inserted"].as_bool()), (Some("booted"), Some(false)), "{ended:#}");
     }
+}
+
+/// An iDRAC does not show in `Boot` what its attributes set, so `Boot` looks used up from the beginning.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hiccup_before_the_start_of_a_host_leaves_no_start_out() {
+    let dayone = Dayone::start().await;
+    let vendor = Vendor::named("dell-idrac9-systems");
+    let calm = EmulatedBmc::start(&vendor, Options::default()).await;
+    let query = "&wait_for=reading&eject=when-booted";
+    let boot = dayone.begin_with(&calm, "worker-0", query).await;
+    dayone.until(&boot, "ended", |boot| boot["ended"] == true).await.unwrap();
+    let (requests, system) = (calm.requests(), calm.system());
+    let reset = requests.iter().position(|request| request.path.contains("ComputerSystem.Reset")).unwrap();
+    let is_read = |request: &&Record| request.method == "GET" && request.path.contains(&system);
+    let reads = requests[..reset].iter().filter(is_read).count();
+
+    let bmc = EmulatedBmc::start(&vendor, Options::default()).await;
+    // The last read before the start, with its repetitions.
+    bmc.inject(Fault { after: reads - 1, ..Fault::new("GET", &system, 3, Failure::Status(503)) });
+    let boot = dayone.begin_with(&bmc, "worker-0", query).await;
+    let ended = dayone.until(&boot, "ended", |boot| boot["ended"] == true).await.unwrap();
+    assert!(bmc.has_gone_wrong() && ended["remarks"].to_string().contains("dayone tries again"), "{ended:#}");
+    assert!(!ended["steps"][3]["detail"].as_str().unwrap().contains("already started"), "{ended:#}");
+    assert_eq!(bmc.boots().iter().filter(|boot| boot.image.is_some()).count(), 1, "{ended:#}");
 }

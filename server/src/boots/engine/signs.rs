@@ -222,10 +222,10 @@ fn is_new(progress: &BootProgress, started: Option<&Started>) -> bool {
     !started.os_running || times.is_some_and(|(now, before)| now != before)
 }
 
-/// Whether the BMC reported the host as off before it was started. Records of older versions do not contain that. With these
-/// versions, the host was off, except at BMCs that only switch off and on in one step.
+/// Whether the BMC reported the host as off before it was started. A record that does not say so, such as one of an older version,
+/// is no reason to take an answer for that of the new system.
 fn was_off(record: &BootRecord) -> bool {
-    record.at_bmc.as_ref().and_then(|at_bmc| at_bmc.started.as_ref()).is_none_or(|started| started.was_off)
+    record.at_bmc.as_ref().and_then(|at_bmc| at_bmc.started.as_ref()).is_some_and(|started| started.was_off)
 }
 
 /// Describes the host's call, with the meaning of its address.

@@ -18,7 +18,7 @@ use crate::boots::record::{AtBmc, BootRecord, BootState};
 use crate::boots::shared::Shared;
 use crate::boots::step::Step;
 use crate::store::StoredImage;
-use redfish::bmc::{Bmc, BmcError, BootMode, BootOverride, BootSource, Plan, PowerAction, Survey};
+use redfish::bmc::{Bmc, BmcError, BootMode, BootOverride, BootSource, Plan, PowerAction, Reception, Survey};
 
 /// The steps of one boot. They share a connection.
 pub(super) struct Steps<'a> {
@@ -207,6 +207,7 @@ impl<'a> Steps<'a> {
             http_uri: http_uri.clone(),
             order: order.clone(),
             shown: BootSource::default(),
+            reception: Reception::Unknown,
             notes: Vec::new(),
             attempts: Vec::new(),
         };

@@ -96,16 +96,14 @@ impl Steps<'_> {
         self.change_at_bmc(|at_bmc| at_bmc.started = None).await
     }
 
-    /// Whether the host was started before a restart of dayone, or by a failed attempt: it is on, and the boot override for one
-    /// boot is used up. dayone must then not start it again, because it would boot from another device.
+    /// Whether the host was started before a restart of dayone, or by a failed attempt: the record says that dayone was about to
+    /// tell the BMC so, the host is on, and it has used up the boot override for one boot. It runs from the medium then, and a second
+    /// start would interrupt it. In any doubt, the host is started again: a start that is left out is noticed by nobody.
     async fn was_started(&mut self) -> Result<Option<String>, Stop> {
         let at_bmc = self.at_bmc()?;
-        let survey = self.connected().await?.survey().await?;
-        let used_up = match &at_bmc.before {
-            Some(set) => self.connected().await?.is_used_up(set, &survey.system.boot.source).await?,
-            None => false,
-        };
-        let started = survey.system.power_state == PowerState::On && used_up;
+        let (Some(_), Some(set)) = (&at_bmc.started, &at_bmc.before) else { return Ok(None) };
+        let bmc = self.connected().await?;
+        let started = bmc.power_state().await? == PowerState::On && bmc.is_used_up(set).await?;
         Ok(started.then(|| "the host was already started: the boot override is used up".to_owned()))
     }
 }

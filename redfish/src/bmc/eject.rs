@@ -35,7 +35,8 @@ pub enum Found {
 
 impl Bmc {
     /// Ejects the medium in the slot at this path, and waits until the slot is empty. With `image_url`, ejects only
-    /// that image: somebody may have inserted another one since.
+    /// that image: somebody may have inserted another one since. A slot that shows no URL counts as one with that image, unless it
+    /// has a medium of the remote console. So give a URL only for a slot into which the image was inserted.
     ///
     /// Call it when the host no longer needs the medium: a live system that still reads it would lose its root file
     /// system. Some BMCs eject only while the host is off, and answer [`BmcError::NotEjected`] otherwise.
@@ -47,7 +48,8 @@ impl Bmc {
         let resource = self.client().get(slot).await?;
         let slot = Slot::read(slot, &resource.body);
         let mut attempts = Vec::new();
-        let is_ours = image_url.is_none_or(|url| slot.state.image.is_none() || slot.state.names(url));
+        let shows_no_url = slot.state.image.is_none() && !slot.state.is_of_remote_console();
+        let is_ours = image_url.is_none_or(|url| shows_no_url || slot.state.names(url));
         let found = match (slot.state.is_connected(), is_ours) {
             (true, true) => {
                 self.eject_slot(&slot, resource.etag.as_deref(), &mut attempts).await?;

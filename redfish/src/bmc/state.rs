@@ -194,6 +194,11 @@ impl MediaState {
         self.image.is_none() && !self.inserted.unwrap_or(false)
     }
 
+    /// Whether somebody has connected a medium through the remote console. It has no URL.
+    pub fn is_of_remote_console(&self) -> bool {
+        self.connected_via.as_deref().is_some_and(|via| via.eq_ignore_ascii_case("Applet"))
+    }
+
     /// Whether the slot shows the image at `url`. Some BMCs change the URL: they leave out the scheme, or write the
     /// address in another form. The paths are therefore compared.
     pub fn names(&self, url: &str) -> bool {

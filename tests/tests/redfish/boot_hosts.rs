@@ -338,3 +338,21 @@ async fn a_hiccup_before_the_start_of_a_host_leaves_no_start_out() {
     assert!(!ended["steps"][3]["detail"].as_str().unwrap().contains("already started"), "{ended:#}");
     assert_eq!(bmc.boots().iter().filter(|boot| boot.image.is_some()).count(), 1, "{ended:#}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_medium_of_the_remote_console_stays_when_an_insert_fails() {
+    let dayone = Dayone::start().await;
+    let bmc = EmulatedBmc::start(&Vendor::named("dell-idrac9-systems"), Options::default()).await;
+    let other = format!("{}/VirtualMedia/2", bmc.system());
+    for (name, value) in [("Inserted", json!(true)), ("ConnectedVia", json!("Applet")), ("Image", Value::Null)] {
+        bmc.set(&other, &format!("/{name}"), value);
+    }
+    bmc.inject(Fault::new("POST", "InsertMedia", usize::MAX, Failure::Status(500)));
+    let boot = dayone.begin_with(&bmc, "worker-0", "&wait_for=reading").await;
+    let failed = dayone.until(&boot, "ended", |boot| boot["ended"] == true).await.unwrap();
+    assert_eq!((&failed["state"], &failed["steps"][1]["state"]), (&json!("failed"), &json!("failed")), "{failed:#}");
+    let client = bmc.connect().await.unwrap();
+    let ejected = client.eject(&other, Some("http://192.0.2.1/i/abc/boot.iso")).await.unwrap();
+    assert_eq!(ejected.found, redfish::bmc::Found::Other);
+    assert!(!bmc.writes().iter().any(|write| write.path.contains("EjectMedia")), "{:#?}", bmc.writes());
+}

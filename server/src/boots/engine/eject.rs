@@ -65,17 +65,13 @@ async fn undo(shared: &Arc<Shared>, boot: &Boot, bmc: &Bmc) -> Result<(String, O
         return Ok((if done.is_empty() { "nothing was set".to_owned() } else { done.join("; ") }, remark));
     }
     boot.show_progress("ejecting the medium");
-    let slots = at_bmc.slot.iter().chain(at_bmc.plan.slots.iter().map(|slot| &slot.path));
-    // If the slot is not known, the image may be in any slot. Other images in these slots belong to somebody else.
-    let known = at_bmc.slot.is_some();
-    for slot in slots.take(if known { 1 } else { usize::MAX }) {
-        let ejected = bmc.eject(slot, Some(&url)).await?;
-        match ejected.found {
-            Found::Image => done.push(format!("ejected from {slot}")),
-            Found::Nothing if known => done.push(format!("{slot} was already empty")),
-            Found::Other if known => done.push(format!("{slot} has another image by now, which stays there")),
-            Found::Nothing | Found::Other => {}
-        }
+    match &at_bmc.slot {
+        Some(slot) => done.push(match bmc.eject(slot, Some(&url)).await?.found {
+            Found::Image => format!("ejected from {slot}"),
+            Found::Nothing => format!("{slot} was already empty"),
+            Found::Other => format!("{slot} has another medium by now, which stays there"),
+        }),
+        None => done.extend(take_out(bmc, at_bmc, &url).await?),
     }
     Ok((if done.is_empty() { "nothing was inserted".to_owned() } else { done.join("; ") }, None))
 }
@@ -104,13 +100,13 @@ async fn restore_firmware(
     })
 }
 
-/// Takes the image out of the slots into which the BMC may have put it for HTTP boot, as sushy-tools does.
+/// Takes the image out of the slots that show its URL. It may be in any planned slot if the request to insert it has not ended well, and
+/// for HTTP boot, for which sushy-tools inserts it. Everything else in these slots belongs to somebody else.
 async fn take_out(bmc: &Bmc, at_bmc: &AtBmc, url: &str) -> Result<Vec<String>, Stop> {
     let mut done = Vec::new();
     for slot in &at_bmc.plan.slots {
         let state = bmc.media_state(&slot.path).await?;
-        if state.is_connected() && state.names(url) {
-            bmc.eject(&slot.path, Some(url)).await?;
+        if state.names(url) && bmc.eject(&slot.path, Some(url)).await?.found == Found::Image {
             done.push(format!("ejected from {}", slot.path));
         }
     }

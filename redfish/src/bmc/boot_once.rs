@@ -49,6 +49,13 @@ pub struct BootOverride {
     pub attempts: Vec<Attempt>,
 }
 
+impl BootOverride {
+    /// Whether something stays changed for ever if it is not restored. Everything else ends with the host's next boot.
+    pub fn is_lasting(&self) -> bool {
+        !self.once || self.order.is_some()
+    }
+}
+
 /// What a BMC has made of an override.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -135,6 +135,9 @@ pub enum BmcError {
         /// Every request that was sent.
         attempts: Vec<Attempt>,
     },
+    /// A boot override or a boot order that does not end by itself was not restored.
+    #[error("the BMC does not restore what the host boots from, which applies to every boot until it is restored: {0}")]
+    NotRestored(Box<BmcError>),
     /// The BMC lists its boot targets, and HTTP boot is not on the list.
     #[error(
         "the BMC offers no UEFI HTTP boot (UefiHttp); it can boot from {}. Enable HTTP boot in the firmware's setup if it is \
@@ -213,6 +216,7 @@ impl BmcError {
             | Self::HttpUriNotKept { attempts }
             | Self::PowerRefused { attempts, .. } => attempts,
             Self::Firmware(error) => error.attempts(),
+            Self::NotRestored(error) => error.attempts(),
             _ => &[],
         }
     }
@@ -221,6 +225,7 @@ impl BmcError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Redfish(error) => error.is_transient(),
+            Self::NotRestored(error) => error.is_transient(),
             Self::NotInserted { .. } | Self::NotEjected { .. } | Self::PowerTimeout { .. } => true,
             _ => false,
         }

@@ -39,11 +39,14 @@ impl Bmc {
     /// caller asked for stays, because a system that was installed in this mode would not start in another.
     pub async fn restore(&self, set: &BootOverride) -> Result<bool, BmcError> {
         // It may have been changed by an earlier form than the one that the BMC has now.
-        let restored = match &set.order {
-            Some(order) => self.restore_boot_order(order).await?,
-            None => false,
+        let order = match &set.order {
+            Some(order) => self.restore_boot_order(order).await,
+            None => Ok(false),
         };
-        Ok(self.restore_form(set).await? || restored)
+        // If one of them fails, the other is restored all the same.
+        let form = self.restore_form(set).await;
+        let (order, form) = (order?, form?);
+        Ok(order || form)
     }
 
     async fn restore_form(&self, set: &BootOverride) -> Result<bool, BmcError> {

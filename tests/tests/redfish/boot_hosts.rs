@@ -356,3 +356,26 @@ async fn a_medium_of_the_remote_console_stays_when_an_insert_fails() {
     assert_eq!(ejected.found, redfish::bmc::Found::Other);
     assert!(!bmc.writes().iter().any(|write| write.path.contains("EjectMedia")), "{:#?}", bmc.writes());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_override_for_every_boot_that_is_not_restored_is_not_forgotten() {
+    let dayone = Dayone::start().await;
+    let bmc = EmulatedBmc::start(&Vendor::named("hpe-ilo6"), Options::default()).await;
+    let system = bmc.system();
+    let list = "/Boot/BootSourceOverrideEnabled@Redfish.AllowableValues";
+    bmc.set(&system, list, json!(["Disabled", "Continuous"]));
+    // The override is set, and nothing changes it back.
+    bmc.inject(Fault { after: 1, ..Fault::new("PATCH", &system, usize::MAX, Failure::Status(409)) });
+    let boot = dayone.begin_with(&bmc, "worker-0", "&wait_for=reading").await;
+    dayone.until(&boot, "booted", |boot| boot["state"] == "booted").await.unwrap();
+    dayone.delete(&boot).await;
+    let failed = dayone.until(&boot, "failed", |boot| boot["steps"][6]["state"] == "failed").await.unwrap();
+    let error = failed["steps"][6]["error"].as_str().unwrap();
+    assert!(error.contains("every boot until it is restored") && error.contains("409"), "{error}");
+    assert_eq!((failed["ended"].as_bool(), bmc.inserted().len()), (Some(false), 0), "{failed:#}");
+
+    bmc.heal();
+    dayone.delete(&boot).await;
+    dayone.until(&boot, "ejected", |boot| boot["state"] == "ejected").await.unwrap();
+    assert_eq!(bmc.member(&system, "/Boot/BootSourceOverrideEnabled"), "Disabled");
+}

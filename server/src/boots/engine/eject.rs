@@ -8,7 +8,7 @@ use crate::boots::method::BootMethod;
 use crate::boots::record::{AtBmc, BootRecord};
 use crate::boots::shared::Shared;
 use crate::boots::step::Step;
-use redfish::bmc::{Bmc, FirmwareRestored, FirmwareSettings, Found, PowerAction};
+use redfish::bmc::{Bmc, BmcError, FirmwareRestored, FirmwareSettings, Found, PowerAction};
 
 /// Restores the BMC, as far as the record says that dayone changed it.
 pub(super) async fn eject(shared: &Arc<Shared>, boot: &Boot) -> Result<(), Stop> {
@@ -20,22 +20,37 @@ pub(super) async fn eject(shared: &Arc<Shared>, boot: &Boot) -> Result<(), Stop>
     let bmc = connect(shared, boot).await?;
     let result = undo(shared, boot, &bmc).await;
     bmc.close().await;
-    let (detail, remark) = result?;
+    let Undone { done, remark, lasting } = result?;
+    // The record stays, so that the user can try again. The medium is out by then.
+    if let Some(error) = lasting {
+        return Err(error.into());
+    }
     let change = |record: &mut BootRecord| {
         if let Some(remark) = remark {
             record.remark(remark);
         }
-        record.ejected(detail);
+        record.ejected(if done.is_empty() { "nothing was inserted".to_owned() } else { done.join("; ") });
     };
     shared.change(boot, change).await?;
     Ok(())
 }
 
-/// Restores the BMC. Returns what was done, and what happens only later.
-async fn undo(shared: &Arc<Shared>, boot: &Boot, bmc: &Bmc) -> Result<(String, Option<String>), Stop> {
+/// What was done at a BMC.
+#[derive(Default)]
+struct Undone {
+    done: Vec<String>,
+    /// What happens only later.
+    remark: Option<String>,
+    /// Why a change is not restored that would stay for ever.
+    lasting: Option<BmcError>,
+}
+
+/// Restores the BMC.
+async fn undo(shared: &Arc<Shared>, boot: &Boot, bmc: &Bmc) -> Result<Undone, Stop> {
     let record = boot.record();
-    let Some(at_bmc) = &record.at_bmc else { return Ok((String::new(), None)) };
-    let mut done = Vec::new();
+    let mut undone = Undone::default();
+    let Some(at_bmc) = &record.at_bmc else { return Ok(undone) };
+    let done = &mut undone.done;
     let url = shared.inserted_url(&record);
     if record.options.power_off {
         boot.show_progress("switching the host off");
@@ -45,24 +60,27 @@ async fn undo(shared: &Arc<Shared>, boot: &Boot, bmc: &Bmc) -> Result<(String, O
     }
     if let Some(set) = &at_bmc.before {
         boot.show_progress("restoring the boot override");
-        // Go on after an error: ejecting the medium matters more than an override that the next boot uses up.
+        // Go on after an error: ejecting the medium matters more, and the next boot uses most overrides up.
         let restored = if set.form.is_http() { bmc.restore_http(set, &url).await } else { bmc.restore(set).await };
         match restored {
             Ok(true) => done.push("the boot override is restored".to_owned()),
             Ok(false) => {}
+            Err(error) if set.is_lasting() => undone.lasting = Some(BmcError::NotRestored(Box::new(error))),
             Err(error) => done.push(format!("dayone could not restore the boot override: {error}")),
         }
     }
     if record.method == BootMethod::Http {
-        let mut remark = None;
         if let Some(settings) = &at_bmc.plan.firmware {
             boot.show_progress("restoring the settings of the host's firmware");
-            let restored;
-            (restored, remark) = restore_firmware(bmc, settings, &url).await?;
+            let (restored, remark) = restore_firmware(bmc, settings, &url).await?;
             done.extend(restored);
+            undone.remark = remark;
         }
         done.extend(take_out(bmc, at_bmc, &url).await?);
-        return Ok((if done.is_empty() { "nothing was set".to_owned() } else { done.join("; ") }, remark));
+        if done.is_empty() {
+            done.push("nothing was set".to_owned());
+        }
+        return Ok(undone);
     }
     boot.show_progress("ejecting the medium");
     match &at_bmc.slot {
@@ -73,7 +91,7 @@ async fn undo(shared: &Arc<Shared>, boot: &Boot, bmc: &Bmc) -> Result<(String, O
         }),
         None => done.extend(take_out(bmc, at_bmc, &url).await?),
     }
-    Ok((if done.is_empty() { "nothing was inserted".to_owned() } else { done.join("; ") }, None))
+    Ok(undone)
 }
 
 /// Restores the settings of the firmware. An error is not passed over: the firmware would have the URL for ever.

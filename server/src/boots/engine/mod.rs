@@ -48,6 +48,10 @@ impl From<BmcError> for Stop {
         let failure = Failure { text: error.to_string(), refused };
         match error {
             BmcError::Redfish(error) if error.is_transient() => Self::Later(failure),
+            BmcError::NotRestored(error) => match *error {
+                BmcError::Redfish(error) if error.is_transient() => Self::Later(failure),
+                _ => Self::Failed(failure),
+            },
             _ => Self::Failed(failure),
         }
     }

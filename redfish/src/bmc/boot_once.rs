@@ -8,7 +8,7 @@ use super::attempt::{self, Attempt, Meaning};
 use super::boot_order::BootOrder;
 use super::boot_override::{self, ENABLED, MODE, OverrideForm, TARGET};
 use super::error::BmcError;
-use super::first_boot_device;
+use super::first_boot_device::{self, FirstBootDevice};
 use super::http_uri::{self, HttpUri};
 use super::limits::MAX_TRIES;
 use super::next_reset;
@@ -35,6 +35,9 @@ pub struct BootOverride {
     /// The boot order before and now, if that was changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<BootOrder>,
+    /// An iDRAC's attributes before, if the plan changes them. Records of older versions do not have them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_device: Option<FirstBootDevice>,
     /// The override that the BMC showed then. Empty for [`OverrideForm::DellAttributes`].
     pub shown: BootSource,
     /// What the BMC has made of it. Records of older versions do not say that.
@@ -52,7 +55,8 @@ pub struct BootOverride {
 impl BootOverride {
     /// Whether something stays changed for ever if it is not restored. Everything else ends with the host's next boot.
     pub fn is_lasting(&self) -> bool {
-        !self.once || self.order.is_some()
+        let device = self.first_device.as_ref().filter(|_| matches!(self.form, OverrideForm::DellAttributes { .. }));
+        !self.once || self.order.is_some() || device.is_some_and(FirstBootDevice::is_lasting)
     }
 }
 
@@ -137,6 +141,11 @@ impl Bmc {
     }
 
     async fn set_boot(&self, plan: &Plan, image_url: Option<&str>) -> Result<BootOverride, BmcError> {
+        let first_device = self.first_device(plan).await?;
+        Ok(BootOverride { first_device, ..self.try_forms(plan, image_url).await? })
+    }
+
+    async fn try_forms(&self, plan: &Plan, image_url: Option<&str>) -> Result<BootOverride, BmcError> {
         let path = &plan.system.path;
         let current = self.read_boot(path, plan.system.settings.as_deref()).await?;
         let before = current.boot.clone();
@@ -374,6 +383,7 @@ impl Bmc {
             form,
             http_uri,
             order,
+            first_device: None,
             shown,
             reception,
             once,

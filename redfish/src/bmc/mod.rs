@@ -60,6 +60,7 @@ pub use error::BmcError;
 pub use firmware::{
     FirmwareError, FirmwareNetwork, FirmwareRestored, FirmwareSettings, Staged, Staging, StaticAddress,
 };
+pub use first_boot_device::FirstBootDevice;
 pub use form::{Form, Method, Parameter};
 pub use http_uri::HttpUri;
 pub use insert::Inserted;

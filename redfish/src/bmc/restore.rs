@@ -7,7 +7,6 @@ use super::attempt::Meaning;
 use super::boot_once::{BootOverride, Current, Reception};
 use super::boot_override::{ENABLED, MODE, OverrideForm, TARGET};
 use super::error::BmcError;
-use super::first_boot_device;
 use super::http_uri::{self, HttpUri};
 use super::next_reset;
 use super::properties::Properties;
@@ -51,7 +50,9 @@ impl Bmc {
 
     async fn restore_form(&self, set: &BootOverride) -> Result<bool, BmcError> {
         match &set.form {
-            OverrideForm::DellAttributes { path, device } => return self.restore_attributes(path, device).await,
+            OverrideForm::DellAttributes { path, device } => {
+                return self.restore_first_device(path, device, set.first_device.as_ref()).await;
+            }
             OverrideForm::NextReset { slot } => return self.restore_next_reset(slot).await,
             OverrideForm::BootOrder { .. } => return Ok(false),
             OverrideForm::System { .. } | OverrideForm::Http { .. } | OverrideForm::BootOption { .. } => {}
@@ -151,17 +152,6 @@ impl Bmc {
             return Ok(false);
         }
         self.client().update(slot, &next_reset::body(false), None, self.limits().change).await?;
-        Ok(true)
-    }
-
-    /// Sets an iDRAC's attributes for the next boot to their defaults, unless somebody has changed them since. Their
-    /// previous values are not restored, because they were for a single boot, too.
-    async fn restore_attributes(&self, path: &str, device: &str) -> Result<bool, BmcError> {
-        if self.first_boot_device(path).await?.device.as_deref() != Some(device) {
-            return Ok(false);
-        }
-        let body = first_boot_device::body("Disabled", "Normal");
-        self.client().update(path, &body, None, self.limits().change).await?;
         Ok(true)
     }
 

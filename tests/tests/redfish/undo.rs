@@ -134,3 +134,30 @@ async fn an_override_that_needs_the_host_off_says_so() {
     bmc.power(PowerAction::Off { graceful: Duration::ZERO }).await.unwrap();
     assert!(bmc.boot_once(&plan).await.is_ok());
 }
+
+#[tokio::test]
+async fn an_idracs_first_boot_device_for_every_boot_is_set_back_used_or_not() {
+    let emulated = EmulatedBmc::start(&Vendor::named("dell-idrac9-systems"), Options::default()).await;
+    let bmc = emulated.connect().await.unwrap();
+    let plan = Bmc::plan(&bmc.survey().await.unwrap(), Medium::Cd, None).unwrap();
+    let Some(OverrideForm::DellAttributes { path, .. }) = plan.boot.first() else { panic!("{plan:?}") };
+    emulated.set(path, "/Attributes/ServerBoot.1.FirstBootDevice", json!("PXE"));
+    let before = boot_of(&emulated, &plan);
+    for boots in [false, true] {
+        let set = bmc.boot_once(&plan).await.unwrap();
+        assert!(set.is_lasting());
+        assert_ne!(boot_of(&emulated, &plan), before);
+        if boots {
+            bmc.power(PowerAction::Cycle { graceful: Duration::ZERO }).await.unwrap();
+            emulated.booted(0, Duration::from_secs(20)).await;
+        }
+        let set: BootOverride = serde_json::from_value(serde_json::to_value(&set).unwrap()).unwrap();
+        assert!(bmc.restore(&set).await.unwrap(), "{set:?}");
+        assert_eq!(boot_of(&emulated, &plan), before);
+        assert!(!bmc.restore(&set).await.unwrap(), "once more");
+    }
+    // What somebody else has set since stays.
+    let set = bmc.boot_once(&plan).await.unwrap();
+    emulated.set(path, "/Attributes/ServerBoot.1.FirstBootDevice", json!("HDD"));
+    assert!(!bmc.restore(&set).await.unwrap());
+}

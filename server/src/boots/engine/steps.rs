@@ -197,6 +197,10 @@ impl<'a> Steps<'a> {
         // The record is written before dayone sets anything. After a restart, it keeps the value that was written first.
         let source = at_bmc.plan.system.boot.source.clone();
         let uri = at_bmc.plan.system.boot.http_uri.clone();
+        let first_device = match &at_bmc.before {
+            Some(set) => set.first_device.clone(),
+            None => self.connected().await?.first_device(&at_bmc.plan).await?,
+        };
         let (before, http_uri, order) =
             at_bmc.before.map_or((source, uri, None), |set| (set.before, set.http_uri, set.order));
         let set = BootOverride {
@@ -206,6 +210,7 @@ impl<'a> Steps<'a> {
             form,
             http_uri: http_uri.clone(),
             order: order.clone(),
+            first_device: first_device.clone(),
             shown: BootSource::default(),
             reception: Reception::Unknown,
             notes: Vec::new(),
@@ -220,6 +225,7 @@ impl<'a> Steps<'a> {
             set => set?,
         };
         (set.before, set.http_uri, set.order) = (before, http_uri, order.or(set.order));
+        set.first_device = first_device;
         let (image, _) = self.stored()?;
         // sushy-tools, whose machines have no such firmware, reads the whole image here.
         let copied = set.form.is_http()

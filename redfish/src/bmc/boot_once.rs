@@ -10,7 +10,7 @@ use super::boot_override::{self, ENABLED, MODE, OverrideForm, TARGET};
 use super::error::BmcError;
 use super::first_boot_device::{self, FirstBootDevice};
 use super::http_uri::{self, HttpUri};
-use super::limits::MAX_TRIES;
+use super::limits::{MAX_TRIES, Poll};
 use super::next_reset;
 use super::plan::Plan;
 use super::properties::Properties;
@@ -341,13 +341,14 @@ impl Bmc {
             }
         }
         if let Some(target) = form.target() {
-            let current = self.read_boot(path, plan.system.settings.as_deref()).await?;
+            let current = self.read_until_shown(plan, form, image_url).await?;
             shown = current.boot.source.clone();
             if form.is_http() && current.boot.http_uri.as_ref().map(HttpUri::as_str) != image_url {
                 return Err(BmcError::HttpUriNotKept { attempts });
             }
-            reception = Reception::of(is_shown(form, &shown));
-            if reception == Reception::Accepted {
+            // For HTTP, it is the URL that counts: sushy-tools shows another target.
+            reception = Reception::of(form.is_http() || is_shown(form, &shown));
+            if !is_shown(form, &shown) {
                 let is = match shown.target.as_deref() {
                     Some(is) if is == target => "that the override is disabled",
                     is => is.unwrap_or("nothing"),
@@ -390,6 +391,27 @@ impl Bmc {
             notes,
             attempts,
         })
+    }
+
+    /// Reads the override until the BMC shows it, or for a short time: some BMCs show a change only a moment later.
+    async fn read_until_shown(
+        &self,
+        plan: &Plan,
+        form: &OverrideForm,
+        image_url: Option<&str>,
+    ) -> Result<Current, BmcError> {
+        let mut poll = Poll::new(self.limits().poll_interval, self.limits().settle / 6);
+        loop {
+            let current = self.read_boot(&plan.system.path, plan.system.settings.as_deref()).await?;
+            let is_there = if form.is_http() {
+                current.boot.http_uri.as_ref().map(HttpUri::as_str) == image_url
+            } else {
+                is_shown(form, &current.boot.source)
+            };
+            if is_there || !poll.wait().await {
+                return Ok(current);
+            }
+        }
     }
 
     /// Reads the override. The values in the settings resource take precedence, because they apply to the next boot.

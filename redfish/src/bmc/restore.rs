@@ -18,6 +18,13 @@ fn is_over(now: &BootSource) -> bool {
     now.enabled.as_deref() == Some("Disabled")
 }
 
+/// Whether the BMC may still show an override that it accepted. So the earlier values are sent even if it shows them, unless somebody
+/// else has set others since.
+fn may_come(set: &BootOverride, now: &BootSource) -> bool {
+    let is_theirs = !is_over(now) && now.target.as_deref() != set.form.target() && *now != set.before;
+    set.reception == Reception::Accepted && !is_theirs
+}
+
 /// The changes of `Boot` that bring an earlier override back, in the order in which they are tried.
 fn earlier(now: &BootSource, before: &BootSource) -> Vec<Map<String, Value>> {
     let enabled = before.enabled.as_deref().unwrap_or("Disabled");
@@ -59,6 +66,10 @@ impl Bmc {
         }
         let current = self.read_boot(&set.system, self.settings_of(&set.system).await?.as_deref()).await?;
         let now = &current.boot.source;
+        if may_come(set, now) {
+            let sent = self.send_first(&current, earlier(now, &set.before)).await?;
+            return Ok(sent && *now != set.before);
+        }
         if is_over(now) || now.target.as_deref() != set.form.target() || *now == set.before {
             return Ok(false);
         }
@@ -73,18 +84,20 @@ impl Bmc {
         let has_uri = current.boot.http_uri.as_ref().is_some_and(|uri| uri.as_str() == image_url);
         // sushy-tools shows another target than the one that was set.
         let is_ours = has_uri || [set.form.target(), set.shown.target.as_deref()].contains(&now.target.as_deref());
-        let is_set = is_ours && !is_over(now) && *now != set.before;
+        let may_come = may_come(set, now);
+        let is_set = (is_ours && !is_over(now) && *now != set.before) || may_come;
         let before = set.http_uri.as_ref().map(HttpUri::as_str);
         let mut forms = Vec::new();
         if is_set {
             let earlier = earlier(now, &set.before);
-            let with_uri = earlier.iter().filter(|_| has_uri).map(|boot| http_uri::with_uri(boot.clone(), before));
+            let with_uri =
+                earlier.iter().filter(|_| has_uri || may_come).map(|boot| http_uri::with_uri(boot.clone(), before));
             forms.extend(with_uri.collect::<Vec<_>>());
             forms.extend(earlier);
         }
         let mut changed = false;
         if !forms.is_empty() {
-            changed = self.send_first(&current, forms).await?;
+            changed = self.send_first(&current, forms).await? && *now != set.before;
         }
         if has_uri && !self.forget_uri(set, image_url, before).await? {
             tracing::debug!("the BMC keeps the URL of HTTP boot, which is not used without the boot override");

@@ -9,7 +9,7 @@ use acceptance::bmc::{EmulatedBmc, Identity, ImageServer, Options, Record, Vendo
 use acceptance::boots::{self, Callers, step};
 use acceptance::server::Server;
 use acceptance::sushy::{self, Emulator};
-use redfish::bmc::{Bmc, BmcError, BootMode, BootOverride, Medium, Plan, PowerAction};
+use redfish::bmc::{Bmc, BmcError, BootMode, BootOverride, Medium, Plan, PowerAction, Reception};
 use serde_json::{Value, json};
 
 const LIMIT: Duration = Duration::from_secs(20);
@@ -190,4 +190,34 @@ fn an_image_that_sushy_tools_has_inserted_before_it_refuses_is_taken_out() {
     // It keeps a copy for each request that it has refused, which no request removes.
     assert_eq!(bmc.media()["Inserted"], false);
     assert!(step(&failed, "ejected")["detail"].as_str().unwrap().starts_with("ejected from "), "{failed:#}");
+}
+
+#[tokio::test]
+async fn an_override_that_is_shown_a_moment_later_is_waited_for_and_one_that_is_not_shown_is_undone() {
+    let members = ["BootSourceOverrideTarget", "BootSourceOverrideEnabled", "HttpBootUri"];
+    let vendor = generic().with(json!({"boot": {"ignores": members}}));
+    let emulated = EmulatedBmc::start(&vendor, Options::default()).await;
+    let limits = redfish::bmc::Limits { settle: Duration::from_mins(1), ..acceptance::bmc::target::limits() };
+    let bmc = emulated.connect().await.unwrap().with_limits(limits);
+    let plan = plan(&bmc, None).await.unwrap();
+    let url = "http://192.0.2.1/i/abc/boot.iso";
+    let late = async {
+        while emulated.writes().is_empty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let sent = writes(&emulated)[0]["Boot"].clone();
+        members.iter().for_each(|name| emulated.set(SYSTEM, &format!("/Boot/{name}"), sent[name].clone()));
+    };
+    let (set, ()) = tokio::join!(bmc.boot_http_once(&plan, url), late);
+    let set = set.unwrap();
+    assert_eq!((set.reception, writes(&emulated).len()), (Reception::Shown, 1), "{set:?}");
+
+    // As if it had not been shown in time, and is not yet.
+    let before =
+        json!({"BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Disabled", "HttpBootUri": null});
+    members.iter().for_each(|name| emulated.set(SYSTEM, &format!("/Boot/{name}"), before[name].clone()));
+    let set = BootOverride { reception: Reception::Accepted, ..set };
+    bmc.restore_http(&set, url).await.unwrap();
+    assert_eq!(writes(&emulated)[1..], [json!({"Boot": before})]);
 }

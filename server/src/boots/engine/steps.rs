@@ -222,6 +222,16 @@ impl<'a> Steps<'a> {
             Err(BmcError::BootRefused { attempts }) if attempts.iter().any(|attempt| attempt.status == Some(409)) => {
                 self.boot_override_while_off(&at_bmc.plan).await?
             }
+            // It may show the URL later, so the undo must not rely on what it shows.
+            Err(error @ BmcError::HttpUriNotKept { .. }) => {
+                let accepted = |at_bmc: &mut AtBmc| {
+                    if let Some(set) = &mut at_bmc.before {
+                        set.reception = Reception::Accepted;
+                    }
+                };
+                self.change_at_bmc(accepted).await?;
+                return Err(error.into());
+            }
             set => set?,
         };
         (set.before, set.http_uri, set.order) = (before, http_uri, order.or(set.order));

@@ -143,9 +143,10 @@ fn route_of(route: &Route, device: &Device<'_>) -> Value {
     spec.set_some("src", source.map(|source| source.to_string()));
     spec.set("outLinkName", device.interface.label.as_str());
     spec.set("table", "main");
-    // NetworkManager's metric, so that the host prefers the same way whichever system it runs. The kernel has no 0 for IPv6.
-    let metric = metric.unwrap_or(device.interface.kind.usual_metric());
-    spec.set("priority", if metric == 0 { kernel_metric(route.family()) } else { metric });
+    // nmstate gives NetworkManager a metric of 0 for a route without one, and so the kernel's own applies. 0 and no metric are the
+    // same to Talos, so the kernel's is written: it has no 0 for IPv6.
+    let metric = metric.filter(|metric| *metric != 0).unwrap_or(kernel_metric(route.family()));
+    spec.set("priority", metric);
     // All routes of IPv6 have this scope.
     let is_on_link = gateway.is_none() && route.family() == Family::V4;
     spec.set("scope", if is_on_link { "link" } else { "global" });

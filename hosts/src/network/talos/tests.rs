@@ -42,3 +42,28 @@ fn other_nics_are_warned_of_where_they_are_to_stay_down() {
     let other = |no_auto_default| converted(NIC, no_auto_default).1.iter().any(|code| code == "dhcp-on-other-nics");
     assert_eq!([true, false].map(other), [true, false]);
 }
+
+/// As with keyfiles, in which nmstate writes a metric of 0: a static default route is preferred to those of DHCP.
+#[test]
+fn a_route_without_a_metric_has_the_kernels() {
+    let yaml = "
+interfaces:
+- {name: eno1, type: ethernet}
+- {name: eno2, type: ethernet}
+- {name: eno3, type: ethernet, ipv4: {enabled: true, dhcp: true}}
+- {name: bond0, type: bond, link-aggregation: {mode: active-backup, port: [eno1, eno2]},
+   ipv4: {enabled: true, address: [{ip: 192.0.2.5, prefix-length: 24}]},
+   ipv6: {enabled: true, address: [{ip: '2001:db8::5', prefix-length: 64}]}}
+routes:
+  config:
+  - {destination: 0.0.0.0/0, next-hop-address: 192.0.2.1, next-hop-interface: bond0}
+  - {destination: '::/0', next-hop-address: '2001:db8::1', next-hop-interface: bond0}
+  - {destination: 198.51.100.0/24, next-hop-address: 192.0.2.1, next-hop-interface: bond0, metric: 7}
+";
+    let network = converted(yaml, false).0.unwrap().talos_network.unwrap();
+    let document: Value = serde_json::from_str(&network.document(None).unwrap()).unwrap();
+    let priorities: Vec<&Value> =
+        document["routes"].as_array().unwrap().iter().map(|route| &route["priority"]).collect();
+    assert_eq!(priorities, [&json!(0), &json!(1024), &json!(7)]);
+    assert_eq!(document["operators"][0]["dhcp4"]["routeMetric"], 100);
+}

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::IpNet;
 
-use crate::model::{Bond, Device, Family, Interface, Kind, Method, Topology, kernel_metric};
+use crate::model::{Bond, Device, Interface, Kind, Method, Topology};
 use vocabulary::network_files::{InitramfsNetwork, InitramfsNic, Ipv4Address, NicName};
 use vocabulary::report::{DocumentPath, Report, Reported};
 
@@ -119,7 +119,7 @@ impl NextHop {
                 None => Self::Server,
                 Some(IpAddr::V6(_)) => return None,
             };
-            Some((u8::MAX - route.destination.prefix_len(), route.metric.unwrap_or(kernel_metric(Family::V4)), hop))
+            Some((u8::MAX - route.destination.prefix_len(), route.known_metric(), hop))
         });
         links.chain(routes).min_by_key(|(length, metric, _)| (*length, *metric)).map(|(_, _, hop)| hop)
     }

@@ -18,17 +18,15 @@ pub(super) struct InstallerNetwork {
     pub(super) servers: Vec<IpAddr>,
 }
 
-/// Returns the network of the installer, if one NIC alone can have it. That is the NIC with a default route, or else the first
-/// one with addresses.
+/// Returns the network of the installer, if one NIC alone can have it. That is the NIC that a default route leads to, or else the
+/// first one with addresses. Between equals, the order of their names decides.
 pub(super) fn network(topology: &Topology) -> Option<InstallerNetwork> {
-    let usable = topology.interfaces.iter().filter(|nic| is_usable(nic));
-    let mut usable: Vec<&Interface> = usable.collect();
-    // The sort is stable, so the order of the document decides between equals.
-    usable.sort_by_key(|nic| gateway(topology, nic, None).is_none() && !is_automatic(nic));
-    let nic = *usable.first()?;
+    let usable: Vec<&Interface> = topology.interfaces.iter().filter(|nic| is_usable(nic)).collect();
+    let mut leading = Family::BOTH.into_iter().filter_map(|family| topology.leading_to(family.whole().addr(), &usable));
+    let nic = *usable.get(leading.next().unwrap_or_default())?;
     let addresses = [&nic.ipv4, &nic.ipv6].into_iter().flat_map(|ip| &ip.addresses);
     let address = if is_automatic(nic) { None } else { addresses.map(|address| address.network).next() };
-    let gateway = address.and_then(|address| gateway(topology, nic, Some(Family::of(address.addr()))));
+    let gateway = address.and_then(|address| gateway(topology, nic, Family::of(address.addr())));
     let servers = topology.dns.servers.iter().map(|server| server.address).collect();
     let name = match nic.device {
         Device::Mac(mac) => mac.to_string(),
@@ -46,8 +44,8 @@ fn is_automatic(nic: &Interface) -> bool {
     nic.ipv4.is_automatic() || (nic.ipv4.addresses.is_empty() && nic.ipv6.is_automatic())
 }
 
-fn gateway(topology: &Topology, nic: &Interface, family: Option<Family>) -> Option<IpAddr> {
-    let own = topology.routes.iter().filter(|route| route.interface.as_ref() == Some(&nic.name));
-    let mut defaults = own.filter(|route| route.destination.prefix_len() == 0).filter_map(|route| route.gateway);
-    defaults.find(|gateway| family.is_none_or(|family| Family::of(*gateway) == family))
+fn gateway(topology: &Topology, nic: &Interface, family: Family) -> Option<IpAddr> {
+    let defaults = topology.main_routes(nic).filter(|route| route.is_default() && route.family() == family);
+    let best = defaults.filter(|route| route.gateway.is_some()).min_by_key(|route| route.known_metric())?;
+    best.gateway
 }

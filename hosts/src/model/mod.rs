@@ -99,8 +99,7 @@ impl Topology {
         let reach = |interface: &Interface| {
             let ip = interface.ip(family);
             let networks = ip.addresses.iter().map(|address| (address.network, 0));
-            let metric = |route: &Route| route.metric.unwrap_or(kernel_metric(family));
-            let routes = self.main_routes(interface).map(|route| (route.destination, u64::from(metric(route))));
+            let routes = self.main_routes(interface).map(|route| (route.destination, u64::from(route.known_metric())));
             let offered = ip.learns_gateway(family).then_some((family.whole(), u64::MAX));
             let all = networks.chain(routes).chain(offered).filter(|(network, _)| network.contains(&address));
             all.map(|(network, metric)| (u8::MAX - network.prefix_len(), metric)).min()

@@ -188,6 +188,11 @@ impl Route {
         self.metric.filter(|metric| *metric != 0 && *metric != kernel_metric(self.family()))
     }
 
+    /// Its metric, or the one that the kernel gives to routes without a metric.
+    pub(crate) fn known_metric(&self) -> u32 {
+        self.metric.unwrap_or(kernel_metric(self.family()))
+    }
+
     /// Its family.
     pub fn family(&self) -> Family {
         Family::of(self.destination.addr())

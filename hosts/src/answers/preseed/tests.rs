@@ -66,6 +66,39 @@ fn dhcp_needs_no_address_and_tells_no_name_servers() {
     assert!(file(&completed(alone, "").0.unwrap(), "/preseed.cfg").contains("netcfg/get_gateway string none\n"));
 }
 
+/// The installer reaches its packages by the NIC, and the router, that packets leave the installed system by.
+#[test]
+fn the_nic_of_the_installer_is_the_one_that_the_default_route_leads_to() {
+    let address = |last: u8| format!("ipv4: {{enabled: true, address: [{{ip: 192.0.{last}.5, prefix-length: 24}}]}}");
+    let route = |last: u8, rest: &str| {
+        format!("{{destination: 0.0.0.0/0, next-hop-address: 192.0.{last}.1, next-hop-interface: eno{last}{rest}}}")
+    };
+    let dhcp = "ipv4: {enabled: true, dhcp: true, auto-gateway: false}".to_owned();
+    for (first, routes, nic, gateway) in [
+        (address(1), [route(1, ", table-id: 100"), route(2, "")], "eno2", "192.0.2.1"),
+        (address(1), [route(1, ", metric: 500"), route(2, ", metric: 50")], "eno2", "192.0.2.1"),
+        (address(1), [route(1, ""), route(2, ", metric: 50")], "eno1", "192.0.1.1"),
+        (
+            dhcp.clone(),
+            [route(2, ", metric: 9"), route(2, ", metric: 50").replace("2.1,", "2.9,")],
+            "eno2",
+            "192.0.2.1",
+        ),
+        (dhcp, [route(2, ", metric: 50").replace("2.1,", "2.9,"), route(2, ", metric: 9")], "eno2", "192.0.2.1"),
+    ] {
+        let nmstate = format!(
+            "interfaces: [{{name: eno1, type: ethernet, {first}}}, {{name: eno2, type: ethernet, {}}}]\nroutes: \
+             {{config: [{}]}}\ndns-resolver: {{config: {{server: [192.0.2.53]}}}}",
+            address(2),
+            routes.join(", ")
+        );
+        let written = completed(&nmstate, "").0.unwrap_or_else(|| panic!("{nmstate}"));
+        let written = file(&written, "/preseed.cfg");
+        assert!(written.contains(&format!("netcfg/choose_interface select {nic}\n")), "{nmstate}: {written}");
+        assert!(written.contains(&format!("netcfg/get_gateway string {gateway}\n")), "{nmstate}: {written}");
+    }
+}
+
 #[test]
 fn what_the_file_says_of_the_network_must_agree_with_the_documents() {
     for same in [

@@ -16,7 +16,7 @@ use super::InstallerFile;
 use super::installed;
 use super::installer::{self, InstallerNetwork};
 use crate::network::ConvertedNetwork;
-use read::Preseed;
+use read::{Given, Preseed};
 use vocabulary::answers::PRESEED_PROGRAM;
 use vocabulary::host::HostName;
 use vocabulary::report::{DocumentPath, Report, Reported};
@@ -62,20 +62,30 @@ pub(super) fn complete(
                        it to pkgsel/include, or write name servers into the host's documents";
         report.warning("installed-without-resolver", &document(), message);
     }
+    let mut contradict = |question: &str, found: &Given, wanted: &str| {
+        let message = format!(
+            "line {} says {question} is {:?}, and by the host's documents it is {wanted}; remove the line, or correct the one \
+             that is wrong",
+            found.line, found.value
+        );
+        report.error("answers-contradict-network", &document(), message);
+        is_refused = true;
+    };
     for Answer { question, kind, value, same } in answers(network_of_installer.as_ref(), hostname) {
         match given.get(question) {
             Some(found) if same(&found.value, &value) => {}
-            Some(found) => {
-                let message = format!(
-                    "line {} says {question} is {:?}, and by the host's documents it is {value:?}; remove the line, or correct \
-                     the one that is wrong",
-                    found.line, found.value
-                );
-                report.error("answers-contradict-network", &document(), message);
-                is_refused = true;
-            }
+            Some(found) => contradict(question, found, &format!("{value:?}")),
             // Writing to a String does not fail.
             None => drop(writeln!(written, "d-i {question} {kind} {value}")),
+        }
+    }
+    for (question, wanted) in network_of_installer.iter().flat_map(unwritten) {
+        if let Some(found) = given.get(question) {
+            match wanted {
+                Some(wanted) if found.value == wanted => {}
+                Some(wanted) => contradict(question, found, &format!("{wanted:?}")),
+                None => contradict(question, found, "what DHCP says"),
+            }
         }
     }
     if is_refused {
@@ -146,6 +156,23 @@ fn answers(network: Option<&InstallerNetwork>, hostname: Option<&HostName>) -> V
             if domain.is_empty() { "unassigned-domain" } else { domain },
         ));
         all.push(Answer::new("netcfg/hostname", "string", short));
+    }
+    all
+}
+
+/// Answers that the installer need not be given, because they are its defaults, with the only value that they may have; none if they
+/// may not be there at all.
+fn unwritten(network: &InstallerNetwork) -> Vec<(&'static str, Option<&'static str>)> {
+    let is_static = network.address.is_some();
+    let mut all = vec![
+        ("netcfg/enable", Some("true")),
+        ("netcfg/use_autoconfig", Some(if is_static { "false" } else { "true" })),
+    ];
+    if !is_static {
+        all.push(("netcfg/disable_autoconfig", Some("false")));
+        all.extend(
+            ["netcfg/get_ipaddress", "netcfg/get_netmask", "netcfg/get_gateway"].map(|question| (question, None)),
+        );
     }
     all
 }

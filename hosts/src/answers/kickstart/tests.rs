@@ -21,6 +21,12 @@ routes:
 dns-resolver: {config: {server: [192.0.2.53, '2001:db8::53'], search: [example.com]}}
 ";
 
+const BY_TABLE: &str = "
+interfaces: [{name: eno1, type: ethernet, ipv4: {enabled: true, address: [{ip: 192.0.2.10, prefix-length: 24}]}}]
+routes: {config: [{destination: 0.0.0.0/0, next-hop-address: 192.0.2.1, next-hop-interface: eno1, table-id: 100}]}
+route-rules: {config: [{ip-from: 192.0.2.0/24, route-table: 100}]}
+";
+
 fn completed(nmstate: &str, text: &str) -> (Option<Vec<InstallerFile>>, Vec<String>) {
     testing::completed(Installer::Kickstart, nmstate, text)
 }
@@ -112,6 +118,16 @@ fn commands_that_contradict_the_documents_are_found() {
             STATIC,
             "--bootproto=static --ip=192.0.2.10 --gateway=192.0.2.254",
             r#"says network --gateway is "192.0.2.254", and by the host's documents eno1 has the default gateway "192.0.2.1""#,
+        ),
+        (
+            STATIC,
+            "--device=eno2 --bootproto=static --ip=198.51.100.10 --gateway=192.0.2.1",
+            r#"says network --gateway is "192.0.2.1", and by the host's documents eno2 has the default gateway none"#,
+        ),
+        (
+            BY_TABLE,
+            "--device=eno1 --bootproto=static --gateway=192.0.2.1",
+            r#"says network --gateway is "192.0.2.1", and by the host's documents eno1 has the default gateway none"#,
         ),
         (
             STATIC,

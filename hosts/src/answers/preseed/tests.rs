@@ -141,6 +141,34 @@ fn what_the_file_says_of_the_network_must_agree_with_the_documents() {
     }
 }
 
+/// dayone writes none of these answers, because they are the installer's defaults. The user's own would change what it does.
+#[test]
+fn what_dayone_leaves_to_the_defaults_must_agree_with_the_documents_too() {
+    let dhcp = "interfaces: [{name: eno1, type: ethernet, state: up, ipv4: {enabled: true, dhcp: true}}]\n\
+                dns-resolver: {config: {server: [192.0.2.53]}}";
+    for (nmstate, answer, wanted) in [
+        (dhcp, "netcfg/get_ipaddress string 192.0.2.10", "what DHCP says"),
+        (dhcp, "netcfg/get_netmask string 255.255.255.0", "what DHCP says"),
+        (dhcp, "netcfg/get_gateway string 192.0.2.1", "what DHCP says"),
+        (dhcp, "netcfg/disable_autoconfig boolean true", "\"false\""),
+        (dhcp, "netcfg/use_autoconfig boolean false", "\"true\""),
+        (dhcp, "netcfg/enable boolean false", "\"true\""),
+        (STATIC, "netcfg/use_autoconfig boolean true", "\"false\""),
+        (STATIC, "netcfg/enable boolean false", "\"true\""),
+    ] {
+        let (_, findings) = completed(nmstate, &format!("d-i {answer}\n"));
+        let question = answer.split(' ').next().unwrap();
+        assert_eq!(findings.len(), 1, "{answer}: {findings:?}");
+        assert!(findings[0].starts_with(&format!("preseed file: line 1 says {question} is ")), "{findings:?}");
+        assert!(findings[0].contains(&format!("by the host's documents it is {wanted}; ")), "{findings:?}");
+    }
+    for same in
+        ["netcfg/disable_autoconfig boolean false", "netcfg/enable boolean true", "netcfg/use_autoconfig boolean true"]
+    {
+        assert_eq!(completed(dhcp, &format!("d-i {same}\n")).1, [""; 0], "{same}");
+    }
+}
+
 /// The installer's own program is the oracle of this in the acceptance tests.
 #[test]
 fn lines_are_joined_as_the_installer_joins_them() {

@@ -72,20 +72,18 @@ fn ipv6(command: &Command, ip: &Ip, found: &mut Vec<Contradiction>) {
 }
 
 fn gateways(command: &Command, interface: &Interface, topology: &Topology, found: &mut Vec<Contradiction>) {
-    let defaults = |family: Family| {
-        let routes = topology.routes.iter().filter(move |route| route.destination == family.whole());
-        routes.filter_map(|route| Some((route.interface.as_deref()?, route.gateway?)))
-    };
+    // Anaconda makes the gateway a default route of the command's device.
+    let defaults =
+        |family| topology.main_routes(interface).filter(move |route| route.is_default() && route.family() == family);
     for (option, family) in [("--gateway", Family::V4), ("--ipv6gateway", Family::V6)] {
         let Some(given) = command.value(option) else { continue };
-        if !defaults(family).any(|(_, gateway)| given.parse() == Ok(gateway)) {
-            let all = list(defaults(family).map(|(_, gateway)| gateway), "none");
+        let gateways = || defaults(family).filter_map(|route| route.gateway);
+        if !gateways().any(|gateway| given.parse() == Ok(gateway)) {
+            let all = list(gateways(), "none");
             found.push(Contradiction::new(option, given, format!("the default gateway {all}")));
         }
     }
-    let own = |family| {
-        interface.ip(family).learns_gateway(family) || defaults(family).any(|(name, _)| name == interface.name)
-    };
+    let own = |family| interface.ip(family).learns_gateway(family) || defaults(family).next().is_some();
     if command.has("--nodefroute") && (own(Family::V4) || own(Family::V6)) {
         found.push(Contradiction::of_option("--nodefroute", "a default route"));
     }

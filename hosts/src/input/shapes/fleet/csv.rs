@@ -61,11 +61,7 @@ pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Re
                 }
             },
             Ok(cells) if cells.len() != table.columns.len() => {
-                let (found, wanted) = (cells.len(), table.columns.len());
-                wrong(format!(
-                    "has {found} values, and the table has {wanted} columns; put a value with a {} in quotes",
-                    separator.name
-                ));
+                wrong(miscounted(cells.len(), table.columns.len(), separator.name));
             }
             Ok(cells) => {
                 if table.rows.len() == MAX_ROWS {
@@ -90,6 +86,17 @@ pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Re
         return Err(Reported);
     }
     Ok(table)
+}
+
+/// What is wrong with a row that has more or fewer values than the table has columns.
+fn miscounted(found: usize, wanted: usize, separator: &str) -> String {
+    let counted = |count, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let fix = if found < wanted {
+        format!("add the missing values (an empty value still needs its {separator})")
+    } else {
+        format!("put a value with a {separator} in quotes")
+    };
+    format!("has {}, and the table has {}; {fix}", counted(found, "value"), counted(wanted, "column"))
 }
 
 /// Returns the line of a record. The reader's own position is before the lines that it skips.

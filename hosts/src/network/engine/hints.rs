@@ -1,4 +1,4 @@
-//! Where a key belongs that nmstate does not know at its place.
+//! Where a key belongs that nmstate does not know at its place, and how a value is written that it does not take.
 
 use nmstate::NetworkState;
 use serde::Deserialize;
@@ -37,4 +37,21 @@ pub(super) fn belongs(document: &Value, steps: &[Step<'_>], message: &str) -> Op
         parent.get(*holder).is_some_and(Value::is_mapping) && is_known(&place)
     })?;
     Some(format!("{} belongs one level down, in {}", quoted(key), quoted(holder)))
+}
+
+/// How the value at the end of `steps` is written, where nmstate says that in the words of its parsers only.
+pub(super) fn written(document: &Value, steps: &[Step<'_>], message: &str) -> Option<&'static str> {
+    if is_default(document, steps) {
+        Some("NMState has no word for it: write 0.0.0.0/0 or ::/0")
+    } else if message.contains("invalid digit found in string") {
+        Some("write a whole number")
+    } else {
+        None
+    }
+}
+
+/// Whether it is the destination of a route, as other tools write that of a default route.
+pub(super) fn is_default(document: &Value, steps: &[Step<'_>]) -> bool {
+    matches!(steps.last(), Some(Step::Key("destination")))
+        && at(document, steps).and_then(Value::as_str) == Some("default")
 }

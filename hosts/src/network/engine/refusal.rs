@@ -52,7 +52,9 @@ pub(super) fn refused(
         Some(value) => format!("is {value}, which nmstate refuses"),
         None => "is refused by nmstate".to_owned(),
     };
-    let hint = hints::belongs(document, steps, message).map(|place| format!("; {place}")).unwrap_or_default();
+    let hint = hints::belongs(document, steps, message).map(|place| format!("; {place}"));
+    let hint = hint.or_else(|| hints::written(document, steps, message).map(|hint| format!("; {hint}")));
+    let hint = hint.unwrap_or_default();
     report.error(code, path, format!("{subject}: {line}{hint}"));
 }
 
@@ -66,6 +68,7 @@ fn shown(document: &Value, steps: &[Step<'_>]) -> Option<String> {
     }
     match locate::at(document, steps)? {
         Value::String(text) if text.bytes().all(|b| b.is_ascii_hexdigit() || b".:/".contains(&b)) => Some(quoted(text)),
+        Value::String(text) if hints::is_default(document, steps) => Some(quoted(text)),
         Value::Number(number) => Some(number.to_string()),
         Value::Bool(value) => Some(value.to_string()),
         _ => None,

@@ -12,7 +12,8 @@ use std::fs;
 use acceptance::bases::fixtures;
 use acceptance::drives::cloud_init;
 use hosts::model::{Device, Interface, Kind, Method, Topology};
-use hosts::network::{Keyfile, convert};
+use hosts::network::{Keyfile, NetworkFiles, Target, convert, convert_network};
+use serde_json::json;
 
 /// The keyfiles of cloud-init, on a machine whose NICs are called as the document calls them.
 const RENDER: &str = "import sys, json, os, tempfile
@@ -31,6 +32,17 @@ with tempfile.TemporaryDirectory() as root:
     network_manager.Renderer().render_network_state(state, target=root)
     directory = root + '/etc/NetworkManager/system-connections/'
     print(json.dumps({name: open(directory + name).read() for name in os.listdir(directory)}))";
+
+/// What cloud-init writes for netplan.
+const RENDER_NETPLAN: &str = "import sys, json
+from cloudinit import util
+from cloudinit.net import network_state, netplan
+from cloudinit.sources.helpers.openstack import convert_net_json
+config = util.load_yaml(open(sys.argv[1]).read())
+names = {link['ethernet_mac_address']: link['id'] for link in config['links']}
+state = network_state.parse_net_config_data(convert_net_json(config, known_macs=names))
+renderer = netplan.Renderer({'netplan_path': 'etc/netplan/50.yaml', 'postcmds': False})
+print(json.dumps(util.load_yaml(renderer._render_content(state))))";
 
 /// What is compared of an interface: what it is, whose port, on what; its addresses.
 type Facts = (String, Option<String>, BTreeSet<String>);
@@ -97,4 +109,32 @@ fn cloud_init_makes_the_same_of_it() {
         compared += 1;
     }
     assert!(compared > 4, "{compared}");
+}
+
+/// What dayone writes, as Ubuntu's cloud-init hands it to netplan: a static address beside DHCP loses neither its routes nor router
+/// advertisements.
+#[test]
+fn netplan_gets_the_routes_beside_automatic_addresses() {
+    let document = "
+interfaces:
+- {name: eth0, type: ethernet, identifier: mac-address, mac-address: '52:54:00:00:00:01',
+   ipv4: {enabled: true, dhcp: true, address: [{ip: 192.0.2.9, prefix-length: 24}]},
+   ipv6: {enabled: true, dhcp: true, autoconf: true, address: [{ip: '2001:db8::9', prefix-length: 64}]}}
+routes:
+  config:
+  - {destination: 10.0.0.0/8, next-hop-address: 192.0.2.1, next-hop-interface: eth0}
+  - {destination: '2001:db8:5::/48', next-hop-address: '2001:db8::1', next-hop-interface: eth0}
+";
+    let read = hosts::input::read(document.as_bytes());
+    let target = Target { files: NetworkFiles::NetworkData, ..Target::default() };
+    let (network, report) = convert_network(&read.hosts[0], target);
+    let network = network.unwrap_or_else(|| panic!("{:?}", report.findings()));
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), network.network_data.unwrap()).unwrap();
+    let found = cloud_init(RENDER_NETPLAN, file.path());
+    let eth0 = &found["network"].as_object().unwrap_or(found.as_object().unwrap())["ethernets"]["eth0"];
+    assert_eq!(eth0["addresses"], json!(["192.0.2.9/24", "2001:db8::9/64"]), "{found}");
+    assert_eq!([&eth0["dhcp4"], &eth0["dhcp6"], &eth0["accept-ra"]], [true, true, true], "{found}");
+    let routes = json!([{"to": "10.0.0.0/8", "via": "192.0.2.1"}, {"to": "2001:db8:5::/48", "via": "2001:db8::1"}]);
+    assert_eq!(eth0["routes"], routes, "{found}");
 }

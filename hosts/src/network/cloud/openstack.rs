@@ -166,7 +166,9 @@ fn set_bond(link: &mut Object, bond: &Bond, path: &DocumentPath, findings: &mut 
     link.set_some("bond_xmit_hash_policy", bond.option("xmit_hash_policy"));
 }
 
-/// One network for each address, and for each way to get one. Routes stand with the first of their family.
+/// One network for each address, and for each way to get one. Routes stand with the first of their family. Static addresses come
+/// first: cloud-init's writer of netplan reads no routes of others, and the last network of IPv6 decides whether the host listens to
+/// routers.
 fn networks_of(device: &Device<'_>, networks: &mut Vec<Value>, findings: &mut Findings<'_>) {
     let Interface { label, path, ipv4, ipv6, .. } = device.interface.as_ref();
     for (is_v4, ip) in [(true, ipv4), (false, ipv6)] {
@@ -175,7 +177,7 @@ fn networks_of(device: &Device<'_>, networks: &mut Vec<Value>, findings: &mut Fi
         let (kind, automatic) = if is_v4 { ("ipv4", "ipv4_dhcp") } else { ("ipv6", "ipv6_dhcpv6-stateful") };
         let automatic = ip.is_automatic().then_some((automatic, None));
         let addresses = ip.addresses.iter().map(|address| (kind, Some(address.network)));
-        let found: Vec<_> = automatic.into_iter().chain(addresses).collect();
+        let found: Vec<_> = addresses.chain(automatic).collect();
         if found.is_empty() && !routes.is_empty() {
             findings.refuse(path, "a route needs an address of its family on its interface");
         }

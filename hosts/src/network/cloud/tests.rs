@@ -245,3 +245,24 @@ fn a_port_that_names_its_controller_is_one_of_its_ports() {
     let ports = |document| value(network_config, document)["bridges"]["br0"]["interfaces"].clone();
     assert_eq!((ports(listed), ports(named)), (json!(["eth0"]), json!(["eth0"])));
 }
+
+/// cloud-init's writer of netplan reads routes of static networks only, and the last network of IPv6 switches router
+/// advertisements on or off.
+#[test]
+fn openstack_has_static_networks_before_automatic_ones() {
+    let yaml = "
+interfaces:
+- {name: eth0, type: ethernet, identifier: mac-address, mac-address: '52:54:00:00:00:01',
+   ipv4: {enabled: true, dhcp: true, address: [{ip: 192.0.2.5, prefix-length: 24}]},
+   ipv6: {enabled: true, autoconf: true, dhcp: true, address: [{ip: '2001:db8::5', prefix-length: 64}]}}
+routes:
+  config:
+  - {destination: 10.0.0.0/8, next-hop-address: 192.0.2.1, next-hop-interface: eth0}
+  - {destination: '2001:db8:1::/48', next-hop-address: '2001:db8::1', next-hop-interface: eth0}
+";
+    let found = value(network_data, yaml);
+    let networks = found["networks"].as_array().unwrap().iter();
+    let networks: Vec<_> =
+        networks.map(|n| (n["type"].as_str().unwrap(), n["routes"].as_array().unwrap().len())).collect();
+    assert_eq!(networks, [("ipv4", 1), ("ipv4_dhcp", 0), ("ipv6", 1), ("ipv6_dhcpv6-stateful", 0)]);
+}

@@ -38,6 +38,12 @@ impl<'a> Device<'a> {
             _ => self.interface.ports.iter().map(|port| (port.name.as_str(), port.path.clone())).collect(),
         }
     }
+
+    /// Whether the network may tell it name servers, which are used.
+    pub(super) fn asks_for_name_servers(&self) -> bool {
+        let Interface { ipv4, ipv6, .. } = self.interface.as_ref();
+        [ipv4, ipv6].into_iter().any(|ip| ip.is_automatic() && ip.automatic_dns)
+    }
 }
 
 impl<'a> Network<'a> {

@@ -90,6 +90,19 @@ fn a_network_of_the_users_own_must_be_that_of_the_documents() {
     }
 }
 
+/// The network gives the name servers, and the documents the search domains.
+#[test]
+fn search_domains_beside_dhcp_are_compared() {
+    let dhcp = "interfaces: [{name: eno1, type: ethernet, state: up, ipv4: {enabled: true, dhcp: true}}]\n\
+                dns-resolver: {config: {search: [a.example]}}";
+    let own = file(&completed(dhcp, "version: 1\n").0.unwrap(), AUTOINSTALL_FILE).to_owned();
+    assert!(own.contains("a.example"), "{own}");
+    assert_eq!(completed(dhcp, &own).1, [""; 0]);
+    let (files, findings) = completed(dhcp, &own.replace("a.example", "b.example"));
+    assert!(files.is_none() && findings.len() == 1, "{findings:?}");
+    assert!(findings[0].contains("network.ethernets.eno1.nameservers.search is [\"b.example\"]"), "{findings:?}");
+}
+
 #[test]
 fn what_the_installer_or_dayone_cannot_read_is_refused() {
     for (text, finding) in [

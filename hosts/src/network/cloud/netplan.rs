@@ -15,6 +15,10 @@ pub(super) fn write(network: &Network<'_>, findings: &mut Findings<'_>) -> Strin
             findings.refuse(&interface.path.key("name"), "netplan accepts only ASCII letters, digits and punctuation");
         }
     }
+    let has_servers = network.devices.iter().any(|device| !device.servers.is_empty());
+    if !network.search.is_empty() && !has_servers && !network.devices.iter().any(Device::asks_for_name_servers) {
+        findings.refuse(network.search_path, "no interface has a name server to ask");
+    }
     let mut document = Object::default();
     document.set("version", 2);
     for section in ["ethernets", "bonds", "bridges", "vlans"] {
@@ -30,8 +34,8 @@ pub(super) fn write(network: &Network<'_>, findings: &mut Findings<'_>) -> Strin
     yaml_text::document(&serde_yaml::to_value(Value::from(document)).unwrap_or_default())
 }
 
-fn device_of(device: &Device<'_>, network: &Network<'_>) -> Object {
-    let Device { interface, routes, servers } = device;
+fn device_of(written_device: &Device<'_>, network: &Network<'_>) -> Object {
+    let Device { interface, routes, servers: _ } = written_device;
     // The key of the device is its name. The list of keys that can be expressed allows only the defaults of the others.
     let Interface {
         name: _,
@@ -80,10 +84,20 @@ fn device_of(device: &Device<'_>, network: &Network<'_>) -> Object {
     written.set_some("addresses", (!addresses.is_empty()).then_some(addresses));
     let routes: Vec<Value> = routes.iter().map(|route| route_of(route).into()).collect();
     written.set_some("routes", (!routes.is_empty()).then_some(routes));
-    let servers: Vec<String> = servers.iter().map(ToString::to_string).collect();
-    let nameservers = json!({"addresses": servers, "search": network.search});
-    written.set_some("nameservers", (!servers.is_empty()).then_some(nameservers));
+    written.set_some("nameservers", name_servers(written_device, network));
     written
+}
+
+/// Whom to ask for names by way of an interface. If the document names no servers, the search domains stand with the interfaces
+/// to which the network may tell some.
+fn name_servers(device: &Device<'_>, network: &Network<'_>) -> Option<Value> {
+    if !device.servers.is_empty() {
+        let servers: Vec<String> = device.servers.iter().map(ToString::to_string).collect();
+        return Some(json!({"addresses": servers, "search": network.search}));
+    }
+    let is_alone = network.devices.iter().all(|device| device.servers.is_empty());
+    let is_needed = is_alone && !network.search.is_empty() && device.asks_for_name_servers();
+    is_needed.then(|| json!({"search": network.search}))
 }
 
 fn route_of(route: &Route) -> Object {

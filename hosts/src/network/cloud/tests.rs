@@ -162,7 +162,11 @@ fn what_cannot_be_said_is_refused_with_its_place() {
     for (yaml, place) in [
         (interface(address), "interfaces[0]"),
         (route("next-hop-address: 192.0.2.1, metric: 5"), "routes.config[0].metric"),
-        (route("next-hop-address: 192.0.2.1") + "\ndns-resolver: {config: {search: [example.org]}}", "dns-resolver"),
+        (
+            route("next-hop-address: 192.0.2.1")
+                + "\ndns-resolver: {config: {server: [192.0.2.53], search: [example.org]}}",
+            "dns-resolver",
+        ),
         (
             "interfaces: [{name: b, type: linux-bridge, ipv4: {enabled: true, dhcp: true}}]".to_owned(),
             "interfaces[0].type",
@@ -265,4 +269,20 @@ routes:
     let networks: Vec<_> =
         networks.map(|n| (n["type"].as_str().unwrap(), n["routes"].as_array().unwrap().len())).collect();
     assert_eq!(networks, [("ipv4", 1), ("ipv4_dhcp", 0), ("ipv6", 1), ("ipv6_dhcpv6-stateful", 0)]);
+}
+
+#[test]
+fn netplan_has_search_domains_where_the_network_gives_the_name_servers() {
+    let nics = "interfaces: [{name: eth0, type: ethernet, ipv4: {enabled: true, dhcp: true}}, {name: eth1, type: ethernet, \
+                ipv4: {enabled: true, address: [{ip: 192.0.2.5, prefix-length: 24}]}}]\ndns-resolver: {config: ";
+    let found = value(network_config, &format!("{nics}{{search: [a.example]}}}}"));
+    assert_eq!(found["ethernets"]["eth0"]["nameservers"], json!({"search": ["a.example"]}));
+    assert_eq!(found["ethernets"]["eth1"].get("nameservers"), None);
+    let with_server = value(network_config, &format!("{nics}{{server: [192.0.2.53], search: [a.example]}}}}"));
+    assert_eq!(with_server["ethernets"]["eth0"].get("nameservers"), None);
+    let all = json!({"addresses": ["192.0.2.53"], "search": ["a.example"]});
+    assert_eq!(with_server["ethernets"]["eth1"]["nameservers"], all);
+    let without = format!("{nics}{{search: [a.example]}}}}").replace("dhcp: true", "dhcp: false");
+    let refused = refused(network_config, &without);
+    assert!(refused.iter().any(|line| line.starts_with("dns-resolver.config.search ")), "{refused:?}");
 }

@@ -39,6 +39,18 @@ impl<'a> Device<'a> {
         }
     }
 
+    /// Whether the gateway of a route is in no network of the interface, so that the host must be told that it is on the link.
+    pub(super) fn has_gateway_beyond(&self, route: &Route) -> bool {
+        route.gateway.is_some_and(|gateway| !self.interface.ip(Family::of(gateway)).finds_on_link(gateway))
+    }
+
+    /// Refuses a gateway that is in no network of the interface. For forms that cannot say that it is on the link.
+    pub(super) fn refuse_gateway_beyond(&self, route: &Route, findings: &mut Findings<'_>) {
+        if self.has_gateway_beyond(route) {
+            findings.refuse(&route.gateway_path, "no address of the interface is in its network");
+        }
+    }
+
     /// Whether the network may tell it name servers, which are used.
     pub(super) fn asks_for_name_servers(&self) -> bool {
         let Interface { ipv4, ipv6, .. } = self.interface.as_ref();
@@ -155,8 +167,8 @@ impl<'a> Network<'a> {
             destination: _,
             kind: _,
             interface,
-            gateway,
-            gateway_path,
+            gateway: _,
+            gateway_path: _,
             source: _,
             metric: _,
             table: _,
@@ -168,9 +180,6 @@ impl<'a> Network<'a> {
             findings.refuse(&path.key("next-hop-interface"), "there is no interface with this name there");
             return;
         };
-        if gateway.is_some_and(|gateway| !device.interface.ip(Family::of(gateway)).finds_on_link(gateway)) {
-            findings.refuse(gateway_path, "no address of the interface is in its network");
-        }
         device.routes.push(route);
     }
 

@@ -82,7 +82,7 @@ fn device_of(written_device: &Device<'_>, network: &Network<'_>) -> Object {
     let addresses = [ipv4, ipv6].into_iter().flat_map(|Ip { addresses, .. }| addresses);
     let addresses: Vec<String> = addresses.map(|address| address.network.to_string()).collect();
     written.set_some("addresses", (!addresses.is_empty()).then_some(addresses));
-    let routes: Vec<Value> = routes.iter().map(|route| route_of(route).into()).collect();
+    let routes: Vec<Value> = routes.iter().map(|route| route_of(route, written_device).into()).collect();
     written.set_some("routes", (!routes.is_empty()).then_some(routes));
     written.set_some("nameservers", name_servers(written_device, network));
     written
@@ -100,13 +100,14 @@ fn name_servers(device: &Device<'_>, network: &Network<'_>) -> Option<Value> {
     is_needed.then(|| json!({"search": network.search}))
 }
 
-fn route_of(route: &Route) -> Object {
+fn route_of(route: &Route, device: &Device<'_>) -> Object {
     let mut entry = Object::default();
     entry.set("to", route.destination.to_string());
     match route.gateway {
         Some(gateway) => entry.set("via", gateway.to_string()),
         None => entry.set("scope", "link"),
     }
+    entry.set_some("on-link", device.has_gateway_beyond(route).then_some(true));
     entry.set_some("metric", route.metric);
     entry
 }

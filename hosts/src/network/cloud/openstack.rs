@@ -173,7 +173,7 @@ fn networks_of(device: &Device<'_>, networks: &mut Vec<Value>, findings: &mut Fi
     let Interface { label, path, ipv4, ipv6, .. } = device.interface.as_ref();
     for (is_v4, ip) in [(true, ipv4), (false, ipv6)] {
         let routes = device.routes.iter().filter(|route| route.destination.addr().is_ipv4() == is_v4);
-        let mut routes: Vec<Value> = routes.filter_map(|route| route_of(route, findings)).collect();
+        let mut routes: Vec<Value> = routes.filter_map(|route| route_of(route, device, findings)).collect();
         let (kind, automatic) = if is_v4 { ("ipv4", "ipv4_dhcp") } else { ("ipv6", "ipv6_dhcpv6-stateful") };
         let automatic = ip.is_automatic().then_some((automatic, None));
         let addresses = ip.addresses.iter().map(|address| (kind, Some(address.network)));
@@ -194,7 +194,8 @@ fn networks_of(device: &Device<'_>, networks: &mut Vec<Value>, findings: &mut Fi
     }
 }
 
-fn route_of(route: &Route, findings: &mut Findings<'_>) -> Option<Value> {
+fn route_of(route: &Route, device: &Device<'_>, findings: &mut Findings<'_>) -> Option<Value> {
+    device.refuse_gateway_beyond(route, findings);
     let Some(gateway) = route.gateway else {
         findings.refuse(&route.path, "every route there has a gateway");
         return None;

@@ -143,10 +143,6 @@ fn what_cannot_be_said_is_refused_with_its_place() {
             (interface("ipv6: {enabled: true, dhcp: true, autoconf: false}"), "interfaces[0].ipv6.autoconf"),
             (route("next-hop-address: 192.0.2.1, table-id: 100"), "routes.config[0].table-id"),
             (
-                route("next-hop-address: 198.51.100.1").replace("length: 24", "length: 32"),
-                "routes.config[0].next-hop-address",
-            ),
-            (
                 interface(address) + "\ndns-resolver: {config: {server: [192.0.2.53, 198.51.100.1]}}",
                 "dns-resolver.config.server[1]",
             ),
@@ -166,6 +162,10 @@ fn what_cannot_be_said_is_refused_with_its_place() {
             route("next-hop-address: 192.0.2.1")
                 + "\ndns-resolver: {config: {server: [192.0.2.53], search: [example.org]}}",
             "dns-resolver",
+        ),
+        (
+            route("next-hop-address: 198.51.100.1").replace("length: 24", "length: 32"),
+            "routes.config[0].next-hop-address",
         ),
         (
             "interfaces: [{name: b, type: linux-bridge, ipv4: {enabled: true, dhcp: true}}]".to_owned(),
@@ -285,4 +285,12 @@ fn netplan_has_search_domains_where_the_network_gives_the_name_servers() {
     let without = format!("{nics}{{search: [a.example]}}}}").replace("dhcp: true", "dhcp: false");
     let refused = refused(network_config, &without);
     assert!(refused.iter().any(|line| line.starts_with("dns-resolver.config.search ")), "{refused:?}");
+}
+
+#[test]
+fn netplan_says_that_a_gateway_beyond_all_networks_is_on_the_link() {
+    let yaml = "interfaces: [{name: eth0, type: ethernet, ipv4: {enabled: true, address: [{ip: 203.0.113.5, prefix-length: \
+                32}]}}]\nroutes: {config: [{destination: 0.0.0.0/0, next-hop-address: 172.31.1.1, next-hop-interface: eth0}]}";
+    let expected = json!([{"to": "0.0.0.0/0", "via": "172.31.1.1", "on-link": true}]);
+    assert_eq!(value(network_config, yaml)["ethernets"]["eth0"]["routes"], expected);
 }

@@ -76,7 +76,7 @@ fn write(network: &Network<'_>, topology: &Topology, findings: &mut Findings<'_>
     for device in &network.devices {
         links.push(layered(links::link(device, network, findings)));
         addresses.extend(addresses_of(device));
-        routes.extend(device.routes.iter().map(|route| route_of(route, device)));
+        routes.extend(device.routes.iter().map(|route| route_of(route, device, findings)));
         operators.extend(dhcp_of(device));
         warn_of_ipv6(device, network, findings);
     }
@@ -121,7 +121,8 @@ fn addresses_of(device: &Device<'_>) -> impl Iterator<Item = Value> {
     })
 }
 
-fn route_of(route: &Route, device: &Device<'_>) -> Value {
+fn route_of(route: &Route, device: &Device<'_>, findings: &mut Findings<'_>) -> Value {
+    device.refuse_gateway_beyond(route, findings);
     // The list of keys that can be expressed allows only the defaults of the others.
     let Route {
         destination,

@@ -52,13 +52,16 @@ fn route(fields: &Fields<'_>, name: &str, report: &mut Report) -> Result<Entry, 
         "table",
         "type",
         "scope",
+        "on-link",
     ];
     check_rest(fields, &known, report);
+    // NetworkManager says it to the kernel by itself. Whether the gateway can be there is checked with all others.
+    let on_link = fields.boolean("on-link", report).map(drop);
     let via = any_address(fields, "via", report);
     let source = any_address(fields, "from", report);
     let table = members::number(fields, "table", 0..=u64::from(u32::MAX), report);
     let kind = kind(fields, report);
-    let (via, source, table, kind) = (via?, source?, table?, kind?);
+    let (via, source, table, kind, ()) = (via?, source?, table?, kind?, on_link?);
     let destination = destination(fields, via, report)?;
     let mut entry = Entry::new(&fields.path);
     entry.set(&["destination"], destination.to_string(), &fields.path.key("to"));

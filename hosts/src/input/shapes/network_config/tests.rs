@@ -133,3 +133,16 @@ fn nothing_is_left_out_without_a_word() {
         assert_eq!(findings(&setting(rest)), [""; 0], "{rest}");
     }
 }
+
+#[test]
+fn a_gateway_may_be_on_the_link() {
+    let with = |rest: &str| {
+        format!(
+            "{{version: 2, ethernets: {{eth0: {{addresses: [203.0.113.5/32], routes: [{{to: default, via: 172.31.1.1{rest}}}]}}}}}}"
+        )
+    };
+    assert_eq!(findings(&with(", on-link: true")), findings(&with("")));
+    assert_eq!(nmstate(&with(", on-link: true"))["routes"], nmstate(&with(""))["routes"]);
+    let wrong = findings(&with(", on-link: perhaps"));
+    assert!(wrong.iter().any(|line| line.contains("routes[0].on-link")), "{wrong:?}");
+}

@@ -134,6 +134,28 @@ fn nothing_is_left_out_without_a_word() {
     }
 }
 
+/// cloud-init splits a single text at its blanks.
+#[test]
+fn a_text_of_several_name_servers_or_domains_is_a_list_of_them() {
+    let servers = "'192.0.2.53 192.0.2.54'";
+    let domains = "'a.example b.example'";
+    let nic = |rest: &str| {
+        format!("{{type: physical, name: eth0, subnets: [{{type: static, address: 192.0.2.5/24{rest}}}]}}")
+    };
+    for config in [
+        nic(&format!(", dns_nameservers: {servers}, dns_search: {domains}")),
+        nic("") + &format!(", {{type: nameserver, address: {servers}, search: {domains}}}"),
+        nic("")
+            + &format!(
+                ", {{type: loopback, name: lo, subnets: [{{type: loopback, dns_nameservers: {servers}, dns_search: {domains}}}]}}"
+            ),
+    ] {
+        let found = nmstate(&format!("{{version: 1, config: [{config}]}}"));
+        let expected = json!({"server": ["192.0.2.53", "192.0.2.54"], "search": ["a.example", "b.example"]});
+        assert_eq!(found["dns-resolver"]["config"], expected, "{config}");
+    }
+}
+
 #[test]
 fn a_gateway_may_be_on_the_link() {
     let with = |rest: &str| {

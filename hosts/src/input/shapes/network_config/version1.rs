@@ -200,7 +200,7 @@ fn name_servers(fields: &Fields<'_>, names: &Names<'_>, draft: &mut Draft, repor
         names.reference(interface, &fields.path.key("interface"), report);
     }
     draft.servers.extend(services::name_servers(fields, "address", report));
-    let search = members::texts(fields, "search", report).into_iter();
+    let search = members::words(fields, "search", report).into_iter();
     draft.search.extend(search.map(|(domain, path)| (domain.to_owned(), path)));
 }
 

@@ -40,6 +40,19 @@ pub(in crate::input::shapes) fn texts<'a>(
     }
 }
 
+/// Returns the texts in the list at `key`, with their paths. A single text is a list with blanks between its members, as for
+/// cloud-init.
+pub(in crate::input::shapes) fn words<'a>(
+    fields: &Fields<'a>,
+    key: &str,
+    report: &mut Report,
+) -> Vec<(&'a str, DocumentPath)> {
+    match fields.mapping.get(key) {
+        Some(Value::String(text)) => text.split_whitespace().map(|word| (word, fields.path.key(key))).collect(),
+        _ => texts(fields, key, report),
+    }
+}
+
 /// Returns the integer at `key`, which may be written as a text.
 pub(in crate::input::shapes) fn number(
     fields: &Fields<'_>,

@@ -93,7 +93,7 @@ fn read_one<'a>(fields: &Fields<'a>, links: Option<&Links<'a>>, report: &mut Rep
         address: address?,
         routes: Vec::new(),
         servers: services::read(fields, report),
-        search: members::texts(fields, "dns_search", report),
+        search: members::words(fields, "dns_search", report),
     };
     network.servers.extend(services::name_servers(fields, "dns_nameservers", report));
     let Routes { routes, servers } = routes::read(fields, family, report)?;

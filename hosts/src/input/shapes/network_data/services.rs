@@ -39,7 +39,7 @@ pub(in crate::input::shapes) fn name_servers(
     report: &mut Report,
 ) -> Vec<(IpAddr, DocumentPath)> {
     let mut servers = Vec::new();
-    for (text, path) in members::texts(fields, key, report) {
+    for (text, path) in members::words(fields, key, report) {
         if let Ok(address) = text.parse() {
             servers.push((address, path));
         } else {

@@ -109,7 +109,7 @@ fn read_one(
 
 fn read_servers(subnet: &Fields<'_>, draft: &mut Draft, report: &mut Report) {
     draft.servers.extend(services::name_servers(subnet, "dns_nameservers", report));
-    let search = members::texts(subnet, "dns_search", report).into_iter();
+    let search = members::words(subnet, "dns_search", report).into_iter();
     draft.search.extend(search.map(|(domain, path)| (domain.to_owned(), path)));
 }
 

@@ -112,12 +112,15 @@ pub(super) fn bond_option(
     Ok(())
 }
 
-/// The parameters of a bridge: netplan's name and cloud-init's, and NMState's with its place.
-const BRIDGE_TIMES: [(&str, &str, &[&str]); 4] = [
-    ("forward-delay", "bridge_fd", &["bridge", "options", "stp", "forward-delay"]),
-    ("hello-time", "bridge_hello", &["bridge", "options", "stp", "hello-time"]),
-    ("max-age", "bridge_maxage", &["bridge", "options", "stp", "max-age"]),
-    ("ageing-time", "bridge_ageing", &["bridge", "options", "mac-ageing-time"]),
+/// A time among the parameters of a bridge: netplan's name and cloud-init's, NMState's place, and the seconds that NMState accepts
+/// of a timer of STP.
+type BridgeTime = (&'static str, &'static str, &'static [&'static str], Option<(u64, u64)>);
+
+const BRIDGE_TIMES: [BridgeTime; 4] = [
+    ("forward-delay", "bridge_fd", &["bridge", "options", "stp", "forward-delay"], Some((2, 30))),
+    ("hello-time", "bridge_hello", &["bridge", "options", "stp", "hello-time"], Some((1, 10))),
+    ("max-age", "bridge_maxage", &["bridge", "options", "stp", "max-age"], Some((6, 40))),
+    ("ageing-time", "bridge_ageing", &["bridge", "options", "mac-ageing-time"], None),
 ];
 
 /// Reads the parameters of a bridge, which version 1 has by cloud-init's names.
@@ -128,13 +131,20 @@ pub(super) fn bridge_parameters(
     report: &mut Report,
 ) -> Result<(), Reported> {
     let named = |netplan: &'static str, cloud_init: &'static str| if version == 1 { cloud_init } else { netplan };
-    for (netplan, cloud_init, place) in BRIDGE_TIMES {
+    let key_of_stp = named("stp", "bridge_stp");
+    let stp = switch(parameters, key_of_stp, report)?;
+    for (netplan, cloud_init, place, range) in BRIDGE_TIMES {
         let mut keys = vec![named(netplan, cloud_init)];
         if netplan == "ageing-time" && version != 1 {
             keys.push("aging-time");
         }
         for key in keys {
-            if let Some(seconds) = time(parameters, key, 1000, 1000, report)? {
+            let Some(seconds) = time(parameters, key, 1000, 1000, report)? else { continue };
+            // Debian's examples switch STP off and set its delays to 0.
+            if stp == Some(false) && range.is_some_and(|(least, most)| !(least..=most).contains(&seconds)) {
+                let message = format!("is not used: {key_of_stp} is off");
+                report.warning("network-config-ignored", &parameters.path.key(key), message);
+            } else {
                 entry.set(place, seconds, &parameters.path.key(key));
             }
         }
@@ -143,9 +153,8 @@ pub(super) fn bridge_parameters(
     if let Some(priority) = members::number(parameters, key, 0..=65535, report)? {
         entry.set(&["bridge", "options", "stp", "priority"], priority, &parameters.path.key(key));
     }
-    let key = named("stp", "bridge_stp");
-    if let Some(stp) = switch(parameters, key, report)? {
-        entry.set(&["bridge", "options", "stp", "enabled"], stp, &parameters.path.key(key));
+    if let Some(stp) = stp {
+        entry.set(&["bridge", "options", "stp", "enabled"], stp, &parameters.path.key(key_of_stp));
     }
     Ok(())
 }

@@ -156,6 +156,33 @@ fn a_text_of_several_name_servers_or_domains_is_a_list_of_them() {
     }
 }
 
+/// The kernel and netplan accept 0, NMState does not.
+#[test]
+fn timers_of_stp_do_not_count_where_it_is_off() {
+    let netplan = |parameters: &str| {
+        format!(
+            "{{version: 2, ethernets: {{c: {{}}}}, bridges: {{d: {{interfaces: [c], dhcp4: true, parameters: {{{parameters}}}}}}}}}"
+        )
+    };
+    let cloud_init = |parameters: &str| {
+        format!(
+            "{{version: 1, config: [{{type: physical, name: c}}, {{type: bridge, name: d, bridge_interfaces: [c], subnets: [{{type: dhcp}}], \
+             params: {{{parameters}}}}}]}}"
+        )
+    };
+    for (yaml, place, switch) in [
+        (netplan("stp: false, forward-delay: 0"), "bridges.d.parameters.forward-delay", "stp"),
+        (cloud_init("bridge_stp: 'off', bridge_fd: 1"), "config[1].params.bridge_fd", "bridge_stp"),
+        (cloud_init("bridge_stp: 'off', bridge_maxage: 0"), "config[1].params.bridge_maxage", "bridge_stp"),
+    ] {
+        let expected = format!("{place} is not used: {switch} is off [network-config-ignored]");
+        assert_eq!(findings(&yaml), [expected], "{yaml}");
+    }
+    assert_eq!(findings(&netplan("stp: false, forward-delay: 4")), [""; 0]);
+    let refused = findings(&netplan("stp: true, forward-delay: 0"));
+    assert!(refused.iter().any(|line| line.starts_with("bridges.d.parameters.forward-delay ")), "{refused:?}");
+}
+
 #[test]
 fn a_gateway_may_be_on_the_link() {
     let with = |rest: &str| {

@@ -1,6 +1,5 @@
 //! Sets the boot override, and restores the previous one.
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::Bmc;
@@ -8,80 +7,18 @@ use super::attempt::{self, Attempt, Meaning};
 use super::boot_order::BootOrder;
 use super::boot_override::{self, ENABLED, MODE, OverrideForm, TARGET};
 use super::error::BmcError;
-use super::first_boot_device::{self, FirstBootDevice};
+use super::first_boot_device;
 use super::http_uri::{self, HttpUri};
 use super::limits::{MAX_TRIES, Poll};
 use super::next_reset;
 use super::plan::Plan;
 use super::properties::Properties;
+use super::set_override::{BootOverride, Reception};
 use super::state::{Boot, BootMode, BootSource};
 use crate::{RedfishError, Resource};
 
 /// Maximum number of requests: a BMC that refuses so many refuses all of them.
 const MAX_ATTEMPTS: usize = 12;
-
-/// A boot override that was set, with what [`Bmc::restore`] needs to undo it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BootOverride {
-    /// The System's path.
-    pub system: String,
-    /// The previous override.
-    pub before: BootSource,
-    /// The form that the BMC accepted.
-    pub form: OverrideForm,
-    /// `HttpBootUri` before, if there was one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub http_uri: Option<HttpUri>,
-    /// The boot order before and now, if that was changed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub order: Option<BootOrder>,
-    /// An iDRAC's attributes before, if the plan changes them. Records of older versions do not have them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first_device: Option<FirstBootDevice>,
-    /// The override that the BMC showed then. Empty for [`OverrideForm::DellAttributes`].
-    pub shown: BootSource,
-    /// What the BMC has made of it. Records of older versions do not say that.
-    #[serde(default, skip_serializing_if = "Reception::is_unknown")]
-    pub reception: Reception,
-    /// Whether the override ends after one boot. If not, the host boots from the medium until the previous override is
-    /// restored.
-    pub once: bool,
-    /// Sentences about anything unusual.
-    pub notes: Vec<String>,
-    /// Every request that was sent, including those that the BMC refused.
-    pub attempts: Vec<Attempt>,
-}
-
-impl BootOverride {
-    /// Whether something stays changed for ever if it is not restored. Everything else ends with the host's next boot.
-    pub fn is_lasting(&self) -> bool {
-        let device = self.first_device.as_ref().filter(|_| matches!(self.form, OverrideForm::DellAttributes { .. }));
-        !self.once || self.order.is_some() || device.is_some_and(FirstBootDevice::is_lasting)
-    }
-}
-
-/// What a BMC has made of an override.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Reception {
-    /// It is not known whether the BMC has it.
-    #[default]
-    Unknown,
-    /// The BMC accepted it, and did not show it.
-    Accepted,
-    /// The BMC showed it. If it no longer does, the host has used it up, or somebody has changed it.
-    Shown,
-}
-
-impl Reception {
-    fn is_unknown(&self) -> bool {
-        *self == Self::Unknown
-    }
-
-    fn of(is_shown: bool) -> Self {
-        if is_shown { Self::Shown } else { Self::Accepted }
-    }
-}
 
 /// A System and its settings resource, as they were just read.
 pub(super) struct Current {

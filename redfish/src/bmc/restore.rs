@@ -4,12 +4,13 @@ use serde_json::{Map, Value, json};
 
 use super::Bmc;
 use super::attempt::Meaning;
-use super::boot_once::{BootOverride, Current, Reception};
+use super::boot_once::Current;
 use super::boot_override::{ENABLED, MODE, OverrideForm, TARGET};
 use super::error::BmcError;
 use super::http_uri::{self, HttpUri};
 use super::next_reset;
 use super::properties::Properties;
+use super::set_override::{BootOverride, Reception};
 use super::state::BootSource;
 use super::survey::settings_path;
 
@@ -67,8 +68,8 @@ impl Bmc {
         let current = self.read_boot(&set.system, self.settings_of(&set.system).await?.as_deref()).await?;
         let now = &current.boot.source;
         if may_come(set, now) {
-            let sent = self.send_first(&current, earlier(now, &set.before)).await?;
-            return Ok(sent && *now != set.before);
+            let is_sent = self.send_first(&current, earlier(now, &set.before)).await?;
+            return Ok(is_sent && *now != set.before);
         }
         if is_over(now) || now.target.as_deref() != set.form.target() || *now == set.before {
             return Ok(false);

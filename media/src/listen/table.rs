@@ -69,10 +69,10 @@ impl ConnectionTable {
         Arc::new(Self { long_queues, state: Mutex::default() })
     }
 
-    /// Admits a connection, up to `per_address` from one address, or from one network of IPv6. If the address is at its limit, the table evicts the address's oldest pending connection
-    /// first; without one it returns `None`, and the caller closes the new connection. Evicted connections take a
-    /// moment to close, and one whose request arrives in that moment stays, so an address may be above its limit by a
-    /// sixteenth.
+    /// Admits a connection, up to `per_address` from one address, or from one network of IPv6. If the address is at its limit,
+    /// the table evicts the address's oldest pending connection first; without one it returns `None`, and the caller closes the
+    /// new connection. Evicted connections take a moment to close, and one whose request arrives in that moment stays, so an
+    /// address may be above its limit by a sixteenth.
     pub(super) fn admit(self: &Arc<Self>, address: IpAddr, per_address: u32) -> Option<Admission> {
         let (address, per_address) = (client_of(address), per_address.max(1));
         let mut state = self.state.lock();

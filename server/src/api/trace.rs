@@ -30,8 +30,8 @@ static STRANGERS: LogLimit = LogLimit::new();
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Middleware: logs one line for each request of a client that it knows, and some lines of others, with an id that is the client's own or that the answer tells it. It also tells the
-/// listener which answers anybody gets.
+/// Middleware: logs one line for each request of a client that it knows, and some lines of others, with an id that is the
+/// client's own or that the answer tells it. It also tells the listener which answers anybody gets.
 pub(super) async fn trace(State(metrics): State<Arc<Metrics>>, request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = request_id(&request);

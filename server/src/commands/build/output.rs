@@ -60,8 +60,8 @@ pub(super) fn make_directory(directory: &Path) -> Result<(), Failure> {
     fs::create_dir_all(directory).map_err(failed)
 }
 
-/// Writes the image's main file to `path`, or all of its files into the directory `path` (it exists, or ends with a slash). Returns the paths of the files. None
-/// of them appears before all are complete.
+/// Writes the image's main file to `path`, or all of its files into the directory `path` (it exists, or ends with a slash).
+/// Returns the paths of the files. None of them appears before all are complete.
 pub(super) fn write(
     path: &Path,
     image: &Image,

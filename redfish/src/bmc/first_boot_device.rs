@@ -4,9 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Bmc;
-use super::boot_override::OverrideForm;
 use super::error::BmcError;
-use super::plan::Plan;
 
 const ONCE: &str = "ServerBoot.1.BootOnce";
 const DEVICE: &str = "ServerBoot.1.FirstBootDevice";
@@ -36,17 +34,6 @@ pub(super) fn body(once: &str, device: &str) -> Value {
 }
 
 impl Bmc {
-    /// Reads the attributes that the plan changes. `None` if it changes none.
-    pub async fn first_device(&self, plan: &Plan) -> Result<Option<FirstBootDevice>, BmcError> {
-        let path = plan.boot.iter().find_map(|form| match form {
-            OverrideForm::DellAttributes { path, .. } => Some(path),
-            _ => None,
-        });
-        let Some(path) = path else { return Ok(None) };
-        let read = self.first_boot_device(path).await?;
-        self.masked(Ok(Some(read)))
-    }
-
     /// Restores the attributes from before, or the firmware's own order if they are not known. Returns whether that was necessary:
     /// dayone's device is still there, or the host has used it up and the firmware has forgotten a device for every boot with that.
     pub(super) async fn restore_first_device(

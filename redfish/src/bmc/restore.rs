@@ -7,8 +7,10 @@ use super::attempt::Meaning;
 use super::boot_once::Current;
 use super::boot_override::{ENABLED, MODE, OverrideForm, TARGET};
 use super::error::BmcError;
+use super::first_boot_device::FirstBootDevice;
 use super::http_uri::{self, HttpUri};
 use super::next_reset;
+use super::plan::Plan;
 use super::properties::Properties;
 use super::set_override::{BootOverride, Reception};
 use super::state::BootSource;
@@ -39,6 +41,17 @@ fn earlier(now: &BootSource, before: &BootSource) -> Vec<Map<String, Value>> {
 }
 
 impl Bmc {
+    /// Reads an iDRAC's attributes before the plan changes them, so that they can be restored. `None` if it changes none.
+    pub async fn first_device(&self, plan: &Plan) -> Result<Option<FirstBootDevice>, BmcError> {
+        let path = plan.boot.iter().find_map(|form| match form {
+            OverrideForm::DellAttributes { path, .. } => Some(path),
+            _ => None,
+        });
+        let Some(path) = path else { return Ok(None) };
+        let read = self.first_boot_device(path).await?;
+        self.masked(Ok(Some(read)))
+    }
+
     /// Restores the override that was set before [`boot_once`](Self::boot_once), and returns whether that was
     /// necessary.
     ///

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use http::header::{AUTHORIZATION, COOKIE, ORIGIN};
 use http::{HeaderMap, Uri};
 use media::listen::{ClientCertificate, Peer};
@@ -173,12 +173,12 @@ pub(super) async fn check(State(gate): State<Gate>, mut request: Request, next: 
     request.extensions_mut().insert(caller);
     request.extensions_mut().insert(actor.clone());
     let mut response = next.run(request).await;
-    response.extensions_mut().insert(KnownClient);
     if changes && !actor.is_written().await {
         let detail = "the change is made, but the server cannot write its audit log now: it keeps the entry in memory, and writes it \
                       when it can; look at the present state before you send the request again";
-        return Err(Problem::new(ProblemKind::AuditUnavailable, detail));
+        response = Problem::new(ProblemKind::AuditUnavailable, detail).into_response();
     }
+    response.extensions_mut().insert(KnownClient);
     Ok(response)
 }
 

@@ -372,6 +372,10 @@ async fn an_override_for_every_boot_that_is_not_restored_is_not_forgotten() {
     let failed = dayone.until(&boot, "failed", |boot| boot["steps"][6]["state"] == "failed").await.unwrap();
     let error = failed["steps"][6]["error"].as_str().unwrap();
     assert!(error.contains("every boot until it is restored") && error.contains("409"), "{error}");
+    assert!(
+        error.contains("Done: ejected from ") && error.ends_with("Delete the boot once more to try again"),
+        "{error}"
+    );
     assert_eq!((failed["ended"].as_bool(), bmc.inserted().len()), (Some(false), 0), "{failed:#}");
 
     bmc.heal();

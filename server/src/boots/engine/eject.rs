@@ -21,9 +21,14 @@ pub(super) async fn eject(shared: &Arc<Shared>, boot: &Boot) -> Result<(), Stop>
     let result = undo(shared, boot, &bmc).await;
     bmc.close().await;
     let Undone { done, remark, lasting } = result?;
-    // The record stays, so that the user can try again. The medium is out by then.
+    // The record stays, so that the user can try again.
     if let Some(error) = lasting {
-        return Err(error.into());
+        let mut stop = Stop::from(error);
+        if let Stop::Failed(failure) = &mut stop {
+            let done = if done.is_empty() { "nothing".to_owned() } else { done.join("; ") };
+            failure.text = format!("{}. Done: {done}. Delete the boot once more to try again", failure.text);
+        }
+        return Err(stop);
     }
     let change = |record: &mut BootRecord| {
         if let Some(remark) = remark {

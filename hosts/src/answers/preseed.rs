@@ -55,7 +55,7 @@ pub(super) fn complete(
                        neither bonds nor VLANs nor bridges. The packages must come from the medium";
         report.warning("installer-without-network", &document(), message);
     }
-    if network.topology.interfaces.iter().any(|nic| nic.ipv4.is_automatic() && nic.ipv4.automatic_dns)
+    if network.topology.interfaces.iter().any(|nic| nic.ipv4.learns_name_servers())
         && network.topology.dns.servers.is_empty()
     {
         let message = "installs a system that takes no name servers from DHCP unless systemd-resolved is installed: add \

@@ -76,6 +76,11 @@ impl Ip {
         self.takes_gateway() && (family == Family::V4 || self.method == Method::RouterAdvertisements)
     }
 
+    /// Whether the network may tell it name servers, which are used.
+    pub(crate) fn learns_name_servers(&self) -> bool {
+        self.is_automatic() && self.automatic_dns
+    }
+
     /// Whether the kernel finds a gateway on the link without being told so.
     pub(crate) fn finds_on_link(&self, gateway: IpAddr) -> bool {
         let is_link_local = matches!(gateway, IpAddr::V6(gateway) if gateway.is_unicast_link_local());

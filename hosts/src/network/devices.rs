@@ -54,7 +54,7 @@ impl<'a> Device<'a> {
     /// Whether the network may tell it name servers, which are used.
     pub(super) fn asks_for_name_servers(&self) -> bool {
         let Interface { ipv4, ipv6, .. } = self.interface.as_ref();
-        [ipv4, ipv6].into_iter().any(|ip| ip.is_automatic() && ip.automatic_dns)
+        [ipv4, ipv6].into_iter().any(Ip::learns_name_servers)
     }
 }
 

@@ -15,8 +15,8 @@ pub(super) fn write(network: &Network<'_>, findings: &mut Findings<'_>) -> Strin
             findings.refuse(&interface.path.key("name"), "netplan accepts only ASCII letters, digits and punctuation");
         }
     }
-    let has_servers = network.devices.iter().any(|device| !device.servers.is_empty());
-    if !network.search.is_empty() && !has_servers && !network.devices.iter().any(Device::asks_for_name_servers) {
+    let asks_anybody = names_servers(network) || network.devices.iter().any(Device::asks_for_name_servers);
+    if !network.search.is_empty() && !asks_anybody {
         findings.refuse(network.search_path, "no interface has a name server to ask");
     }
     let mut document = Object::default();
@@ -88,16 +88,20 @@ fn device_of(written_device: &Device<'_>, network: &Network<'_>) -> Object {
     written
 }
 
-/// Whom to ask for names by way of an interface. If the document names no servers, the search domains stand with the interfaces
-/// to which the network may tell some.
+/// The name servers of an interface. If the document names none, the search domains stand with the interfaces that may get some
+/// from the network.
 fn name_servers(device: &Device<'_>, network: &Network<'_>) -> Option<Value> {
     if !device.servers.is_empty() {
         let servers: Vec<String> = device.servers.iter().map(ToString::to_string).collect();
         return Some(json!({"addresses": servers, "search": network.search}));
     }
-    let is_alone = network.devices.iter().all(|device| device.servers.is_empty());
-    let is_needed = is_alone && !network.search.is_empty() && device.asks_for_name_servers();
+    let is_needed = !network.search.is_empty() && !names_servers(network) && device.asks_for_name_servers();
     is_needed.then(|| json!({"search": network.search}))
+}
+
+/// Whether the document names servers for an interface.
+fn names_servers(network: &Network<'_>) -> bool {
+    network.devices.iter().any(|device| !device.servers.is_empty())
 }
 
 fn route_of(route: &Route, device: &Device<'_>) -> Object {

@@ -144,8 +144,8 @@ fn route_of(route: &Route, device: &Device<'_>, findings: &mut Findings<'_>) -> 
     spec.set_some("src", source.map(|source| source.to_string()));
     spec.set("outLinkName", device.interface.label.as_str());
     spec.set("table", "main");
-    // nmstate gives NetworkManager a metric of 0 for a route without one, and so the kernel's own applies. 0 and no metric are the
-    // same to Talos, so the kernel's is written: it has no 0 for IPv6.
+    // nmstate gives NetworkManager a metric of 0 for a route without one, so that the kernel's own applies. Talos gets that one: the
+    // kernel has no 0 for IPv6.
     let metric = metric.filter(|metric| *metric != 0).unwrap_or(kernel_metric(route.family()));
     spec.set("priority", metric);
     // All routes of IPv6 have this scope.

@@ -107,7 +107,7 @@ fn name_servers(command: &Command, interface: &Interface, topology: &Topology, f
         }
     }
     for (option, ip) in [("--ipv4-ignore-auto-dns", &interface.ipv4), ("--ipv6-ignore-auto-dns", &interface.ipv6)] {
-        if command.has(option) && ip.is_automatic() && ip.automatic_dns {
+        if command.has(option) && ip.learns_name_servers() {
             found.push(Contradiction::of_option(option, "the name servers of the network"));
         }
     }

@@ -55,7 +55,7 @@ fn route(fields: &Fields<'_>, name: &str, report: &mut Report) -> Result<Entry, 
         "on-link",
     ];
     check_rest(fields, &known, report);
-    // NetworkManager says it to the kernel by itself. Whether the gateway can be there is checked with all others.
+    // NetworkManager tells the kernel by itself. A check looks at the gateways of all routes later.
     let on_link = fields.boolean("on-link", report).map(drop);
     let via = any_address(fields, "via", report);
     let source = any_address(fields, "from", report);

@@ -15,13 +15,13 @@ pub struct Options {
     /// Certificate and key. `None` means plain HTTP.
     pub tls: Option<Tls>,
     /// Maximum number of connections. For a further one, the listener closes the oldest connection that waits for a
-    /// request and never had a successful answer that [needs a secret](super::NeedsNoSecret). If there is none, the new
-    /// connection waits in the kernel's queue until another ends. It is not refused, because firmware that is refused gives up,
-    /// and firmware that waits goes on. Default: 10,240.
+    /// request and never had a successful answer, apart from [answers that anybody gets](super::NeedsNoSecret). If there is
+    /// none, the new connection waits in the kernel's queue until another ends. It is not refused, because firmware that is
+    /// refused gives up, and firmware that waits goes on. Default: 10,240.
     pub max_connections: u32,
     /// Maximum number of connections from one client address, or from one IPv6 network with a prefix of 64 bits. For a further
-    /// one, the listener closes the oldest connection from that address that waits for a request and never had a successful
-    /// answer. If there is none, it closes the new one. Default: 5120.
+    /// one, the listener closes the oldest connection from there that waits for a request and never had such an answer. If
+    /// there is none, it closes the new one. Default: 5120.
     pub max_per_address: u32,
     /// How long a connection may be idle, without a byte in either direction. A transfer may take any time, because
     /// some BMCs read at 50 KB/s. Default: 5 minutes.

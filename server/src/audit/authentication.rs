@@ -9,8 +9,8 @@ use media::LogLimit;
 use super::event::{Event, Who};
 use super::handle::Audit;
 
-/// Records logins, failed attempts at authentication, and requests that a role does not allow. Clones share the limits: anybody can
-/// cause such attempts, and any client such requests, and nobody must be able to fill the disk with them.
+/// Records logins, failed attempts at authentication, and requests that a role does not allow. Clones share the limits, so that
+/// neither strangers nor clients can fill the disk with entries.
 #[derive(Debug, Clone, Default)]
 pub struct Authentications {
     audit: Audit,

@@ -71,7 +71,7 @@ pub(super) fn line(sequence: u64, previous: &Digest, entry: &Entry) -> io::Resul
 pub(super) enum Whereabouts {
     /// At its path.
     InPlace,
-    /// Somebody has renamed it, as programs that rotate logs do. Its entries exist still.
+    /// Somebody has renamed it, as programs that rotate logs do. Its entries still exist.
     Renamed,
 }
 

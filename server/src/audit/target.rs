@@ -96,7 +96,7 @@ impl Log {
         }
     }
 
-    /// Checks that what was appended exists still. Nobody can tell that of the standard output.
+    /// Checks that the file still exists. For the standard output, there is nothing to check.
     pub(super) fn whereabouts(&self) -> io::Result<Whereabouts> {
         match self {
             Self::File(file) => file.whereabouts(),

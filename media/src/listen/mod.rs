@@ -123,7 +123,7 @@ impl Listener {
             loop {
                 let (stream, address) = accept(&listener).await;
                 let options = live.get();
-                let Some(admission) = table.admit(address.ip(), options.max_per_address) else {
+                let Some(admission) = table.admit(address.ip(), options.max_per_address, PAUSE).await else {
                     options.metrics.closed(Closed::AddressLimit);
                     if is_due(&mut refused) {
                         let limit = options.max_per_address;

@@ -5,14 +5,16 @@
 //! oldest pending one: a client that needs an image sends its request at once. It never evicts a connection that had
 //! a successful answer.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use http::StatusCode;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore};
+use tokio::time::timeout;
 
 use super::peer::client_of;
 use super::queue::{LONG_QUEUES, SendQueue};
@@ -22,6 +24,8 @@ use super::queue::{LONG_QUEUES, SendQueue};
 pub(super) struct ConnectionTable {
     long_queues: Arc<Semaphore>,
     state: Mutex<State>,
+    /// Notified when an evicted connection has closed, or stays because its request arrived.
+    settled: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -39,6 +43,8 @@ struct Address {
     open: u32,
     /// The oldest first. May still list connections that had a successful answer since; eviction skips those.
     pending: BTreeMap<u64, Arc<Standing>>,
+    /// The evicted connections that are still open.
+    closing: HashSet<u64>,
 }
 
 /// What the table knows about one connection.
@@ -51,6 +57,15 @@ pub(super) struct Standing {
     /// Whether it has had a successful answer.
     trusted: AtomicBool,
     evicted: Notify,
+}
+
+/// Why a connection is not admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// Its address is at its limit, and has connections that were evicted and will have closed in a moment.
+    NotYet,
+    /// Its address is at its limit with connections that stay.
+    AtLimit,
 }
 
 /// An admitted connection. Dropping it removes it from the table.
@@ -66,20 +81,40 @@ impl ConnectionTable {
     /// An empty table.
     pub(super) fn new() -> Arc<Self> {
         let long_queues = Arc::new(Semaphore::new(LONG_QUEUES));
-        Arc::new(Self { long_queues, state: Mutex::default() })
+        Arc::new(Self { long_queues, state: Mutex::default(), settled: Notify::new() })
+    }
+
+    /// [`try_admit`](Self::try_admit), which waits up to `patience` for evicted connections of the address to close. A client
+    /// behind an address that opens many connections at once is so admitted after them. `None`: the caller closes the new
+    /// connection.
+    pub(super) async fn admit(
+        self: &Arc<Self>,
+        address: IpAddr,
+        per_address: u32,
+        patience: Duration,
+    ) -> Option<Admission> {
+        let admitted = async {
+            loop {
+                match self.try_admit(address, per_address) {
+                    Ok(admission) => break Some(admission),
+                    Err(Refusal::AtLimit) => break None,
+                    Err(Refusal::NotYet) => self.settled.notified().await,
+                }
+            }
+        };
+        timeout(patience, admitted).await.ok().flatten()
     }
 
     /// Admits a connection, up to `per_address` from one address, or from one network of IPv6. If the address is at its limit,
-    /// the table evicts the address's oldest pending connection first; without one it returns `None`, and the caller closes the
-    /// new connection. Evicted connections take a moment to close, and one whose request arrives in that moment stays, so an
-    /// address may be above its limit by a sixteenth.
-    pub(super) fn admit(self: &Arc<Self>, address: IpAddr, per_address: u32) -> Option<Admission> {
+    /// the table evicts the address's oldest pending connection first. Evicted connections take a moment to close, and one
+    /// whose request arrives in that moment stays, so an address may be above its limit by a sixteenth.
+    fn try_admit(self: &Arc<Self>, address: IpAddr, per_address: u32) -> Result<Admission, Refusal> {
         let (address, per_address) = (client_of(address), per_address.max(1));
         let mut state = self.state.lock();
-        let open = state.addresses.get(&address).map_or(0, |known| known.open);
+        let (open, closing) = state.addresses.get(&address).map_or((0, 0), |known| (known.open, known.closing.len()));
         let most = per_address.saturating_add((per_address / 16).max(1));
         if open >= per_address && (open >= most || !state.evict_from(address)) {
-            return None;
+            return Err(if closing > 0 { Refusal::NotYet } else { Refusal::AtLimit });
         }
         let number = state.next;
         state.next += 1;
@@ -88,7 +123,7 @@ impl ConnectionTable {
         known.open += 1;
         known.pending.insert(number, Arc::clone(&standing));
         state.pending.insert(number, address);
-        Some(Admission { table: Arc::clone(self), number, address, standing })
+        Ok(Admission { table: Arc::clone(self), number, address, standing })
     }
 }
 
@@ -131,6 +166,7 @@ impl State {
         }
         standing.evicted.notify_one();
         known.pending.remove(&number);
+        known.closing.insert(number);
         Eviction::Evicted
     }
 }
@@ -170,18 +206,21 @@ impl Admission {
     pub(super) async fn evicted(&self) {
         loop {
             self.standing.evicted.notified().await;
-            if self.standing.is_trusted() {
-                continue;
-            }
-            if !self.standing.is_answering.load(Ordering::Relaxed) {
+            let is_trusted = self.standing.is_trusted();
+            if !is_trusted && !self.standing.is_answering.load(Ordering::Relaxed) {
                 return;
             }
             // Its request arrived in the same moment, so it stays, and may be evicted later.
             let mut state = self.table.state.lock();
             if let Some(known) = state.addresses.get_mut(&self.address) {
-                known.pending.insert(self.number, Arc::clone(&self.standing));
-                state.pending.insert(self.number, self.address);
+                known.closing.remove(&self.number);
+                if !is_trusted {
+                    known.pending.insert(self.number, Arc::clone(&self.standing));
+                    state.pending.insert(self.number, self.address);
+                }
             }
+            drop(state);
+            self.table.settled.notify_one();
         }
     }
 }
@@ -192,11 +231,14 @@ impl Drop for Admission {
         state.pending.remove(&self.number);
         if let Some(known) = state.addresses.get_mut(&self.address) {
             known.pending.remove(&self.number);
+            known.closing.remove(&self.number);
             known.open = known.open.saturating_sub(1);
             if known.open == 0 {
                 state.addresses.remove(&self.address);
             }
         }
+        drop(state);
+        self.table.settled.notify_one();
     }
 }
 
@@ -241,10 +283,6 @@ impl Drop for RequestInProgress {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use tokio::time::timeout;
-
     use super::*;
 
     const ONE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
@@ -261,43 +299,61 @@ mod tests {
     #[tokio::test]
     async fn an_address_at_its_limit_evicts_its_own_oldest_pending_connection() {
         let table = ConnectionTable::new();
-        let (first, second) = (table.admit(ONE, 2).unwrap(), table.admit(ONE, 2).unwrap());
-        let other = table.admit(TWO, 2).unwrap();
+        let (first, second) = (table.try_admit(ONE, 2).unwrap(), table.try_admit(ONE, 2).unwrap());
+        let other = table.try_admit(TWO, 2).unwrap();
         assert!(!is_evicted(&first).await);
-        let third = table.admit(ONE, 2).unwrap();
+        let third = table.try_admit(ONE, 2).unwrap();
         assert!(is_evicted(&first).await && !is_evicted(&second).await && !is_evicted(&other).await);
         drop(first);
 
         answer(&second, StatusCode::PARTIAL_CONTENT);
         answer(&third, StatusCode::OK);
-        assert!(table.admit(ONE, 2).is_none(), "a connection with a successful answer is never evicted");
+        assert!(table.try_admit(ONE, 2).is_err(), "a connection with a successful answer is never evicted");
         drop(second);
-        let fourth = table.admit(ONE, 2).unwrap();
+        let fourth = table.try_admit(ONE, 2).unwrap();
         answer(&fourth, StatusCode::NOT_FOUND);
         let mapped = "::ffff:10.0.0.1".parse().unwrap();
-        assert!(table.admit(mapped, 2).is_some() && is_evicted(&fourth).await);
+        assert!(table.try_admit(mapped, 2).is_ok() && is_evicted(&fourth).await);
         assert!(!is_evicted(&third).await);
+    }
+
+    #[tokio::test]
+    async fn a_connection_waits_for_those_that_make_room_and_for_no_others() {
+        let table = ConnectionTable::new();
+        let (first, second) = (table.try_admit(ONE, 1).unwrap(), table.try_admit(ONE, 1).unwrap());
+        assert_eq!(table.try_admit(ONE, 1).unwrap_err(), Refusal::NotYet, "the first is still open");
+        let admit = |patience| table.admit(ONE, 1, Duration::from_millis(patience));
+        assert!(admit(20).await.is_none());
+        let (third, ()) = tokio::join!(admit(20_000), async {
+            assert!(is_evicted(&first).await);
+            drop(first);
+        });
+        answer(&second, StatusCode::OK);
+        answer(third.as_ref().unwrap(), StatusCode::OK);
+        assert!(!is_evicted(&second).await, "its answer came first");
+        assert_eq!(table.try_admit(ONE, 1).unwrap_err(), Refusal::AtLimit);
+        assert!(admit(20_000).await.is_none());
     }
 
     #[tokio::test]
     async fn all_addresses_of_a_network_of_ipv6_share_a_limit() {
         let table = ConnectionTable::new();
-        let admit = |address: &str| table.admit(address.parse().unwrap(), 2);
+        let admit = |address: &str| table.try_admit(address.parse().unwrap(), 2);
         let open: Vec<_> = ["2001:db8::1", "2001:db8::2"].map(|address| admit(address).unwrap()).into();
         for admission in &open {
             answer(admission, StatusCode::OK);
         }
-        assert!(admit("2001:db8:0:0:ffff::3").is_none() && admit("2001:db8:0:1::1").is_some());
+        assert!(admit("2001:db8:0:0:ffff::3").is_err() && admit("2001:db8:0:1::1").is_ok());
     }
 
     #[tokio::test]
     async fn the_oldest_pending_connection_is_evicted_unless_it_is_being_answered() {
         let table = ConnectionTable::new();
-        let old = table.admit(ONE, 10).unwrap();
+        let old = table.try_admit(ONE, 10).unwrap();
         let request = old.standing().begin_request();
-        let (young, last) = (table.admit(TWO, 10).unwrap(), table.admit(TWO, 10).unwrap());
+        let (young, last) = (table.try_admit(TWO, 10).unwrap(), table.try_admit(TWO, 10).unwrap());
         answer(&last, StatusCode::OK);
-        let new = table.admit(TWO, 10).unwrap();
+        let new = table.try_admit(TWO, 10).unwrap();
         assert!(new.make_room());
         assert!(is_evicted(&young).await && !is_evicted(&old).await);
         drop(young);
@@ -311,7 +367,7 @@ mod tests {
     #[tokio::test]
     async fn a_request_that_arrives_during_eviction_is_answered() {
         let table = ConnectionTable::new();
-        let (admission, new) = (table.admit(ONE, 10).unwrap(), table.admit(ONE, 10).unwrap());
+        let (admission, new) = (table.try_admit(ONE, 10).unwrap(), table.try_admit(ONE, 10).unwrap());
         assert!(new.make_room());
         let request = admission.standing().begin_request();
         assert!(!is_evicted(&admission).await);

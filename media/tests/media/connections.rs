@@ -184,6 +184,16 @@ async fn connections_beyond_the_limit_wait() {
     assert_eq!(timeout(SOON, third.head()).await.unwrap().unwrap().status, 200);
 }
 
+/// On one thread, so that all of them are accepted before one of them can close.
+#[tokio::test]
+async fn a_client_behind_an_address_that_opens_many_connections_at_once_is_answered() {
+    let server = start_with(Options { max_per_address: 16, ..Options::default() }).await;
+    let many: Vec<_> = (0..100).map(|_| std::net::TcpStream::connect(server.address).unwrap()).collect();
+    let mut client = server.connect().await;
+    assert_eq!(timeout(SOON, client.ask("HEAD", ISO, &[])).await.unwrap().status, 200);
+    drop(many);
+}
+
 #[tokio::test]
 async fn the_probe_which_anybody_may_read_keeps_no_connection_open() {
     let server = start_with(Options { max_per_address: 1, ..Options::default() }).await;

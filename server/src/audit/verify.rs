@@ -88,6 +88,12 @@ pub enum NoteKind {
         "entries 1 to {0} are not in these files: pass the earlier files, too, unless they were deleted on purpose"
     )]
     Earlier(u64),
+    /// A server starts, and the one before it has not recorded its stop.
+    #[error(
+        "the server before this start did not record that it stopped: it was killed, its machine failed, or it could not write its \
+         last entries. The log of the server says which"
+    )]
+    NotStopped,
 }
 
 impl fmt::Display for Note {
@@ -113,9 +119,9 @@ pub struct Verified {
     pub has_known: bool,
 }
 
-/// The member of an entry that says what the server found at its start.
+/// What happened, and in `log-recovered` what the server found at its start.
 #[derive(Deserialize)]
-struct Recovered {
+struct Happened {
     event: String,
     #[serde(default)]
     bytes: u64,
@@ -129,7 +135,8 @@ pub fn verify(mut files: Vec<LogText>, known: Option<Digest>) -> Verified {
     files.sort_by_key(|file| {
         file.bytes.split(|byte| *byte == b'\n').find_map(Chained::read).map(|entry| entry.sequence)
     });
-    let mut verifier = Verifier { verified: Verified::default(), expected: None, known, damaged: Vec::new() };
+    let mut verifier =
+        Verifier { verified: Verified::default(), expected: None, known, damaged: Vec::new(), is_running: false };
     for file in &files {
         verifier.file(file);
     }
@@ -143,6 +150,8 @@ struct Verifier {
     known: Option<Digest>,
     /// Lines that are not entries, and that no later entry has explained: their number and the lines with their ends.
     damaged: Vec<(usize, Vec<u8>)>,
+    /// Whether a server has recorded something since the last `server-stopped`.
+    is_running: bool,
 }
 
 impl Verifier {
@@ -176,7 +185,10 @@ impl Verifier {
     }
 
     fn entry(&mut self, file: &LogText, line: usize, content: &[u8], entry: Chained) {
-        self.explain(file, line, content);
+        if let Ok(happened) = serde_json::from_slice::<Happened>(content) {
+            self.explain(file, line, &happened);
+            self.look_for_stop(file, line, &happened.event);
+        }
         self.report_damaged(file);
         let found = entry.sequence;
         match self.expected {
@@ -206,9 +218,8 @@ impl Verifier {
     }
 
     /// Clears the damaged lines if this entry says that the server found them as they are, and they are one unfinished line.
-    fn explain(&mut self, file: &LogText, line: usize, content: &[u8]) {
+    fn explain(&mut self, file: &LogText, line: usize, recovered: &Happened) {
         let [(_, damaged)] = self.damaged.as_slice() else { return };
-        let Ok(recovered) = serde_json::from_slice::<Recovered>(content) else { return };
         let damaged = damaged.strip_suffix(b"\n").unwrap_or(damaged);
         let is_that = recovered.event == "log-recovered"
             && u64::try_from(damaged.len()) == Ok(recovered.bytes)
@@ -216,6 +227,17 @@ impl Verifier {
         if is_that {
             self.note(file, line, NoteKind::Unfinished(recovered.bytes));
             self.damaged.clear();
+        }
+    }
+
+    /// Notes a start without a stop before it.
+    fn look_for_stop(&mut self, file: &LogText, line: usize, event: &str) {
+        match event {
+            "server-stopped" => self.is_running = false,
+            // A server that starts records these before `server-started`.
+            "log-begun" | "log-recovered" => {}
+            "server-started" if self.is_running => self.note(file, line, NoteKind::NotStopped),
+            _ => self.is_running = true,
         }
     }
 

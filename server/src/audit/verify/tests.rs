@@ -96,6 +96,27 @@ fn a_line_that_was_changed_while_the_server_did_not_run_stays_a_fault() {
     assert_eq!((faults[0].line, faults[0].kind), (6, FaultKind::Changed));
 }
 
+#[test]
+fn a_start_without_a_stop_before_it_is_a_note() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.jsonl");
+    let started = || Event::ServerStarted { version: "1".to_owned() };
+    let deleted = || Event::ImageDeleted { image: "9f86".to_owned(), host: None };
+    let runs = [vec![started(), deleted(), Event::ServerStopped], vec![started()], vec![started(), deleted()]];
+    for events in runs.into_iter().chain([vec![started(), Event::ServerStopped], vec![started()]]) {
+        let mut log = LogFile::open(&path, Link::START).unwrap();
+        for event in events {
+            log.append(&Entry::of_server(event)).unwrap();
+        }
+    }
+    let bytes = fs::read(&path).unwrap();
+    let notes = |bytes: Vec<u8>| check(bytes).notes.iter().map(|note| (note.line, note.kind)).collect::<Vec<_>>();
+    assert_eq!(notes(bytes.clone()), [(6, NoteKind::NotStopped), (8, NoteKind::NotStopped)]);
+    // It is not known what the server did before a file whose beginning is missing.
+    let newer = lines(&bytes)[5..].concat();
+    assert_eq!(notes(newer), [(1, NoteKind::Earlier(5)), (3, NoteKind::NotStopped)]);
+}
+
 /// The line of the entry that is damaged if this byte is there instead.
 fn line_of_damage(bytes: &[u8], position: usize, byte: u8) -> usize {
     let line = bytes[..position].split(|byte| *byte == b'\n').count();

@@ -163,23 +163,28 @@ pub(super) async fn check(State(gate): State<Gate>, mut request: Request, next: 
     let actor = Actor::new(who(&caller, address), gate.audit);
     if let Err(problem) = check_role(&caller, needed) {
         gate.access.authentications.refused(actor.who, request.method().as_str(), route, needed.word());
-        return Err(problem);
+        return Ok(to_known_client(problem));
     }
     let changes = !request.method().is_safe() && !HARMLESS.contains(&route);
     if changes && actor.audit.state() == AuditState::Unavailable {
         let detail = "the server cannot write its audit log, so it changes nothing; it still serves images";
-        return Err(Problem::new(ProblemKind::AuditUnavailable, detail));
+        return Ok(to_known_client(Problem::new(ProblemKind::AuditUnavailable, detail)));
     }
     request.extensions_mut().insert(caller);
     request.extensions_mut().insert(actor.clone());
-    let mut response = next.run(request).await;
+    let response = next.run(request).await;
     if changes && !actor.is_written().await {
         let detail = "the change is made, but the server cannot write its audit log now: it keeps the entry in memory, and writes it \
                       when it can; look at the present state before you send the request again";
-        response = Problem::new(ProblemKind::AuditUnavailable, detail).into_response();
+        return Ok(to_known_client(Problem::new(ProblemKind::AuditUnavailable, detail)));
     }
+    Ok(to_known_client(response))
+}
+
+fn to_known_client(answer: impl IntoResponse) -> Response {
+    let mut response = answer.into_response();
     response.extensions_mut().insert(KnownClient);
-    Ok(response)
+    response
 }
 
 /// Who sends a request, for the audit log.

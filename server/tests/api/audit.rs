@@ -254,6 +254,38 @@ async fn without_its_log_the_server_changes_nothing_serves_images_and_says_so() 
     assert_intact(&place);
 }
 
+/// Between the moment at which the log fails and that at which the server looks, which it does each second.
+#[tokio::test]
+async fn a_change_that_is_made_while_the_log_fails_is_answered_as_such() {
+    let dayone = start().await;
+    let log = dayone.place.path("audit.jsonl");
+    let ready = || async { Answer::of(dayone.get("/readyz")).await.status };
+    let mut hosts = 0;
+    loop {
+        hosts += 1;
+        wait_until(async || ready().await == 200).await;
+        fs::rename(&log, dayone.place.path(&format!("audit.jsonl.{hosts}"))).unwrap();
+        fs::create_dir(&log).unwrap();
+        let before = dayone.place.records().len();
+        let path = format!("/v1/images?base=coreos&hostname=host-{hosts}");
+        let answer = Answer::of(dayone.post(&path, NMSTATE).bearer_auth(TOKEN)).await;
+        fs::remove_dir(&log).unwrap();
+        assert_eq!(answer.status, 503);
+        answer.problem("audit-unavailable");
+        let is_made = dayone.place.records().len() > before;
+        assert_eq!(answer.json()["detail"].as_str().unwrap().starts_with("the change is made"), is_made);
+        if is_made {
+            break;
+        }
+        // It had looked already.
+        assert!(hosts < 20);
+    }
+    wait_until(async || ready().await == 200).await;
+    let place = stop(dayone).await;
+    assert!(events(&log).contains(&"image-ordered".to_owned()), "the entry was kept");
+    assert_intact(&place);
+}
+
 #[tokio::test]
 async fn a_server_whose_log_was_deleted_refuses_changes_and_continues_the_chain_in_a_new_file() {
     let dayone = start().await;

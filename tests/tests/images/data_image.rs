@@ -169,16 +169,7 @@ fn netplan_and_cloud_init_take_what_is_written_for_them() {
     let (mut netplans, mut openstacks) = (0, 0);
     for (name, host) in documents() {
         if let Some(network) = written(&host, NetworkFiles::NetworkConfig) {
-            let root = directory.join(&name);
-            fs::create_dir_all(root.join("etc/netplan")).unwrap();
-            let text = format!("network:\n  renderer: networkd\n{}", indented(&network));
-            let file = root.join("etc/netplan/50.yaml");
-            fs::write(&file, &text).unwrap();
-            fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
-            let output = Command::new("netplan").args(["generate", "--root-dir"]).arg(&root).output().unwrap();
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            assert!(output.status.success() && said.is_empty(), "{name}: {said}\n{text}");
-            assert!(root.join("run/systemd/network").is_dir(), "{name}");
+            generate(&directory.join(&name), &network);
             let plain = directory.join("network-config");
             fs::write(&plain, &network).unwrap();
             assert_eq!(cloud_init(LOAD, &plain), serde_yaml::from_str::<Value>(&network).unwrap(), "{name}");
@@ -202,6 +193,32 @@ fn netplan_and_cloud_init_take_what_is_written_for_them() {
         }
     }
     assert!(netplans > 10 && openstacks > 3, "{netplans} {openstacks}");
+}
+
+#[test]
+fn networkd_gets_a_gateway_beyond_all_networks_from_netplan() {
+    let document = "interfaces: [{name: eth0, type: ethernet, ipv4: {enabled: true, address: [{ip: 203.0.113.5, prefix-length: \
+                    32}]}}]\nroutes: {config: [{destination: 0.0.0.0/0, next-hop-address: 172.31.1.1, next-hop-interface: eth0}]}";
+    let document = NmstateDocument::new(serde_yaml::from_str(document).unwrap(), DocumentPath::root());
+    let network = written(&HostSpec::with_network(document), NetworkFiles::NetworkConfig).unwrap();
+    let root = tempfile::tempdir().unwrap();
+    generate(root.path(), &network);
+    let unit = fs::read_to_string(root.path().join("run/systemd/network/10-netplan-eth0.network")).unwrap();
+    let route: Vec<&str> = unit.split("[Route]\n").nth(1).unwrap().lines().collect();
+    assert!(route.contains(&"Gateway=172.31.1.1") && route.contains(&"GatewayOnLink=true"), "{unit}");
+}
+
+/// Has netplan write what systemd-networkd reads, into this directory.
+fn generate(root: &Path, network: &str) {
+    fs::create_dir_all(root.join("etc/netplan")).unwrap();
+    let text = format!("network:\n  renderer: networkd\n{}", indented(network));
+    let file = root.join("etc/netplan/50.yaml");
+    fs::write(&file, &text).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    let output = Command::new("netplan").args(["generate", "--root-dir"]).arg(root).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && said.is_empty(), "{said}\n{text}");
+    assert!(root.join("run/systemd/network").is_dir(), "{text}");
 }
 
 /// The document with a MAC address for every NIC, and without what has no place there at all.

@@ -1,4 +1,4 @@
-//! What the media plane says of requests that lead nowhere: all are counted, few are logged. And how its lines read.
+//! What the server says of requests that lead nowhere: all are counted, few are logged. And how its lines read.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -58,6 +58,23 @@ fn unknown_tokens_are_counted_and_few_are_logged() {
     for debug in ["Some(", "None", "HTTP/1.1)", "version=HTTP"] {
         assert!(!log.contains(debug), "{debug} in {line}");
     }
+}
+
+#[test]
+fn few_requests_of_unknown_clients_to_the_api_are_logged() {
+    let server = start(&free_address(), &[]);
+    let client = Client::builder().no_proxy().build().unwrap();
+    let long = "a".repeat(4000);
+    for number in 0..1000 {
+        let answer = client.get(format!("{}/v1/nothing/{number}/{long}", server.api)).send().unwrap();
+        assert_eq!(answer.status(), 404);
+    }
+    server.image("coreos", &fixtures("scenarios").join("static-ipv4-baremetalhost.yaml"));
+    let log = server.log();
+    let lines = log.matches("path=/v1/nothing/").count();
+    assert!((1..=60).contains(&lines), "{lines} lines");
+    assert!(log.len() < 64 << 10, "{} bytes", log.len());
+    assert!(log.contains("path=/v1/images"), "a client that may use the API has its line: {log}");
 }
 
 #[test]

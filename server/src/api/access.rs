@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::{IntoResponse, Response};
 use http::header::{AUTHORIZATION, COOKIE, ORIGIN};
 use http::{HeaderMap, Uri};
 use media::listen::{ClientCertificate, Peer};

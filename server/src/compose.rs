@@ -110,10 +110,9 @@ pub(crate) fn compose_installer(
     base: &Base,
     report: &mut Report,
 ) -> Result<Recipe, Reported> {
-    let Some(answers) = answers else {
-        let initramfs_network = initramfs_network(&order, &network, base, report)?;
-        return Ok(Recipe { initramfs_network, ..compose(order, network, base.profile()) });
-    };
+    let initramfs_network = initramfs_network(&order, &network, base, report)?;
+    let order = Recipe { initramfs_network, ..order };
+    let Some(answers) = answers else { return Ok(compose(order, network, base.profile())) };
     let Additions { hostname, no_auto_default, .. } = &order.additions;
     let hostname = hostname.as_ref().or(network.hostname.as_ref());
     let system = InstalledSystem { network: &network, hostname, no_auto_default: *no_auto_default };

@@ -23,10 +23,10 @@ impl DiskBase {
     /// Reads the EFI system partitions. `None` if the file is not the image of a disk with one.
     pub(super) fn probe(source: &dyn Source) -> Result<Option<Self>, BaseError> {
         let (esps, others) = esps_of_disk(source);
-        let system = match (esps.is_empty(), others) {
-            (true, false) => return Ok(None),
-            (true, true) => Err(NotCustomisable::UnreadablePartition),
-            (false, _) => LiveIso::probe_disk(source, esps)?.map(Box::new),
+        let system = match (esps.is_empty(), others.is_empty()) {
+            (true, true) => return Ok(None),
+            (true, false) => Err(NotCustomisable::UnreadablePartition),
+            (false, _) => LiveIso::probe_disk(source, esps, &others)?.map(Box::new),
         };
         let talos_meta = MetaPartition::find(source).map_err(|error| BaseError::Read(Role::Iso, error))?;
         // Another system may have a partition of this name, too.

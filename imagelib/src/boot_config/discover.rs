@@ -50,11 +50,11 @@ pub fn discover<'a>(
         let Some(text) = read(path).filter(|text| text.len() <= MAX_CONFIG_SIZE) else { continue };
         let config = BootConfig::parse(loader, text);
         for written in config.includes() {
-            let included = config.resolve(written, &directory);
-            if let Some(path) = included.and_then(|path| names.get(&path.to_ascii_lowercase()).copied())
-                && seen.insert(path)
-            {
-                queue.push_back((loader, path, directory.clone(), group));
+            let Some(pattern) = config.resolve_pattern(written, &directory) else { continue };
+            for path in matching(&names, &pattern.to_ascii_lowercase()) {
+                if seen.insert(path) {
+                    queue.push_back((loader, path, directory.clone(), group));
+                }
             }
         }
         found.push(Found { path: path.to_owned(), directory, group, config });
@@ -75,6 +75,24 @@ fn set_labels(found: &mut [Found]) {
             config.set_labels(labels);
         }
     }
+}
+
+/// The paths that a pattern matches, which is in lower case and has `*` only in the name of a file.
+fn matching<'a>(names: &BTreeMap<String, &'a str>, pattern: &str) -> Vec<&'a str> {
+    let mut parts = pattern.split('*');
+    let (first, rest) = (parts.next().unwrap_or_default(), parts.collect::<Vec<_>>());
+    let Some((last, middle)) = rest.split_last() else {
+        return names.get(pattern).copied().into_iter().collect();
+    };
+    let matches = |name: &str| {
+        let between = name.strip_prefix(first).and_then(|rest| rest.strip_suffix(last));
+        between.filter(|between| !between.contains('/')).is_some_and(|between| {
+            let found = middle.iter().try_fold(between, |rest, part| rest.split_once(part).map(|(_, behind)| behind));
+            found.is_some()
+        })
+    };
+    let from = names.range(first.to_owned()..).take_while(|(name, _)| name.starts_with(first));
+    from.filter(|(name, _)| matches(name)).map(|(_, path)| *path).collect()
 }
 
 fn directory_of(path: &str) -> &str {

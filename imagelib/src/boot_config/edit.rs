@@ -195,7 +195,7 @@ impl Edits {
         let mut changes = Vec::new();
         // Initrds come first, because SYSLINUX's `initrd=` may be at the same place as the new arguments.
         if !wanted.new_initrds.is_empty() {
-            changes.extend(spans.initrd_slots.iter().map(|slot| slot.filled(&wanted.new_initrds)));
+            changes.extend(spans.initrd_lists.iter().map(|list| list.slot.filled(&wanted.new_initrds)));
         }
         let mut after = edited.iter();
         let mut separator = None;

@@ -40,7 +40,7 @@ pub enum Boots {
 pub struct LinuxBoot {
     /// The kernel's path, as written; see [`super::BootConfig::resolve`].
     pub kernel: String,
-    /// The initrds' paths, as written.
+    /// The initrds' paths, as written; see [`Self::alternatives`].
     pub initrds: Vec<String>,
     /// The kernel's arguments, without the loader's own `initrd=`. GRUB's quotes are removed, its variables are kept.
     pub arguments: KernelArguments,
@@ -53,9 +53,18 @@ pub(super) struct Spans {
     /// The arguments, in the order of [`LinuxBoot::arguments`].
     pub(super) words: Vec<Word>,
     pub(super) argument_slot: Slot,
-    /// Several if a script decides which initrds to load.
-    pub(super) initrd_slots: Vec<Slot>,
+    /// One for each of [`LinuxBoot::alternatives`].
+    pub(super) initrd_lists: Vec<InitrdList>,
     pub(super) inherited: Option<Inherited>,
+}
+
+/// Where one of [`LinuxBoot::alternatives`] stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct InitrdList {
+    /// How many initrds it has.
+    pub(super) count: usize,
+    /// The place for another one.
+    pub(super) slot: Slot,
 }
 
 /// Arguments that an entry shares with others. dayone changes them in a copy for this entry alone.
@@ -67,6 +76,19 @@ pub(super) struct Inherited {
     pub(super) to: usize,
     /// The text before the copy.
     pub(super) before: String,
+}
+
+impl LinuxBoot {
+    /// The initrds that the kernel gets: one list, unless a script of GRUB decides which of several it loads. GRUB's command
+    /// `initrd` replaces what an earlier one has loaded.
+    pub fn alternatives(&self) -> impl Iterator<Item = &[String]> {
+        let mut rest = self.initrds.as_slice();
+        self.spans.initrd_lists.iter().map_while(move |InitrdList { count, .. }| {
+            let (list, behind) = rest.split_at_checked(*count)?;
+            rest = behind;
+            Some(list)
+        })
+    }
 }
 
 impl Boots {

@@ -16,6 +16,9 @@ pub enum NotEditable {
     /// It boots an EFI program, which may contain kernel, arguments and initrd in one signed file.
     #[error("it boots an EFI program; a unified kernel image, for example, contains its own arguments and initrd")]
     EfiProgram,
+    /// It boots with a command whose arguments dayone does not read.
+    #[error("it boots with {0}, and dayone changes only what 'linux' and 'initrd' load")]
+    Command(&'static str),
     /// Its arguments are not a valid command line.
     #[error("{0}")]
     Arguments(KernelArgumentError),

@@ -84,6 +84,13 @@ pub struct DefaultEntry {
     pub written: Option<String>,
     /// The SYSLINUX label that has `MENU DEFAULT`.
     pub marked: Option<String>,
+    /// What SYSLINUX boots if nobody presses a key in time: `ONTIMEOUT`, a label or a kernel.
+    pub after_timeout: Option<String>,
+    /// Whether SYSLINUX shows a menu, whose default is the first label if no other is.
+    pub shows_menu: bool,
+    /// Whether all entries of GRUB's menu are known, so that they can be counted: none of them is in a submenu or depends on a
+    /// condition.
+    pub is_countable: bool,
     /// The key by which systemd-boot sorts the entry.
     pub sort_key: Option<String>,
 }
@@ -155,6 +162,15 @@ impl BootConfig {
     /// The paths of the configurations that this one includes or continues with, as written.
     pub fn includes(&self) -> &[String] {
         &self.includes
+    }
+
+    /// Turns the path of an included configuration into an absolute path, in whose last part `*` is for what only the running
+    /// loader knows. None if other parts depend on that, too.
+    fn resolve_pattern(&self, written: &str, directory: &str) -> Option<String> {
+        match self.loader {
+            Loader::Grub => self.variables.resolve_pattern(written, directory),
+            Loader::Syslinux | Loader::SystemdBoot => self.resolve(written, directory),
+        }
     }
 
     /// Turns a path in this configuration into an absolute path on its file system.

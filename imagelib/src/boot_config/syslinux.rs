@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::change::{Slot, Word, kernel_words};
-use super::entry::{BootEntry, Boots, Inherited, Spans};
+use super::entry::{BootEntry, Boots, Inherited, InitrdList, Spans};
 use super::error::NotEditable;
 use super::text::{Directive, Line, first_word, line_end, lines, lossy, slice};
 use super::{MAX_ENTRIES, Parsed};
@@ -12,6 +12,12 @@ use super::{MAX_ENTRIES, Parsed};
 const LONGEST_LINE: usize = 4095;
 
 const INITRD: &str = "initrd=";
+
+/// Modules that load Linux or a hypervisor by their own arguments.
+const LOADERS: [&str; 2] = ["linux.c32", "mboot.c32"];
+
+/// Modules that show a menu, whose default is the first label unless the configuration says otherwise.
+const MENUS: [&str; 3] = ["menu.c32", "vesamenu.c32", "gfxboot.c32"];
 
 /// What `KERNEL` takes for another kind of file, by its name.
 const NOT_LINUX: [&str; 9] = [".c32", ".0", ".bin", ".bs", ".bss", ".com", ".cbt", ".img", ".efi"];
@@ -27,6 +33,8 @@ struct Label {
     initrd: Option<Range<usize>>,
     /// The path of what is no Linux kernel.
     program: Option<String>,
+    /// The module of [`LOADERS`] that it starts.
+    loader: Option<&'static str>,
 }
 
 struct Reader<'a> {
@@ -37,6 +45,8 @@ struct Reader<'a> {
     label: Option<Label>,
     /// `DEFAULT` and `ONTIMEOUT`. Of each, the last one counts.
     command_lines: [Option<Directive>; 2],
+    /// Whether `UI` shows a menu.
+    has_menu: bool,
     /// Whether a command line may name a kernel in place of a label, and give it arguments: `IMPLICIT`, `ALLOWOPTIONS`.
     allowed: [bool; 2],
     parsed: Parsed,
@@ -49,6 +59,7 @@ pub(super) fn parse(text: &[u8]) -> Parsed {
         default_append: None,
         label: None,
         command_lines: [None, None],
+        has_menu: false,
         allowed: [true, true],
         parsed: Parsed::default(),
     };
@@ -78,6 +89,7 @@ impl Reader<'_> {
             "menu" => self.read_menu(value),
             "include" => self.include(value),
             "config" if self.label.is_none() => self.include(value),
+            "ui" => self.has_menu |= one_of(&MENUS, &lossy(self.text, &first_word(self.text, value).0)).is_some(),
             "default" => self.command_lines[0] = Some(Directive { line: line.clone(), key, value }),
             "ontimeout" => self.command_lines[1] = Some(Directive { line: line.clone(), key, value }),
             "implicit" => self.allowed[0] = slice(self.text, &value) != b"0",
@@ -124,9 +136,14 @@ impl Reader<'_> {
             "kernel" => {
                 let name = lossy(self.text, &first_word(self.text, directive.value.clone()).0);
                 label.kernel = Some(directive).filter(|_| is_linux(&name));
+                label.loader = one_of(&LOADERS, &name);
                 label.program = Some(name).filter(|_| label.kernel.is_none());
             }
-            "boot" | "bss" | "pxe" | "fdimage" | "comboot" | "com32" | "localboot" => label.kernel = None,
+            "com32" => {
+                label.kernel = None;
+                label.loader = one_of(&LOADERS, &lossy(self.text, &first_word(self.text, directive.value).0));
+            }
+            "boot" | "bss" | "pxe" | "fdimage" | "comboot" | "localboot" => label.kernel = None,
             "efi" => {
                 label.program = Some(lossy(self.text, &first_word(self.text, directive.value).0));
                 label.kernel = None;
@@ -148,7 +165,7 @@ impl Reader<'_> {
         if self.parsed.entries.len() < MAX_ENTRIES {
             let boots = match &label.kernel {
                 Some(kernel) if !kernel.value.is_empty() => self.linux(&label, kernel),
-                _ => Boots::Other(NotEditable::NoKernel),
+                _ => Boots::Other(label.loader.map_or(NotEditable::NoKernel, NotEditable::Command)),
             };
             let title = label.title.filter(|title| !title.is_empty()).unwrap_or_else(|| label.name.clone());
             let lines = label.first_line..=label.last_line;
@@ -172,9 +189,12 @@ impl Reader<'_> {
     /// the arguments of the command line alone. What is added to the command line holds in all of them.
     fn end_command_lines(&mut self) {
         let [default, timeout] = std::mem::take(&mut self.command_lines);
-        if let Some(default) = &default {
-            self.parsed.default.written = Some(lossy(self.text, &first_word(self.text, default.value.clone()).0));
-        }
+        let named = |line: &Directive| lossy(self.text, &first_word(self.text, line.value.clone()).0);
+        let written = default.as_ref().map(named);
+        self.parsed.default.shows_menu =
+            self.has_menu || written.as_ref().is_some_and(|written| one_of(&MENUS, written).is_some());
+        self.parsed.default.written = written;
+        self.parsed.default.after_timeout = timeout.as_ref().map(named);
         for command_line in [default, timeout].into_iter().flatten() {
             let (path, mut rest) = first_word(self.text, command_line.value.clone());
             let kernel = lossy(self.text, &path);
@@ -214,8 +234,9 @@ impl Reader<'_> {
             (list, Slot { at: end..end, before, between: ",".to_owned(), after: "" })
         };
         words.retain(|word| !word.text.starts_with(INITRD));
-        let spans = Spans { words, argument_slot, initrd_slots: vec![initrd_slot], inherited: None };
-        Boots::linux(kernel, paths(&list), spans)
+        let initrds = paths(&list);
+        let initrd_lists = vec![InitrdList { count: initrds.len(), slot: initrd_slot }];
+        Boots::linux(kernel, initrds, Spans { words, argument_slot, initrd_lists, inherited: None })
     }
 
     /// SYSLINUX's command line is what stands behind the kernel, and then what is appended; the last `initrd=` in it
@@ -255,8 +276,8 @@ impl Reader<'_> {
             to: kernel.line.span.end,
             before: new_line,
         });
-        let initrd_slots = vec![Slot::behind(initrd.end, ",")];
-        Boots::linux(lossy(text, &path), initrds, Spans { words, argument_slot, initrd_slots, inherited })
+        let initrd_lists = vec![InitrdList { count: initrds.len(), slot: Slot::behind(initrd.end, ",") }];
+        Boots::linux(lossy(text, &path), initrds, Spans { words, argument_slot, initrd_lists, inherited })
     }
 
     /// What begins a line `APPEND` behind the line `KERNEL`, in its style.
@@ -272,6 +293,12 @@ impl Reader<'_> {
 fn is_linux(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     !NOT_LINUX.iter().any(|suffix| name.ends_with(suffix))
+}
+
+/// The module of these that a path names.
+fn one_of(modules: &[&'static str], path: &str) -> Option<&'static str> {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    modules.iter().copied().find(|module| module.eq_ignore_ascii_case(name))
 }
 
 /// What follows `initrd=`.

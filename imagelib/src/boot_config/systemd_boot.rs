@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::change::{Slot, kernel_words};
-use super::entry::{BootEntry, Boots, Spans};
+use super::entry::{BootEntry, Boots, InitrdList, Spans};
 use super::error::NotEditable;
 use super::text::{Directive, first_word, line_end, lines, lossy, slice};
 use super::{DefaultEntry, Parsed};
@@ -52,11 +52,12 @@ fn boots(text: &[u8], linux: &Directive, options: &[Directive], initrds: &[Direc
         let end = linux.line.span.end;
         Slot::line(end, format!("{}options{}", line_end(text, end), gap(text, linux)))
     });
-    let initrd_slots = initrds.last().map(|last| {
+    let initrd_slot = initrds.last().map(|last| {
         let end = last.line.span.end;
         Slot::behind(end, format!("{}initrd{}", line_end(text, end), gap(text, last)))
     });
-    let spans = Spans { words, argument_slot, initrd_slots: initrd_slots.into_iter().collect(), inherited: None };
+    let initrd_lists = initrd_slot.map(|slot| InitrdList { count: initrds.len(), slot }).into_iter().collect();
+    let spans = Spans { words, argument_slot, initrd_lists, inherited: None };
     let initrds = initrds.iter().map(|line| lossy(text, &line.value)).collect();
     Boots::linux(lossy(text, &linux.value), initrds, spans)
 }

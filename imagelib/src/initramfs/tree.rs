@@ -139,6 +139,27 @@ impl Tree {
         Ok(Placement { path: member(&real)?, missing })
     }
 
+    /// What is in this tree and in another one, for an archive that is to be right for both. None if an archive that is right for
+    /// one of them could remove something of the other, or change the permissions of a directory there.
+    pub(crate) fn common(self, other: &Self) -> Option<Self> {
+        const NEW_DIRECTORY: Node = Node::Directory { mode: 0o755 };
+        let can_be_missing = |node: &Node| matches!(node, Node::File) || *node == NEW_DIRECTORY;
+        let only_there = other.nodes.iter().filter(|(path, _)| !self.nodes.contains_key(*path));
+        if self.open != other.open || !only_there.map(|(_, node)| node).all(can_be_missing) {
+            return None;
+        }
+        let mut nodes = BTreeMap::new();
+        for (path, node) in self.nodes {
+            match (&node, other.nodes.get(&path)) {
+                (_, None) if can_be_missing(&node) => {}
+                (Node::Directory { .. }, Some(Node::Directory { .. })) => drop(nodes.insert(path, node)),
+                (_, Some(same)) if *same == node => drop(nodes.insert(path, node)),
+                _ => return None,
+            }
+        }
+        Some(Self { nodes, open: self.open })
+    }
+
     /// Unpacks an entry as the kernel does, and returns its path. `None` if its parent is missing, or a directory with content
     /// is in its place.
     pub(super) fn insert(&mut self, entry: &Entry, target: Vec<u8>) -> Option<Vec<u8>> {

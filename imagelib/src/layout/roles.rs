@@ -63,7 +63,7 @@ impl Roles {
     fn add(&mut self, live: &LiveIso) {
         for entry in live.entries() {
             self.kernels.extend(entry.kernel().map(str::to_ascii_lowercase));
-            self.initrds.extend(entry.initrd.map(|initrd| initrd.path.to_ascii_lowercase()));
+            self.initrds.extend(entry.initrds().map(|initrd| initrd.path.to_ascii_lowercase()));
         }
         for (uki, ..) in live.usable_ukis() {
             let path = format!("/{}", uki.path).to_ascii_lowercase();

@@ -49,7 +49,7 @@ impl<'a> Medium<'a> {
     /// An ISO, perhaps with a partition table.
     pub(super) fn iso(source: &'a dyn Source) -> Result<Self, IsoError> {
         let volume = Volume::open(source)?;
-        let (volumes, unreadable) = esps_and_unreadable(source, &volume)?;
+        let (volumes, others) = esps_and_unreadable(source, &volume)?;
         let esp = |volume: crate::base::live::EspVolume| {
             let name = match volume.place {
                 EspPlace::File { path, .. } => format!(" in {path}"),
@@ -58,13 +58,13 @@ impl<'a> Medium<'a> {
             Esp { name, fat: volume.fat }
         };
         let esps = volumes.into_iter().map(esp).collect();
-        Ok(Self { source, volume: Some(volume), esps, unreadable })
+        Ok(Self { source, volume: Some(volume), esps, unreadable: !others.is_empty() })
     }
 
     /// A disk with a partition table.
     pub(super) fn disk(source: &'a dyn Source) -> Self {
         let (volumes, others) = esps_of_disk(source);
-        let unreadable = others || volumes.is_empty();
+        let unreadable = !others.is_empty() || volumes.is_empty();
         let esps = volumes.into_iter().map(|volume| Esp { name: IN_PARTITION.to_owned(), fat: volume.fat }).collect();
         Self { source, volume: None, esps, unreadable }
     }

@@ -20,6 +20,7 @@ mod live;
 mod live_media;
 mod live_names;
 mod media;
+mod menu_decisions;
 mod minimal;
 mod minimal_casper;
 mod minimal_live_boot;

@@ -6,7 +6,9 @@ use std::io;
 use std::path::Path;
 
 use imagelib::base::{Base, BaseError, Role};
+use imagelib::disk::mbr::{EFI_SYSTEM, Mbr, MbrPartition, PROTECTIVE};
 use imagelib::initramfs::InitramfsError;
+use imagelib::iso::IsoError;
 use imagelib::secure_boot::{SecureBoot, Survey};
 use imagelib::source::Source;
 use media::base_file::BaseFile;
@@ -17,9 +19,6 @@ use crate::store::is_url;
 
 /// The offset of the identifier in the first volume descriptor of an ISO 9660 image (ECMA-119 §8.1.2).
 const ISO_IDENTIFIER: u64 = 16 * 2048 + 1;
-
-/// The offset of the signature of a GPT, in the second sector of a disk (UEFI 2.10 §5.3.2).
-const GPT_IDENTIFIER: u64 = 512;
 
 /// An open base, and what it is.
 pub(super) struct OpenedBase {
@@ -75,13 +74,14 @@ fn open(path: &Path) -> Result<BaseFile, Failure> {
     if file.size() == 0 { Err(Failure::Input(format!("{} is empty", path.display()))) } else { Ok(file) }
 }
 
+/// Whether it has the identifier of an ISO, or an MBR that names an EFI system partition or stands before a GPT.
 fn is_medium(file: &BaseFile) -> io::Result<bool> {
-    let has = |offset, expected: &[u8]| {
-        let mut found = vec![0; expected.len()];
-        let count = file.read_at(offset, &mut found)?;
-        Ok::<_, io::Error>(count == expected.len() && found == expected)
-    };
-    Ok(has(ISO_IDENTIFIER, b"CD001")? || has(GPT_IDENTIFIER, b"EFI PART")?)
+    let mut identifier = [0; 5];
+    if file.read_at(ISO_IDENTIFIER, &mut identifier)? == identifier.len() && identifier == *b"CD001" {
+        return Ok(true);
+    }
+    let is_of_disk = |(_, partition): (usize, MbrPartition)| [PROTECTIVE, EFI_SYSTEM].contains(&partition.kind);
+    Ok(Mbr::read(file)?.is_some_and(|table| table.partitions().any(is_of_disk)))
 }
 
 fn unreadable(path: &Path, error: &dyn std::error::Error) -> Failure {
@@ -95,6 +95,10 @@ fn refused(files: &BTreeMap<Role, BaseFile>, error: &BaseError) -> Failure {
         // The user has not said that the file is an initramfs.
         BaseError::Initramfs(InitramfsError::NotAnInitramfs { .. }) if files.len() == 1 => Failure::Input(format!(
             "{paths} is no ISO 9660 image, no initramfs and no image of a disk with a partition table"
+        )),
+        BaseError::Iso(IsoError::NotIso(_)) => Failure::Input(format!(
+            "{paths} is no ISO 9660 image, and no image of a disk with sectors of 512 bytes and an EFI system partition in its GPT or \
+             MBR"
         )),
         BaseError::Read(_, error) => Failure::system(&format!("cannot read {paths}"), error),
         error => Failure::input(&format!("cannot use {paths}"), error),

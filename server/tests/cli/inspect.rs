@@ -83,8 +83,20 @@ fn an_unknown_format_exits_with_1_and_a_read_error_with_2() {
     place.unpack("coreos.iso");
     let cut = place.write("cut.iso", &place.read("coreos.iso")[..100_000]);
     let cut_initrd = place.write("cut.img", &coreos_initramfs()[..300]);
+    // Its MBR says that a GPT follows, which is at 4096 on such a disk.
+    let mut disk = vec![0; 100_000];
+    disk[450] = 0xEE;
+    disk[458] = 1;
+    disk[510..512].copy_from_slice(&[0x55, 0xAA]);
+    disk[4096..4104].copy_from_slice(b"EFI PART");
+    let large_sectors = place.write("disk.img", disk);
     for (path, code, sentence) in [
         (text.as_str(), 1, "text is no ISO 9660 image, no initramfs and no image of a disk with a partition table"),
+        (
+            &large_sectors,
+            1,
+            "no image of a disk with sectors of 512 bytes and an EFI system partition in its GPT or MBR",
+        ),
         (&place.write("empty", ""), 1, "empty is empty"),
         (&cut, 1, "cut.iso: "),
         (&cut_initrd, 1, "cut.img: "),

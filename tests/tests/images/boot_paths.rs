@@ -156,6 +156,37 @@ fn a_unified_kernel_image_that_firmware_starts_is_an_error() {
     assert!(error.contains("UEFI machines start /EFI/BOOT/grubx64.efi"), "{error}");
 }
 
+/// Its table is an MBR, as images for USB sticks and small boards have it.
+#[test]
+fn a_disk_with_an_mbr_is_a_base_of_the_command_line() {
+    let medium = Medium::new();
+    let (disk, image) = (medium.path("disk.img"), medium.path("out.img"));
+    medium.write("entry", b"title Live\nlinux /vmlinuz\ninitrd /initrd.img\noptions quiet\n");
+    let script = "truncate -s 40M $1
+        printf 'label: dos\nstart=2048, type=ef, bootable\n' | sfdisk --quiet $1
+        mkfs.fat -F 32 --offset 2048 $1 $((38 * 1024)) >/dev/null
+        mmd -i $1@@1M ::EFI ::EFI/BOOT ::loader ::loader/entries
+        mcopy -i $1@@1M $3/systemd-bootx64.efi ::EFI/BOOT/BOOTX64.EFI
+        mcopy -i $1@@1M $2/entry ::loader/entries/live.conf
+        mcopy -i $1@@1M $2/live/vmlinuz $2/live/initrd.img ::";
+    run(Command::new("sh").args(["-ec", script, "sh"]).arg(&disk).arg(medium.path("tree")).arg(SYSTEMD));
+    run(dayone().arg("inspect").arg(&disk));
+    let built = build(&disk, &image, &["--format", "usb"]);
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let grown = medium.path("initrd");
+    run(Command::new("mcopy").arg("-i").arg(format!("{}@@1M", image.display())).arg("::initrd.img").arg(&grown));
+    let grown = fs::read(grown).unwrap();
+    assert!(grown.len() > initramfs().len() && grown.starts_with(&initramfs()));
+    run(Command::new("fsck.fat").arg("-n").arg(image_of_partition(&image)));
+}
+
+/// The only partition of a disk, as a file of its own.
+fn image_of_partition(disk: &Path) -> PathBuf {
+    let partition = disk.with_extension("fat");
+    fs::write(&partition, &fs::read(disk).unwrap()[1 << 20..]).unwrap();
+    partition
+}
+
 #[test]
 fn a_unified_kernel_image_in_the_menu_of_systemd_boot_is_named() {
     let of = |loader: &str| {

@@ -24,18 +24,29 @@ const NETWORK: &str = "usr/lib/dayone/network";
 const HOOK: &str = "conf/conf.d/zz-dayone-network";
 
 fn build(directory: &Path, base: &Path, url: &str) -> Output {
+    build_with(directory, base, url, &[])
+}
+
+fn build_with(directory: &Path, base: &Path, url: &str, extra: &[&str]) -> Output {
     let (host, image) = (directory.join("host.yaml"), directory.join("minimal.iso"));
     fs::write(&host, HOST).unwrap();
     let mut build = dayone();
     build.args(["build", "--format", "minimal-iso", "--rootfs-url", url, "--force", "--base"]).arg(base);
-    build.arg("--host").arg(host).arg("--output").arg(image).output().unwrap()
+    build.args(extra).arg("--host").arg(host).arg("--output").arg(image).output().unwrap()
 }
 
 /// The files that dayone adds to the initramfs for casper.
 fn added(directory: &Path) -> BTreeMap<String, String> {
-    let built = build(directory, &ubuntu_iso(directory), URL);
+    added_with(directory, &[])
+}
+
+fn added_with(directory: &Path, extra: &[&str]) -> BTreeMap<String, String> {
+    let base = directory.join("ubuntu.iso");
+    let base = if base.exists() { base } else { ubuntu_iso(directory) };
+    let built = build_with(directory, &base, URL, extra);
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    let initrd = extracted(&directory.join("minimal.iso"), "/casper/initrd", directory);
+    let files = TempDir::new_in(directory).unwrap();
+    let initrd = extracted(&directory.join("minimal.iso"), "/casper/initrd", files.path());
     let paths = [NETWORK, HOOK].map(|path| path.parse().unwrap());
     let files = survey(&fs::read(initrd).unwrap(), &paths, 1 << 20).unwrap().files;
     files.into_iter().map(|(path, text)| (path.to_string(), String::from_utf8(text).unwrap())).collect()
@@ -55,6 +66,16 @@ fn xorriso_finds_no_layer_and_the_menu_leads_to_the_iso() {
     let menu = fs::read_to_string(extracted(&image, "/boot/grub/grub.cfg", directory.path())).unwrap();
     let linux: Vec<&str> = menu.lines().filter(|line| line.contains("linux\t")).collect();
     assert!(linux.len() >= 2 && linux.iter().all(|line| line.contains(&format!(" url={URL} "))), "{menu}");
+}
+
+#[test]
+fn an_installer_fetches_the_iso_over_the_same_network() {
+    let directory = TempDir::new().unwrap();
+    let alone = added(directory.path());
+    let answers = directory.path().join("autoinstall.yaml");
+    fs::write(&answers, "version: 1\n").unwrap();
+    let extra = ["--answers", "autoinstall", answers.to_str().unwrap()];
+    assert_eq!(added_with(directory.path(), &extra), alone);
 }
 
 #[test]

@@ -27,7 +27,10 @@ pub(super) struct LiveEntry {
     pub(super) entry: usize,
     /// The kernel, if it is on the medium.
     pub(super) kernel: Option<NamedFile>,
+    /// The initramfs, if it is on the medium; of several among which a script decides, the last one.
     pub(super) initrd: Option<usize>,
+    /// The others among which a script decides.
+    pub(super) other_initrds: Vec<usize>,
 }
 
 /// The configurations on an ISO, if the medium is one, and on the EFI system partitions.

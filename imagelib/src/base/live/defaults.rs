@@ -37,7 +37,8 @@ pub(super) enum MenuDefault {
 
 /// The default of a menu. If it is not certain which entry is the default, one customisable entry is enough.
 pub(super) fn of(menu: &[MenuEntry<'_>]) -> MenuDefault {
-    let certain = chosen(menu).filter(|known| *known.starts != Starts::Nothing);
+    let of_nobody = after_timeout(menu).filter(|known| matches!(known.starts, Starts::Unchangeable(_)));
+    let certain = of_nobody.or_else(|| chosen(menu)).filter(|known| *known.starts != Starts::Nothing);
     let any = || menu.iter().find(|known| matches!(known.starts, Starts::Linux(_) | Starts::Uki(_)));
     let first_away = || menu.iter().find(|known| matches!(known.starts, Starts::Unchangeable(_)));
     match certain.or_else(any).or_else(first_away) {
@@ -55,6 +56,13 @@ pub(super) fn place(configuration: &Configuration, entry: &BootEntry) -> String 
     format!("boot entry {:?} of {}", entry.title, configuration.path())
 }
 
+/// What SYSLINUX boots if nobody presses a key in time, which may be another entry than its default.
+fn after_timeout<'a, 'b>(menu: &'b [MenuEntry<'a>]) -> Option<&'b MenuEntry<'a>> {
+    let configs = menu.iter().map(|known| &known.configuration.found.config);
+    let label = configs.into_iter().find_map(|config| config.default_entry().after_timeout.as_deref())?;
+    menu.iter().find(|known| known.entry.id.as_deref() == Some(label))
+}
+
 fn chosen<'a, 'b>(menu: &'b [MenuEntry<'a>]) -> Option<&'b MenuEntry<'a>> {
     let config = |known: &MenuEntry<'a>| -> &'a BootConfig { &known.configuration.found.config };
     let first = menu.first()?;
@@ -67,12 +75,22 @@ fn chosen<'a, 'b>(menu: &'b [MenuEntry<'a>]) -> Option<&'b MenuEntry<'a>> {
             let marked = said(|config| config.default_entry().marked.as_deref());
             let written = said(|config| config.default_entry().written.as_deref());
             let of_label = |label: &str| menu.iter().find(|known| known.entry.id.as_deref() == Some(label));
-            marked.and_then(of_label).or_else(|| written.and_then(of_label))
+            let first = || menu.iter().find(|known| config(known).default_entry().shows_menu);
+            marked.and_then(of_label).or_else(|| written.and_then(of_label)).or_else(first)
         }
         Loader::Grub => match said(|config| config.default_entry().written.as_deref()) {
             None | Some("0") => menu.iter().find(|known| !known.entry.title.is_empty()),
-            // Submenus count, too, and dayone does not know them. Nor does it know what an empty number means.
-            Some(number) if number.bytes().all(|byte| byte.is_ascii_digit()) => None,
+            // Submenus count, too, and entries of other files, and dayone does not know them. Nor does it know what an empty
+            // number means.
+            Some(number) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+                number.parse().ok().and_then(|number| {
+                    let is_whole = config(first).includes().is_empty() && config(first).default_entry().is_countable;
+                    let mut entries = menu.iter().filter(|known| !known.entry.title.is_empty()).collect::<Vec<_>>();
+                    // An entry with several kernels occurs several times.
+                    entries.dedup_by_key(|known| *known.entry.lines.start());
+                    entries.into_iter().nth(number).filter(|_| is_whole)
+                })
+            }
             Some(name) => named(name),
         },
         Loader::SystemdBoot => None,

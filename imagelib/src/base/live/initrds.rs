@@ -10,6 +10,9 @@ use crate::iso::edit::{Editor, NotEditable};
 use crate::overlay::{Overlay, OverlaySource, Segment, Sizes};
 use crate::source::{Role, Source};
 
+/// How many lists of files that end with one initramfs are read. No real menu has so many.
+const MAX_LISTS: usize = 16;
+
 /// An initramfs on an ISO.
 #[derive(Debug, Clone)]
 pub struct LiveInitrd {
@@ -21,6 +24,8 @@ pub struct LiveInitrd {
     pub(crate) extents: Vec<Range<u64>>,
     /// What dayone has found in it, or why dayone cannot extend it.
     pub state: Result<Surveyed, UnusableInitrd>,
+    /// The lists of files of which it is the last, and that menus load, as the places of their bytes.
+    lists: Vec<Vec<Vec<Range<u64>>>>,
 }
 
 impl LiveInitrd {
@@ -60,6 +65,17 @@ pub struct Surveyed {
     pub(crate) casper: CasperScript,
 }
 
+impl Surveyed {
+    /// What holds of both, if the same archive can be added to both.
+    fn and(self, other: &Self) -> Option<Self> {
+        let Self { detected, tree, drivers, casper } = self;
+        if (&detected, &drivers, &casper) != (&other.detected, &other.drivers, &other.casper) {
+            return None;
+        }
+        Some(Self { detected, tree: tree.common(&other.tree)?, drivers, casper })
+    }
+}
+
 /// Why an initramfs cannot be extended.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -70,9 +86,14 @@ pub enum UnusableInitrd {
     /// It is not an initramfs, or cannot be read to its end: the message of an [`InitramfsError`].
     #[error("{0}")]
     Initramfs(String),
+    /// Menus load it behind other files, and what it may be extended with depends on these.
+    #[error(
+        "boot entries load it behind different files, and what dayone adds to it would be right for some of these alone"
+    )]
+    Shared,
 }
 
-/// The initramfs images found so far. Each is read once.
+/// The initramfs images found so far. Each is read once for every list of files that it is the last of.
 pub(super) struct Collection<'a> {
     source: &'a dyn Source,
     editor: Option<&'a Editor>,
@@ -89,23 +110,52 @@ impl<'a> Collection<'a> {
         self.found
     }
 
-    /// Returns the index of the last initramfs that an entry loads, to which dayone can append. `None` if one of the files is
-    /// missing.
-    pub(super) fn add(&mut self, files: impl Iterator<Item = Option<NamedFile>>) -> Result<Option<usize>, IsoError> {
-        let files = files.map(|file| self.find(file?)).collect::<Option<Vec<_>>>();
-        let Some((last, before)) = files.as_deref().and_then(<[_]>::split_last) else { return Ok(None) };
+    /// Returns the indexes of the initramfs images to which dayone can append for an entry: the last one of each list that
+    /// the entry may load, as far as its files exist. None if dayone does not know the files of one of the lists.
+    pub(super) fn add(&mut self, lists: impl Iterator<Item = Vec<Option<NamedFile>>>) -> Result<Vec<usize>, IsoError> {
+        let Some(lists) = lists.map(|list| list.into_iter().collect()).collect::<Option<Vec<Vec<NamedFile>>>>() else {
+            return Ok(Vec::new());
+        };
+        let mut indexes = Vec::new();
+        for list in lists {
+            // A script tests whether such a file exists. Without such a test, the loader reports an error.
+            let Some(files) = list.into_iter().map(|file| self.find(file)).collect::<Option<Vec<_>>>() else {
+                continue;
+            };
+            if let Some(index) = self.add_list(&files)? {
+                indexes.retain(|known| *known != index);
+                indexes.push(index);
+            }
+        }
+        Ok(indexes)
+    }
+
+    fn add_list(&mut self, files: &[FoundFile]) -> Result<Option<usize>, IsoError> {
+        let Some(last) = files.last() else { return Ok(None) };
+        let places: Vec<Vec<Range<u64>>> = files.iter().map(|file| file.extents.clone()).collect();
         // One file may have several names, so its place identifies it.
         let known = self.found.iter().position(|known| known.esp == last.esp && known.extents == last.extents);
-        if known.is_some() {
+        let lists = known.and_then(|known| self.found.get(known)).map_or(&[][..], |known| known.lists.as_slice());
+        if lists.contains(&places) {
             return Ok(known);
         }
         let state = match &last.editable {
             Err(reason) => Err(reason.clone().into()),
-            Ok(()) => survey_ranges(self.source, before.iter().chain([last]).map(|file| file.extents.as_slice()))?,
+            Ok(()) if lists.len() >= MAX_LISTS => Err(UnusableInitrd::Shared),
+            Ok(()) => survey_ranges(self.source, places.iter().map(Vec::as_slice))?,
         };
-        let FoundFile { path, esp, extents, .. } = last;
-        self.found.push(LiveInitrd { path: path.clone(), esp: *esp, extents: extents.clone(), state });
-        Ok(Some(self.found.len() - 1))
+        let Some((index, known)) = known.and_then(|known| Some((known, self.found.get_mut(known)?))) else {
+            let FoundFile { path, esp, extents, .. } = last;
+            let (path, extents) = (path.clone(), extents.clone());
+            self.found.push(LiveInitrd { path, esp: *esp, extents, state, lists: vec![places] });
+            return Ok(Some(self.found.len() - 1));
+        };
+        known.lists.push(places);
+        known.state = match (known.state.clone(), state) {
+            (Ok(one), Ok(other)) => one.and(&other).ok_or(UnusableInitrd::Shared),
+            (Err(reason), _) | (_, Err(reason)) => Err(reason),
+        };
+        Ok(Some(index))
     }
 
     fn find(&self, file: NamedFile) -> Option<FoundFile> {

@@ -30,7 +30,7 @@ pub use initrds::{LiveInitrd, Surveyed, UnusableInitrd};
 pub use minimal::MinimalMedium;
 pub(crate) use minimal::RootFile;
 pub(crate) use partitions::{
-    EspPlace, EspVolume, find as esps, find_all as esps_and_unreadable, find_on_disk as esps_of_disk,
+    EspPlace, EspVolume, UnreadableEsp, find as esps, find_all as esps_and_unreadable, find_on_disk as esps_of_disk,
 };
 use paths::{BootPaths, Finder};
 pub use paths::{Firmware, UnreachedPath};
@@ -98,22 +98,24 @@ impl LiveIso {
             Err(OpenError::NotEditable(reason)) => return Ok(Err(reason.into())),
             Err(OpenError::Iso(error)) => return Err(error),
         };
-        let esps = partitions::find(source, volume)?;
-        Self::read(source, Some((volume, editor)), esps)
+        let (esps, unreadable) = partitions::find_all(source, volume)?;
+        Self::read(source, Some((volume, editor)), esps, &unreadable)
     }
 
     /// Reads the same of a disk with these EFI system partitions.
     pub(super) fn probe_disk(
         source: &dyn Source,
         esps: Vec<EspVolume>,
+        unreadable: &[UnreadableEsp],
     ) -> Result<Result<Self, NotCustomisable>, IsoError> {
-        Self::read(source, None, esps)
+        Self::read(source, None, esps, unreadable)
     }
 
     fn read(
         source: &dyn Source,
         iso: Option<(&Volume, Editor)>,
         esps: Vec<EspVolume>,
+        unreadable: &[UnreadableEsp],
     ) -> Result<Result<Self, NotCustomisable>, IsoError> {
         let (volume, editor) = iso.unzip();
         let configurations = configurations::find(source, volume, &esps)?;
@@ -132,8 +134,9 @@ impl LiveIso {
                     });
                     Some(in_esp.map_or_else(|| NamedFile::Iso(path.clone()), |esp| NamedFile::Esp(esp, path.clone())))
                 };
-                let on_medium = linux.initrds.iter().filter(|_| boot.device.is_none());
-                let initrd = initrds.add(on_medium.map(resolve))?;
+                let on_medium = linux.alternatives().filter(|_| boot.device.is_none());
+                let mut loaded = initrds.add(on_medium.map(|list| list.iter().map(resolve).collect()))?;
+                let initrd = loaded.pop();
                 if initrd.is_none() {
                     missing.push(format!("{} (entry {:?} of {})", linux.initrds.join(" "), boot.title, found.path));
                 }
@@ -141,7 +144,7 @@ impl LiveIso {
                     NamedFile::Iso(path) => editor.as_ref().is_some_and(|editor| editor.file(path).is_some()),
                     NamedFile::Esp(esp, path) => esps.get(*esp).is_some_and(|esp| esp.has(path)),
                 });
-                entries.push(LiveEntry { configuration, entry, kernel, initrd });
+                entries.push(LiveEntry { configuration, entry, kernel, initrd, other_initrds: loaded });
             }
         }
         let initrds = initrds.done();
@@ -152,6 +155,7 @@ impl LiveIso {
             editor: editor.as_ref(),
             catalog: catalog.as_ref(),
             esps: &esps,
+            unreadable,
             configurations: &configurations,
             entries: &entries,
             ukis: &ukis,
@@ -222,7 +226,7 @@ impl LiveIso {
             let entry = configuration.found.config.entries().get(live.entry)?;
             let Boots::Linux(linux) = &entry.boots else { return None };
             let initrd = live.initrd.and_then(|initrd| self.initrds.get(initrd));
-            Some(EntryView { live, configuration, entry, linux, initrd })
+            Some(EntryView { live, configuration, entry, linux, initrd, all: &self.initrds })
         })
     }
 
@@ -290,10 +294,18 @@ pub(crate) struct EntryView<'a> {
     configuration: &'a Configuration,
     pub(crate) entry: &'a BootEntry,
     pub(crate) linux: &'a LinuxBoot,
+    /// Its initramfs; of several among which a script decides, the last one.
     pub(crate) initrd: Option<&'a LiveInitrd>,
+    all: &'a [LiveInitrd],
 }
 
 impl<'a> EntryView<'a> {
+    /// The initramfs images that it may load: several if a script decides.
+    pub(crate) fn initrds(self) -> impl Iterator<Item = &'a LiveInitrd> {
+        let others = self.live.other_initrds.iter().filter_map(|index| self.all.get(*index));
+        others.chain(self.initrd)
+    }
+
     /// The kernel's path, if it is on the ISO file system.
     pub(crate) fn kernel(&self) -> Option<&'a str> {
         match self.live.kernel.as_ref()? {

@@ -31,6 +31,14 @@ pub(crate) enum EspPlace {
     Partition,
 }
 
+/// An EFI system partition with a file system that dayone cannot edit.
+#[derive(Debug, Clone)]
+pub(crate) struct UnreadableEsp {
+    pub(super) place: EspPlace,
+    /// Why, as a sentence.
+    pub(super) reason: String,
+}
+
 impl EspVolume {
     /// Whether it has a file with this path. FAT ignores case.
     pub(super) fn has(&self, path: &str) -> bool {
@@ -62,12 +70,16 @@ pub(crate) fn find(source: &dyn Source, volume: &Volume) -> Result<Vec<EspVolume
     find_all(source, volume).map(|(found, _)| found)
 }
 
-/// The EFI system partitions with a file system that dayone can edit, and whether there are others.
-pub(crate) fn find_all(source: &dyn Source, volume: &Volume) -> Result<(Vec<EspVolume>, bool), IsoError> {
+/// The EFI system partitions: those with a file system that dayone can edit, and the others.
+pub(crate) fn find_all(source: &dyn Source, volume: &Volume) -> Result<(Vec<EspVolume>, Vec<UnreadableEsp>), IsoError> {
     let mut places: Vec<(Range<u64>, EspPlace)> = Vec::new();
     let catalog = el_torito::read(source, volume)?;
     for entry in catalog.iter().flat_map(|catalog| &catalog.entries).filter(|entry| entry.platform == Platform::Uefi) {
         let offset = entry.image.offset;
+        // Several entries may start the same partition.
+        if places.iter().any(|(known, _)| known.start == offset) {
+            continue;
+        }
         places.push(match &entry.path {
             Some(path) => (entry.image.range(), EspPlace::File { path: path.clone(), offset }),
             None => (offset..source.size(), EspPlace::Partition),
@@ -78,21 +90,26 @@ pub(crate) fn find_all(source: &dyn Source, volume: &Volume) -> Result<(Vec<EspV
             places.push((range, EspPlace::Partition));
         }
     }
-    let all = places.len();
-    let open = |(range, place)| Some(EspVolume { place, fat: FatImage::open(source, range).ok()? });
-    let found: Vec<EspVolume> = places.into_iter().filter_map(open).collect();
-    let others = found.len() < all;
-    Ok((found, others))
+    Ok(open(source, places))
 }
 
-/// The EFI system partitions of a disk with a file system that dayone can edit, and whether there are others.
-pub(crate) fn find_on_disk(source: &dyn Source) -> (Vec<EspVolume>, bool) {
-    let ranges = partitions(source);
-    let all = ranges.len();
-    let open = |range| Some(EspVolume { place: EspPlace::Partition, fat: FatImage::open(source, range).ok()? });
-    let found: Vec<EspVolume> = ranges.into_iter().filter_map(open).collect();
-    let others = found.len() < all;
-    (found, others)
+/// The EFI system partitions of a disk: those with a file system that dayone can edit, and the others.
+pub(crate) fn find_on_disk(source: &dyn Source) -> (Vec<EspVolume>, Vec<UnreadableEsp>) {
+    open(source, partitions(source).into_iter().map(|range| (range, EspPlace::Partition)))
+}
+
+fn open(
+    source: &dyn Source,
+    places: impl IntoIterator<Item = (Range<u64>, EspPlace)>,
+) -> (Vec<EspVolume>, Vec<UnreadableEsp>) {
+    let (mut found, mut unreadable) = (Vec::new(), Vec::new());
+    for (range, place) in places {
+        match FatImage::open(source, range) {
+            Ok(fat) => found.push(EspVolume { place, fat }),
+            Err(error) => unreadable.push(UnreadableEsp { place, reason: error.to_string() }),
+        }
+    }
+    (found, unreadable)
 }
 
 /// The byte ranges of the EFI system partitions that the partition tables name.

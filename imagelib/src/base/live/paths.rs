@@ -8,7 +8,7 @@ use std::fmt;
 
 use super::configurations::{Configuration, LiveEntry};
 use super::defaults::{self, MenuDefault, MenuEntry, Starts};
-use super::partitions::{EspPlace, EspVolume};
+use super::partitions::{EspPlace, EspVolume, UnreadableEsp};
 use super::systemd_boot::{self, UnchangeableDefault};
 use super::ukis::LiveUki;
 use crate::boot_config::{BootEntry, Boots, LinuxBoot, Loader, NotEditable};
@@ -75,6 +75,7 @@ pub(super) struct Finder<'a> {
     pub(super) editor: Option<&'a Editor>,
     pub(super) catalog: Option<&'a Catalog>,
     pub(super) esps: &'a [EspVolume],
+    pub(super) unreadable: &'a [UnreadableEsp],
     pub(super) configurations: &'a [Configuration],
     pub(super) entries: &'a [LiveEntry],
     pub(super) ukis: &'a [LiveUki],
@@ -89,6 +90,7 @@ impl Finder<'_> {
         for (index, esp) in self.esps.iter().enumerate() {
             self.uefi(index, esp, &menus, &mut paths);
         }
+        self.unreadable(&mut paths);
         for known in menus.iter().flatten() {
             // Entries whose initrd is missing have their own finding.
             if let (Starts::Unchangeable(reason), Boots::Other(_)) = (known.starts, &known.entry.boots) {
@@ -126,7 +128,7 @@ impl Finder<'_> {
         reason: &NotEditable,
         programs: &mut Programs,
     ) -> Starts {
-        if let NotEditable::Arguments(_) | NotEditable::Quotes = reason {
+        if let NotEditable::Arguments(_) | NotEditable::Quotes | NotEditable::Command(_) = reason {
             return Starts::Unchangeable(format!("cannot be changed: {reason}"));
         }
         let found = &configuration.found;
@@ -191,6 +193,21 @@ impl Finder<'_> {
                 })
             });
             Self::menus_of(Firmware::Bios, || boot_image(first), read, paths);
+        }
+    }
+
+    /// Adds the EFI system partitions that dayone cannot read. If their loader is GRUB, it may read a menu of the ISO file system,
+    /// which dayone changes.
+    fn unreadable(&self, paths: &mut BootPaths) {
+        let is_for_uefi = |known: &Configuration| known.esp.is_none() && known.found.config.loader() == Loader::Grub;
+        let may_be_reached = !self.esps.is_empty() || self.configurations.iter().any(is_for_uefi);
+        for UnreadableEsp { place, reason } in self.unreadable {
+            let place = match place {
+                EspPlace::File { path, .. } => format!("EFI system partition {path}"),
+                EspPlace::Partition => "EFI system partition".to_owned(),
+            };
+            let reason = format!("cannot be read ({reason}), so dayone does not know what starts from it");
+            paths.add(place, reason, (!may_be_reached).then_some(Firmware::Uefi));
         }
     }
 

@@ -7,13 +7,27 @@ use super::device::Loopbacks;
 use super::lexer::ScriptWord;
 use super::script::{Event, events};
 use crate::boot_config::change::{Slot, Word};
-use crate::boot_config::entry::{BootEntry, Boots, Spans};
+use crate::boot_config::entry::{BootEntry, Boots, InitrdList, Spans};
 use crate::boot_config::error::NotEditable;
 use crate::boot_config::text::lossy;
-use crate::boot_config::{MAX_ENTRIES, Parsed};
+use crate::boot_config::{DefaultEntry, MAX_ENTRIES, Parsed};
 
 /// More initrds than anyone loads; those behind are not seen.
 const MAX_INITRDS: usize = 64;
+
+/// Commands that load other systems, or Linux by way of a hypervisor.
+const OTHER_COMMANDS: [&str; 10] = [
+    "multiboot",
+    "multiboot2",
+    "xen_hypervisor",
+    "knetbsd",
+    "kopenbsd",
+    "kfreebsd",
+    "xnu_kernel",
+    "xnu_kernel64",
+    "plan9",
+    "ntldr",
+];
 
 struct Menu {
     title: String,
@@ -22,13 +36,15 @@ struct Menu {
     steps: Vec<Step>,
     /// What it hands over to.
     program: Option<String>,
+    /// What it boots with, if that is none of the commands that dayone reads.
+    command: Option<&'static str>,
     /// The device that it has chosen, where that is certainly not the medium.
     device: Option<String>,
 }
 
 impl Menu {
     fn new(title: String, id: Option<String>, lines: RangeInclusive<usize>) -> Self {
-        Self { title, id, lines, steps: Vec::new(), program: None, device: None }
+        Self { title, id, lines, steps: Vec::new(), program: None, command: None, device: None }
     }
 
     /// Notes what a command of it does besides loading a kernel.
@@ -42,6 +58,8 @@ impl Menu {
             let path = rest.iter().map(|word| word.value.as_str()).find(|word| !word.starts_with('-'));
             // `+1` and the like are the first sectors of a disk.
             self.program = path.filter(|path| path.contains('/') && !path.contains('+')).map(str::to_owned);
+        } else if let Some(known) = OTHER_COMMANDS.iter().find(|known| **known == command.value) {
+            self.command = Some(known);
         }
     }
 }
@@ -67,13 +85,16 @@ impl Step {
 pub(in super::super) fn parse(text: &[u8]) -> Parsed {
     let line_ends: Vec<usize> = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at).collect();
     let line_of = |at: usize| line_ends.partition_point(|end| *end < at) + 1;
-    let mut parsed = Parsed::default();
+    let mut parsed =
+        Parsed { default: DefaultEntry { is_countable: true, ..DefaultEntry::default() }, ..Parsed::default() };
     // Commands outside any menu entry come first.
     let mut loopbacks = Loopbacks::default();
     let mut menus = vec![Menu::new(String::new(), None, 1..=1)];
     for event in events(text) {
         match event {
-            Event::Menu { header, end } => {
+            Event::Submenu => parsed.default.is_countable = false,
+            Event::Menu { header, end, certain } => {
+                parsed.default.is_countable &= certain;
                 let (title, id) = title_and_id(&header);
                 let first = header.first().map_or(0, |word| word.span.start);
                 menus.push(Menu::new(title, id, line_of(first)..=line_of(end)));
@@ -84,6 +105,11 @@ pub(in super::super) fn parse(text: &[u8]) -> Parsed {
                 match words.as_slice() {
                     [command, path, ..] if matches!(command.value.as_str(), "source" | "configfile" | ".") => {
                         parsed.includes.push(path.value.clone());
+                    }
+                    // What a loop goes through may be configurations that it includes.
+                    [command, _, _, list @ ..] if command.value == "for" => {
+                        let paths = list.iter().filter(|word| word.value.to_ascii_lowercase().ends_with(".cfg"));
+                        parsed.includes.extend(paths.map(|word| word.value.clone()));
                     }
                     [command, rest @ ..] => {
                         let step = step(text, command, rest, line_of(command.span.start));
@@ -164,14 +190,14 @@ fn step(text: &[u8], command: &ScriptWord, rest: &[ScriptWord], line: usize) -> 
 /// A kernel's initrds are those loaded behind it and before the next kernel. If there are none, both kernels stand in the
 /// branches of a condition, and the initrds behind it are for both.
 fn entries(menu: Menu, outside: bool, entries: &mut Vec<BootEntry>) {
-    let Menu { title, id, lines, steps, program, .. } = menu;
+    let Menu { title, id, lines, steps, program, command, .. } = menu;
     if !outside && !steps.iter().any(|step| matches!(step, Step::Kernel { .. })) {
-        let boots = Boots::Other(NotEditable::NoKernel);
+        let boots = Boots::Other(command.map_or(NotEditable::NoKernel, NotEditable::Command));
         entries.push(BootEntry { title, id, implicit: false, lines, boots, program, device: None });
         return;
     }
     // From the last command to the first, so that the initrds are known when their kernel comes.
-    let (mut initrds, mut initrd_slots): (Vec<String>, Vec<Slot>) = Default::default();
+    let (mut initrds, mut initrd_lists): (Vec<String>, Vec<InitrdList>) = Default::default();
     let mut initrd_device: Option<String> = None;
     let mut after_kernel = false;
     let first = entries.len();
@@ -180,19 +206,19 @@ fn entries(menu: Menu, outside: bool, entries: &mut Vec<BootEntry>) {
             Step::Initrd { paths, slot, device } => {
                 if std::mem::take(&mut after_kernel) {
                     initrds.clear();
-                    initrd_slots.clear();
+                    initrd_lists.clear();
                     initrd_device = None;
                 }
                 initrd_device = device.or(initrd_device);
-                if initrd_slots.len() < MAX_INITRDS {
+                if initrd_lists.len() < MAX_INITRDS {
+                    initrd_lists.insert(0, InitrdList { count: paths.len(), slot });
                     initrds.splice(0..0, paths);
-                    initrd_slots.push(slot);
                 }
             }
             Step::Kernel { path, words, slot, line, device } => {
                 after_kernel = true;
-                let initrd_slots = initrd_slots.clone();
-                let spans = Spans { words, argument_slot: slot, initrd_slots, inherited: None };
+                let initrd_lists = initrd_lists.clone();
+                let spans = Spans { words, argument_slot: slot, initrd_lists, inherited: None };
                 let lines = if outside { line..=line } else { lines.clone() };
                 let boots = Boots::linux(path.clone(), initrds.clone(), spans);
                 let device = device.or_else(|| initrd_device.clone());

@@ -7,8 +7,10 @@ pub(super) type MenuIndex = Option<usize>;
 
 /// What happens in a script, in order.
 pub(super) enum Event {
-    /// `menuentry` with its words; ends at the offset.
-    Menu { header: Vec<ScriptWord>, end: usize },
+    /// `menuentry` with its words; ends at the offset. `certain` as for a command, and it is in no submenu.
+    Menu { header: Vec<ScriptWord>, end: usize, certain: bool },
+    /// `submenu`.
+    Submenu,
     /// Any other command. `certain`: no condition, loop or function decides whether it runs.
     Command { words: Vec<ScriptWord>, menu: MenuIndex, certain: bool },
 }
@@ -78,9 +80,14 @@ impl Builder {
     fn end_command(&mut self) {
         let words = self.command();
         if !words.is_empty() {
-            let certain = self.conditions == 0 && !self.blocks.iter().any(|block| matches!(block, Block::Function));
-            self.events.push(Event::Command { words, menu: self.menu(), certain });
+            let (menu, certain) = (self.menu(), self.is_certain());
+            self.events.push(Event::Command { words, menu, certain });
         }
+    }
+
+    /// Whether no condition, loop or function decides about what comes now.
+    fn is_certain(&self) -> bool {
+        self.conditions == 0 && !self.blocks.iter().any(|block| matches!(block, Block::Function))
     }
 
     fn open(&mut self) {
@@ -89,10 +96,14 @@ impl Builder {
             Some("menuentry") => {
                 let end = header.last().map_or(0, |last| last.span.end);
                 self.menus.push(self.events.len());
-                self.events.push(Event::Menu { header, end });
+                let certain = self.is_certain();
+                self.events.push(Event::Menu { header, end, certain });
                 Block::Menu(self.menus.len() - 1)
             }
-            Some("submenu") => Block::Submenu,
+            Some("submenu") => {
+                self.events.push(Event::Submenu);
+                Block::Submenu
+            }
             Some("function") => Block::Function,
             _ => Block::Other,
         };

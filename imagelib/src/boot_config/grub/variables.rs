@@ -9,6 +9,8 @@ use crate::boot_config::path::absolute;
 const LONGEST_PATH: usize = 4096;
 /// How many variables are looked up for one path: they may be made of each other.
 const MAX_LOOKUPS: usize = 64;
+/// What a pattern has for any text.
+const ANYTHING: &str = "*";
 
 /// The variables that a script assigns; those without a value more than once, or on a condition, or by a command.
 #[derive(Debug, Clone, Default)]
@@ -55,12 +57,26 @@ impl Variables {
 
     /// See [`crate::boot_config::BootConfig::resolve`].
     pub(in super::super) fn resolve(&self, written: &str, directory: &str) -> Option<String> {
-        let path = self.expanded(without_device(written), directory)?;
+        self.path(written, directory, None)
+    }
+
+    /// See [`crate::boot_config::BootConfig::resolve_pattern`].
+    pub(in super::super) fn resolve_pattern(&self, written: &str, directory: &str) -> Option<String> {
+        let pattern = self.path(written, directory, Some(ANYTHING))?;
+        let (directory, name) = pattern.rsplit_once('/')?;
+        // Of a name that nothing is known of, only what looks like a configuration.
+        let is_likely = !name.contains(ANYTHING) || name.to_ascii_lowercase().ends_with(".cfg");
+        (!directory.contains(ANYTHING) && is_likely).then_some(pattern)
+    }
+
+    /// With `unknown` in place of variables whose value is not certain.
+    fn path(&self, written: &str, directory: &str, unknown: Option<&str>) -> Option<String> {
+        let path = self.expanded(without_device(written), directory, unknown)?;
         let path = without_device(&path);
         if path.starts_with('/') { absolute(path) } else { None }
     }
 
-    fn expanded(&self, text: &str, directory: &str) -> Option<String> {
+    fn expanded(&self, text: &str, directory: &str, unknown: Option<&str>) -> Option<String> {
         let mut text = text.to_owned();
         for _ in 0..MAX_LOOKUPS {
             let Some(start) = text.find('$') else { return Some(text) };
@@ -73,10 +89,10 @@ impl Variables {
                 (rest.get(..length)?, start + 1 + length)
             };
             let value = match self.0.get(name) {
-                Some(value) => value.as_deref()?,
+                Some(value) => value.as_deref().or(unknown)?,
                 // Where the loader found this script, which is where it stands unless someone says otherwise.
                 None if matches!(name, "prefix" | "config_directory") => directory,
-                None => return None,
+                None => unknown?,
             };
             // A device, which the variable may begin with, is not part of the path.
             let value = if start == 0 { without_device(value) } else { value };

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::base::live::{LiveInitrd, LiveIso, NotCustomisable, Surveyed, unreached};
+use crate::base::live::{EntryView, LiveInitrd, LiveIso, NotCustomisable, Surveyed, unreached};
 use crate::boot_config::Selection;
 use crate::cpio::Archive;
 use crate::delivery::{self, DeliveryProfile, EmbeddedFile, Members};
@@ -34,7 +34,7 @@ pub(super) fn grown_initrds(
     let mut first_refusal = None;
     let mut refused: Vec<(&LiveInitrd, String)> = Vec::new();
     let mut seen = BTreeSet::new();
-    for initrd in live.chosen(selection).filter_map(|entry| entry.initrd) {
+    for initrd in live.chosen(selection).flat_map(EntryView::initrds) {
         if !seen.insert((initrd.esp, initrd.path.as_str())) {
             continue;
         }
@@ -90,7 +90,7 @@ fn talos_findings(recipe: &Recipe, live: &LiveIso, selection: &Selection) -> Rep
         return report;
     }
     let mut seen = BTreeSet::new();
-    for initrd in live.chosen(selection).filter_map(|entry| entry.initrd) {
+    for initrd in live.chosen(selection).flat_map(EntryView::initrds) {
         let Ok(Surveyed { tree, .. }) = &initrd.state else { continue };
         if delivered(recipe, initrd) == DeliveryProfile::Talos && seen.insert((initrd.esp, &initrd.path)) {
             report.append(delivery::report(DeliveryProfile::Talos, tree, &DocumentPath::document(&initrd.path)));
@@ -117,7 +117,7 @@ fn shared(live: &LiveIso, selection: &Selection, grown: &BTreeSet<(Option<usize>
     let mut report = Report::new();
     let mut sharers: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for entry in live.entries().filter(|entry| !selection.has(entry.entry)) {
-        if let Some(initrd) = entry.initrd.filter(|initrd| grown.contains(&(initrd.esp, initrd.path.as_str()))) {
+        for initrd in entry.initrds().filter(|initrd| grown.contains(&(initrd.esp, initrd.path.as_str()))) {
             sharers.entry(&initrd.path).or_default().insert(format!("{:?}", entry.entry.title));
         }
     }

@@ -1,6 +1,6 @@
 //! The log on standard error, as text or JSON.
 
-use std::io::IsTerminal as _;
+use std::io::{self, IsTerminal as _, Write};
 
 use clap::ValueEnum;
 use serde::Deserialize;
@@ -105,12 +105,28 @@ impl LogHandle {
     }
 }
 
+/// Standard error, as a place for lines that may be lost: a server whose log cannot be written, because its disk is full or its
+/// reader has ended, goes on. The library would report the error there, too, and panic.
+struct Output;
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let _ = io::stderr().write_all(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Starts the process's log on standard error. A panic becomes a line of the log with only its place, because the message of a
 /// panic may contain a user's data.
 pub fn start(format: LogFormat, filter: &str) -> Result<LogHandle, LoggingError> {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(without_nmstate(filter)?)
-        .with_writer(std::io::stderr)
+        .with_writer(|| Output)
+        .log_internal_errors(false)
         .with_ansi(std::io::stderr().is_terminal());
     let handle = match format {
         LogFormat::Text => {

@@ -15,7 +15,7 @@ const LONGEST: u64 = 10 * 365 * 24 * 60 * 60;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotATtl {
     /// The text is not a whole number.
-    #[error("write the time to live in whole seconds: {0}")]
+    #[error("write the time to live in whole seconds, 1 to {LONGEST} (ten years)")]
     Syntax(#[from] ParseIntError),
     /// The number is too small or too large.
     #[error("{0} seconds is not a time to live: use 1 to {LONGEST} seconds (ten years)")]

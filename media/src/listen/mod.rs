@@ -163,6 +163,7 @@ impl Listener {
         tokio::select! {
             () = shutdown.cancelled() => {}
             () = accept => {}
+            () = tls::keep_current(live.clone(), tls::RELOAD) => {}
         }
         drop(listener);
         phase.send_replace(Phase::Draining);

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
 use rustls::crypto::CryptoProvider;
@@ -15,10 +15,13 @@ use rustls::version::{TLS12, TLS13};
 use rustls::{RootCertStore, ServerConfig};
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::time::sleep;
 use tokio_rustls::TlsAcceptor;
 
-/// Minimum time between two checks of the files. A renewed certificate is in use after at most this time.
-const RELOAD: Duration = Duration::from_secs(10);
+use super::options::LiveOptions;
+
+/// The time between two checks of the files. A renewed certificate is in use after at most this time.
+pub(super) const RELOAD: Duration = Duration::from_secs(10);
 
 /// Why a certificate and its key cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -82,8 +85,6 @@ struct Files {
 struct Loaded {
     config: Arc<ServerConfig>,
     modified: [Option<SystemTime>; 3],
-    checked: Instant,
-    is_checking: bool,
 }
 
 impl Tls {
@@ -101,7 +102,7 @@ impl Tls {
     fn new(certificate: &Path, key: &Path, authorities: Option<&Path>) -> Result<Self, TlsError> {
         let modified = [Some(certificate), Some(key), authorities].map(|path| path.and_then(modified));
         let config = load(certificate, key, authorities)?;
-        let loaded = Mutex::new(Loaded { config, modified, checked: Instant::now(), is_checking: false });
+        let loaded = Mutex::new(Loaded { config, modified });
         let (certificate, key) = (certificate.to_owned(), key.to_owned());
         let client_authorities = authorities.map(Path::to_owned);
         Ok(Self(Arc::new(Files { certificate, key, client_authorities, loaded })))
@@ -112,16 +113,16 @@ impl Tls {
         self.0.client_authorities.is_some()
     }
 
-    /// An acceptor with the last usable content of the files. Checks from time to time whether they have changed, on
-    /// another thread, because their file system may be slow.
+    /// An acceptor with the last usable content of the files.
     pub(super) fn acceptor(&self) -> TlsAcceptor {
-        let mut loaded = self.0.loaded.lock();
-        if loaded.checked.elapsed() >= RELOAD && !loaded.is_checking {
-            loaded.is_checking = true;
-            let files = Arc::clone(&self.0);
-            tokio::task::spawn_blocking(move || files.reload());
-        }
-        TlsAcceptor::from(Arc::clone(&loaded.config))
+        TlsAcceptor::from(Arc::clone(&self.0.loaded.lock().config))
+    }
+
+    /// Reads the files again if they have changed. On another thread, because their file system may be slow.
+    async fn renew(&self) {
+        let files = Arc::clone(&self.0);
+        // Fails only if the work panics; the panic hook has logged where.
+        let _ = tokio::task::spawn_blocking(move || files.reload()).await;
     }
 }
 
@@ -131,14 +132,10 @@ impl Files {
         let modified = [Some(&*self.certificate), Some(&*self.key), authorities].map(|path| path.and_then(modified));
         let known = self.loaded.lock().modified;
         let read = (modified != known).then(|| load(&self.certificate, &self.key, authorities));
-        let mut loaded = self.loaded.lock();
-        loaded.checked = Instant::now();
-        loaded.is_checking = false;
         match read {
             Some(Ok(config)) => {
                 tracing::info!(certificate = %self.certificate.display(), "loaded the changed TLS certificate");
-                loaded.config = config;
-                loaded.modified = modified;
+                *self.loaded.lock() = Loaded { config, modified };
             }
             // Keeps the old times, so that the files are read again: the other file may not be written yet.
             Some(Err(error)) => {
@@ -152,6 +149,16 @@ impl Files {
 impl fmt::Debug for Tls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tls").field("certificate", &self.0.certificate).field("key", &self.0.key).finish()
+    }
+}
+
+/// Keeps a listener's certificate current, also while no client connects.
+pub(super) async fn keep_current(options: LiveOptions, every: Duration) {
+    loop {
+        sleep(every).await;
+        if let Some(tls) = &options.get().tls {
+            tls.renew().await;
+        }
     }
 }
 
@@ -203,6 +210,7 @@ impl From<TlsError> for io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::listen::Options;
 
     fn write(directory: &Path, name: &str) {
         let issued = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
@@ -211,13 +219,25 @@ mod tests {
     }
 
     /// The configuration in use after the next check of the files.
-    fn in_use(tls: &Tls) -> Arc<ServerConfig> {
-        tls.0.loaded.lock().checked = Instant::now().checked_sub(RELOAD).unwrap();
-        drop(tls.acceptor());
-        while tls.0.loaded.lock().is_checking {
-            std::thread::yield_now();
-        }
+    async fn in_use(tls: &Tls) -> Arc<ServerConfig> {
+        tls.renew().await;
         Arc::clone(tls.acceptor().config())
+    }
+
+    #[tokio::test]
+    async fn a_listener_that_nobody_uses_gets_a_renewed_certificate() {
+        let directory = tempfile::tempdir().unwrap();
+        write(directory.path(), "first.example");
+        let tls = Tls::from_files(&directory.path().join("tls.crt"), &directory.path().join("tls.key")).unwrap();
+        let first = Arc::clone(tls.acceptor().config());
+        let options = LiveOptions::new(Options { tls: Some(tls.clone()), ..Options::default() });
+        std::thread::sleep(Duration::from_millis(20));
+        write(directory.path(), "second.example");
+        let kept = tokio::spawn(keep_current(options, Duration::from_millis(1)));
+        while Arc::ptr_eq(&first, tls.acceptor().config()) {
+            sleep(Duration::from_millis(10)).await;
+        }
+        kept.abort();
     }
 
     #[tokio::test]
@@ -225,14 +245,14 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         write(directory.path(), "first.example");
         let tls = Tls::from_files(&directory.path().join("tls.crt"), &directory.path().join("tls.key")).unwrap();
-        let first = in_use(&tls);
-        assert!(Arc::ptr_eq(&first, &in_use(&tls)), "nothing has changed");
+        let first = in_use(&tls).await;
+        assert!(Arc::ptr_eq(&first, &in_use(&tls).await), "nothing has changed");
         std::thread::sleep(Duration::from_millis(20));
         fs::write(directory.path().join("tls.key"), "half written").unwrap();
-        assert!(Arc::ptr_eq(&first, &in_use(&tls)));
+        assert!(Arc::ptr_eq(&first, &in_use(&tls).await));
         write(directory.path(), "second.example");
-        let second = in_use(&tls);
+        let second = in_use(&tls).await;
         assert!(!Arc::ptr_eq(&first, &second));
-        assert!(Arc::ptr_eq(&second, &in_use(&tls)));
+        assert!(Arc::ptr_eq(&second, &in_use(&tls).await));
     }
 }

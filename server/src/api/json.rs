@@ -12,6 +12,10 @@ const LONGEST: usize = 2048;
 /// Reads `body` strictly. The problem names the place by line, column and path, and never a value, which might be a secret.
 pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     let place = |error: &serde_json::Error| format!("line {}, column {}", error.line(), error.column());
+    // A list would be read as the members of an object in their order.
+    if body.trim_ascii_start().starts_with(b"[") {
+        return Err(refuse("this should be an object"));
+    }
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     let value = deserialize(&mut deserializer, |error| Some(place(error)))?;
     let end = deserializer.end();
@@ -42,6 +46,16 @@ fn refuse(message: &str) -> Problem {
     Problem::new(ProblemKind::MalformedRequest, format!("the JSON of the request is not valid: {message}"))
 }
 
+/// What a value should be, as JSON calls it.
+fn named(expected: &str) -> &str {
+    match expected {
+        "a sequence" => "a list",
+        "a map" => "an object",
+        _ if expected.starts_with("struct ") || expected.starts_with("enum ") => "an object",
+        _ => expected,
+    }
+}
+
 /// Removes values from messages. Only serde's messages about a wrong type quote them.
 fn without_value(error: &serde_json::Error) -> String {
     let message = error.to_string();
@@ -51,7 +65,7 @@ fn without_value(error: &serde_json::Error) -> String {
     if quotes.iter().any(|quote| message.starts_with(quote)) {
         return message.rsplit_once(", expected ").map_or_else(
             || "this has the wrong type".to_owned(),
-            |(_, expected)| format!("this should be {expected}"),
+            |(_, expected)| format!("this should be {}", named(expected)),
         );
     }
     message.to_owned()
@@ -80,14 +94,15 @@ mod tests {
     #[test]
     fn places_are_named_and_values_are_not() {
         for (bad, expected) in [
-            ("{\"inner\": [\n{\"list\": \"hunter2\"}]}", "line 2, column 18, inner[0].list: this should be a sequence"),
+            ("{\"inner\": [\n{\"list\": \"hunter2\"}]}", "line 2, column 18, inner[0].list: this should be a list"),
             ("{\"inner\": [{\"list\": [], \"x\": 1}]}", "inner[0].x: unknown field `x`, expected `list`"),
             ("{\"inner\": [{}]}", "inner[0]: missing field `list`"),
             ("{\"inner\": [], \"inner\": []}", "duplicate field"),
             ("{\"inner\": []} hunter2", "line 1, column 15: there is something after the JSON value"),
             ("{\"inner\": [}", "line 1, column 12"),
             ("", "line 1, column 0: EOF"),
-            ("\"hunter2, expected hunter2\"", "this should be struct Outer"),
+            ("\"hunter2, expected hunter2\"", "this should be an object"),
+            (" [[{\"list\": [1]}]]", "this should be an object"),
             ("\u{feff}{}", "line 1, column 1"),
         ] {
             let problem = read::<Outer>(bad.as_bytes()).unwrap_err();

@@ -1,10 +1,13 @@
 //! Query parameters, read strictly: unknown parameters, wrong values and repeated single values are errors.
 
+use std::any::TypeId;
 use std::fmt::Display;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
+use percent_encoding::percent_decode_str;
 use url::form_urlencoded;
 
 use super::problem::{Problem, ProblemKind};
@@ -18,9 +21,14 @@ pub(super) struct Parameters {
 
 impl Parameters {
     /// The parameters of a query, percent-encoded as it came (`+` is a space).
-    pub(super) fn new(query: Option<&str>) -> Self {
-        let given = form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect();
-        Self { given, known: Vec::new() }
+    pub(super) fn new(query: Option<&str>) -> Result<Self, Problem> {
+        let query = query.unwrap_or_default();
+        // The parser would put another character in place of bytes that are not UTF-8.
+        if percent_decode_str(query).decode_utf8().is_err() {
+            return Err(wrong("a percent-encoded value in the query is not UTF-8".to_owned()));
+        }
+        let given = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+        Ok(Self { given, known: Vec::new() })
     }
 
     /// Whether a parameter matches. Takes none.
@@ -38,10 +46,16 @@ impl Parameters {
         T::take(self, name)
     }
 
-    fn all<T: FromStr<Err: Display>>(&mut self, name: &'static str) -> Result<Vec<T>, Problem> {
+    fn all<T: FromStr<Err: Display> + 'static>(&mut self, name: &'static str) -> Result<Vec<T>, Problem> {
         self.known.push(name);
         let taken = self.given.extract_if(.., |(given, _)| given == name);
-        taken.map(|(_, value)| value.parse().map_err(|error| wrong(format!("{name}: {error}")))).collect()
+        let parse = |value: String| {
+            value.parse().map_err(|error| match phrase::<T>() {
+                Some(phrase) => wrong(format!("{name}: write {phrase}")),
+                None => wrong(format!("{name}: {error}")),
+            })
+        };
+        taken.map(|(_, value)| parse(value)).collect()
     }
 
     /// Takes all parameters of `Q`, and refuses any others.
@@ -55,12 +69,24 @@ impl Parameters {
     fn finish(self) -> Result<(), Problem> {
         match self.given.first() {
             None => Ok(()),
-            Some((name, _)) if self.known.is_empty() => Err(wrong(format!("unknown parameter {name:?}"))),
+            Some((name, _)) if self.known.is_empty() => {
+                Err(wrong(format!("unknown parameter {name:?}; this request has no parameters in its query")))
+            }
             Some((name, _)) => {
                 Err(wrong(format!("unknown parameter {name:?}; known parameters: {}", self.known.join(", "))))
             }
         }
     }
+}
+
+/// What to write for a type whose own errors are about Rust.
+fn phrase<T: 'static>() -> Option<&'static str> {
+    let phrases = [
+        (TypeId::of::<bool>(), "true or false"),
+        (TypeId::of::<u64>(), "a whole number"),
+        (TypeId::of::<NonZeroU32>(), "a whole number from 1 to 4294967295"),
+    ];
+    phrases.into_iter().find(|(known, _)| *known == TypeId::of::<T>()).map(|(_, phrase)| phrase)
 }
 
 fn wrong(detail: String) -> Problem {
@@ -73,7 +99,7 @@ pub(super) trait Parameter: Sized {
     fn take(query: &mut Parameters, name: &'static str) -> Result<Self, Problem>;
 }
 
-impl<T: FromStr<Err: Display>> Parameter for Option<T> {
+impl<T: FromStr<Err: Display> + 'static> Parameter for Option<T> {
     fn take(query: &mut Parameters, name: &'static str) -> Result<Self, Problem> {
         let mut values = query.all(name)?;
         let value = values.pop();
@@ -81,7 +107,7 @@ impl<T: FromStr<Err: Display>> Parameter for Option<T> {
     }
 }
 
-impl<T: FromStr<Err: Display>> Parameter for Vec<T> {
+impl<T: FromStr<Err: Display> + 'static> Parameter for Vec<T> {
     fn take(query: &mut Parameters, name: &'static str) -> Result<Self, Problem> {
         query.all(name)
     }
@@ -119,7 +145,18 @@ impl<Q: QueryParameters, S: Sync> FromRequestParts<S> for StrictQuery<Q> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        Parameters::new(parts.uri.query()).into_query().map(Self)
+        Parameters::new(parts.uri.query())?.into_query().map(Self)
+    }
+}
+
+/// For routes without parameters in the query.
+pub(super) struct NoQuery;
+
+impl<S: Sync> FromRequestParts<S> for NoQuery {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        Parameters::new(parts.uri.query())?.finish().map(|()| Self)
     }
 }
 
@@ -153,8 +190,8 @@ mod tests {
 
     #[test]
     fn parameters_are_decoded_and_taken_once() {
-        let mut query = Parameters::new(Some("a=1&k=x%3D1&k=y+z&flag=true"));
-        assert_eq!(query.take::<Option<u32>>("a").unwrap(), Some(1));
+        let mut query = Parameters::new(Some("a=1&k=x%3D1&k=y+z&flag=true")).unwrap();
+        assert_eq!(query.take::<Option<u64>>("a").unwrap(), Some(1_u64));
         assert_eq!(query.take::<Vec<String>>("k").unwrap(), ["x=1", "y z"]);
         assert_eq!(query.take::<Option<bool>>("flag").unwrap(), Some(true));
         assert_eq!(query.take::<Option<String>>("absent").unwrap(), None);
@@ -164,10 +201,17 @@ mod tests {
     #[test]
     fn unknown_wrong_and_repeated_parameters_are_refused() {
         let detail = |problem: Problem| problem.detail().to_owned();
-        let one = |query: &str| Parameters::new(Some(query)).take::<Option<u32>>("a").unwrap_err();
-        assert!(detail(one("a=x")).starts_with("a: "));
+        let one = |query: &str| Parameters::new(Some(query)).unwrap().take::<Option<u64>>("a").unwrap_err();
         assert!(detail(one("a=1&a=2")).contains("twice"));
-        let mut query = Parameters::new(Some("bse=x"));
+        for not_utf8 in ["a=%ff", "%ff=a", "a=x%C3", "a=1&b=%ed%a0%80"] {
+            assert!(detail(Parameters::new(Some(not_utf8)).unwrap_err()).contains("UTF-8"), "{not_utf8}");
+        }
+        assert_eq!(detail(one("a=x")), "a: write a whole number");
+        let flag = Parameters::new(Some("a=yes")).unwrap().take::<Option<bool>>("a").unwrap_err();
+        assert_eq!(detail(flag), "a: write true or false");
+        let reads = Parameters::new(Some("a=0")).unwrap().take::<Option<NonZeroU32>>("a").unwrap_err();
+        assert_eq!(detail(reads), "a: write a whole number from 1 to 4294967295");
+        let mut query = Parameters::new(Some("bse=x")).unwrap();
         query.take::<Option<String>>("base").unwrap();
         assert_eq!(detail(query.finish().unwrap_err()), "unknown parameter \"bse\"; known parameters: base");
     }

@@ -58,7 +58,7 @@ impl<R: DocumentRequest, S: Sync> FromRequest<S> for Received<R> {
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         let (head, body) = request.into_parts();
-        let query = Parameters::new(head.uri.query());
+        let query = Parameters::new(head.uri.query())?;
         let query = if is_documents(&head.headers, query.any(R::implies_documents))? {
             Some(query.into_query()?)
         } else if query.names().is_empty() {

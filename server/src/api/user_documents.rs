@@ -220,7 +220,7 @@ mod tests {
     fn errors_do_not_quote_the_content() {
         for (documents, expected) in [
             ("7", "documents: this should be a text, or a list of files"),
-            ("[\"hunter2\"]", "documents[0]: this should be struct FileBody"),
+            ("[\"hunter2\"]", "documents[0]: this should be an object"),
             (r#"[{"name": "a"}]"#, "a file has either text or data"),
             (r#"[{"name": "a", "text": "hunter2", "data": "hunter2"}]"#, "a file has either text or data"),
             (r#"[{"name": "a", "data": "hunter2!"}]"#, "the data of a file is not base64"),

@@ -68,7 +68,7 @@ pub use program::{CommandLine, Program};
 pub use second_step::{SecondStepArguments, SecondStepFormat};
 pub use serve::ServeArguments;
 pub use server_access::ServerAccess;
-pub use settings::Settings;
+pub use settings::{IdleSeconds, Settings};
 pub use upstream::parse;
 
 /// `NMState` in, bootable virtual media out.

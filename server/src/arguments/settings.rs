@@ -4,6 +4,8 @@
 use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
 
 use clap::Args;
 use ipnet::IpNet;
@@ -13,6 +15,28 @@ use crate::bases::AllowedSource;
 use crate::boots::BootOnlyFrom;
 use crate::logging::LogFormat;
 use crate::store::BaseDefinition;
+
+/// How long a connection may move no byte, in seconds: 1 to a day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IdleSeconds(u32);
+
+impl IdleSeconds {
+    const LONGEST: u32 = 24 * 60 * 60;
+
+    /// The time as a duration.
+    pub fn duration(self) -> Duration {
+        Duration::from_secs(self.0.into())
+    }
+}
+
+impl FromStr for IdleSeconds {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let seconds = text.parse().ok().filter(|seconds| (1..=Self::LONGEST).contains(seconds));
+        seconds.map(Self).ok_or_else(|| format!("write 1 to {} seconds (a day)", Self::LONGEST))
+    }
+}
 
 /// All settings of `dayone serve`. Each is optional: the server has defaults.
 #[derive(Debug, Clone, Default, Args)]
@@ -115,7 +139,7 @@ pub struct Settings {
 
     /// How long a BMC's connection may move no byte before dayone closes it, in seconds [default: 300]
     #[arg(long, env = "DAYONE_MEDIA_IDLE_SECONDS", value_name = "SECONDS")]
-    pub media_idle_seconds: Option<u64>,
+    pub media_idle_seconds: Option<IdleSeconds>,
 
     /// How many connections one client address may have open to the images' address at once [default: half of all]
     #[arg(long, env = "DAYONE_MEDIA_CONNECTIONS_PER_ADDRESS", value_name = "NUMBER")]

@@ -194,6 +194,9 @@ impl Server {
     /// installation key. Nothing of it
     /// can fail. Must be called on a runtime.
     pub fn configure(&self, config: Config) {
+        if self.clients.len() > 0 && config.api_clients.is_empty() {
+            tracing::warn!("the API has no tokens any more: every program on this machine can use it");
+        }
         self.clients.replace(&config.api_clients);
         self.limits.set(config.api_requests_per_second);
         self.key_now.notify_one();

@@ -78,6 +78,21 @@ fn few_requests_of_unknown_clients_to_the_api_are_logged() {
 }
 
 #[test]
+fn a_server_whose_log_cannot_be_written_goes_on() {
+    for log in ["2>/dev/full", "2> >(exit)"] {
+        let launcher = ["bash".to_owned(), "-c".to_owned(), format!("exec \"$0\" \"$@\" {log}")];
+        let base = coreos_iso(&["--size-mib", "8"]);
+        let media = free_address();
+        let server = Server::start_under(&launcher, &free_address(), &media, "coreos", &base, &["--log", "debug"]);
+        let image = server.image("coreos", &fixtures("scenarios").join("static-ipv4-baremetalhost.yaml"));
+        for _ in 0..20 {
+            let part = Client::new().get(image["url"].as_str().unwrap()).header("Range", "bytes=0-99").send().unwrap();
+            assert_eq!(part.bytes().unwrap().len(), 100, "{log}");
+        }
+    }
+}
+
+#[test]
 fn failed_handshakes_are_counted_and_few_are_logged() {
     let directory = tempfile::tempdir().unwrap();
     let issued = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();

@@ -10,6 +10,7 @@ use http::header::{CONTENT_TYPE, LOCATION};
 
 use super::order::BaseOrder;
 use super::show::{self, BaseBody};
+use crate::api::parameters::NoQuery;
 use crate::api::problem::{Problem, ProblemKind};
 use crate::api::{Api, json, request};
 use crate::audit::{Actor, Event};
@@ -39,6 +40,7 @@ use crate::store::{AddBaseError, RemoveBaseError, StorageTrouble};
     ))]
 pub(super) async fn add(
     State(api): State<Arc<Api>>,
+    _: NoQuery,
     Extension(actor): Extension<Actor>,
     request: Request,
 ) -> Result<Response, Problem> {
@@ -76,6 +78,7 @@ pub(super) async fn add(
     ))]
 pub(super) async fn remove(
     State(api): State<Arc<Api>>,
+    _: NoQuery,
     Extension(actor): Extension<Actor>,
     Path(name): Path<String>,
 ) -> Result<StatusCode, Problem> {
@@ -96,6 +99,7 @@ pub(super) async fn remove(
     ))]
 pub(super) async fn stop(
     State(api): State<Arc<Api>>,
+    _: NoQuery,
     Extension(actor): Extension<Actor>,
     Path(name): Path<String>,
 ) -> Result<StatusCode, Problem> {

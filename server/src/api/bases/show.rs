@@ -20,6 +20,7 @@ use utoipa::ToSchema;
 
 use super::origin::BaseOrigin;
 use crate::api::Api;
+use crate::api::parameters::NoQuery;
 use crate::api::problem::{Problem, ProblemKind};
 use crate::findings::{FindingBody, findings};
 use crate::store::{OpenBase, RegisteredBase};
@@ -176,7 +177,7 @@ pub(crate) struct BaseFileBody {
 /// List the bases.
 #[utoipa::path(operation_id = "listBases", get, path = "/v1/bases", tag = "bases", security(("token" = ["read"])),
     responses((status = 200, description = "All bases", body = BaseList)))]
-pub(super) async fn list(State(api): State<Arc<Api>>) -> Json<BaseList> {
+pub(super) async fn list(State(api): State<Arc<Api>>, _: NoQuery) -> Json<BaseList> {
     Json(BaseList { bases: bodies(&api) })
 }
 
@@ -187,7 +188,11 @@ pub(super) async fn list(State(api): State<Arc<Api>>) -> Json<BaseList> {
         (status = 200, description = "The base", body = BaseBody),
         (status = 404, description = "No base has this name (`not-found`)"),
     ))]
-pub(super) async fn single(State(api): State<Arc<Api>>, Path(name): Path<String>) -> Result<Json<BaseBody>, Problem> {
+pub(super) async fn single(
+    State(api): State<Arc<Api>>,
+    _: NoQuery,
+    Path(name): Path<String>,
+) -> Result<Json<BaseBody>, Problem> {
     find(&api, &name).map(Json).ok_or_else(not_found)
 }
 

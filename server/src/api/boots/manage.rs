@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::show::{self, BootBody};
 use crate::api::Api;
-use crate::api::parameters::{Limit, StrictQuery, page, query_parameters};
+use crate::api::parameters::{Limit, NoQuery, StrictQuery, page, query_parameters};
 use crate::api::problem::Problem;
 use crate::audit::{Actor, Event};
 use crate::boots::{BootId, BootState, Deleted};
@@ -72,7 +72,11 @@ pub(super) async fn list(State(api): State<Arc<Api>>, StrictQuery(query): Strict
         (status = 200, description = "The boot", body = BootBody),
         (status = 404, description = "No boot has this id (`not-found`)"),
     ))]
-pub(super) async fn single(State(api): State<Arc<Api>>, Path(id): Path<String>) -> Result<Json<BootBody>, Problem> {
+pub(super) async fn single(
+    State(api): State<Arc<Api>>,
+    _: NoQuery,
+    Path(id): Path<String>,
+) -> Result<Json<BootBody>, Problem> {
     Ok(Json(show::boot(&super::find(&api, &id)?.view())))
 }
 

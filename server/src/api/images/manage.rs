@@ -14,7 +14,7 @@ use vocabulary::report::Report;
 
 use super::show::{self, ImageBody, SummaryBody, summary};
 use crate::api::clients::{Caller, Role};
-use crate::api::parameters::{Limit, StrictQuery, page, query_parameters};
+use crate::api::parameters::{Limit, NoQuery, StrictQuery, page, query_parameters};
 use crate::api::problem::{Problem, ProblemKind};
 use crate::api::{Api, blocking};
 use crate::audit::{Actor, Event, record_reads};
@@ -88,6 +88,7 @@ pub(super) struct Changes {
     ))]
 pub(super) async fn single(
     State(api): State<Arc<Api>>,
+    _: NoQuery,
     Extension(caller): Extension<Arc<Caller>>,
     Path(id): Path<String>,
 ) -> Result<Json<ImageBody>, Problem> {
@@ -115,6 +116,7 @@ pub(super) async fn single(
     ))]
 pub(super) async fn delete(
     State(api): State<Arc<Api>>,
+    _: NoQuery,
     Extension(actor): Extension<Actor>,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
@@ -151,6 +153,7 @@ pub(super) async fn delete(
     ))]
 pub(super) async fn embedded(
     State(api): State<Arc<Api>>,
+    _: NoQuery,
     Path(id): Path<String>,
 ) -> Result<Json<EmbeddedFiles>, Problem> {
     let planned = super::planned(&api, &id)?;
@@ -167,7 +170,11 @@ pub(super) async fn embedded(
         (status = 404, description = "No image has this id (`not-found`)"),
         (status = 503, description = "The base is not available (`base-unavailable`)"),
     ))]
-pub(super) async fn changes(State(api): State<Arc<Api>>, Path(id): Path<String>) -> Result<Json<Changes>, Problem> {
+pub(super) async fn changes(
+    State(api): State<Arc<Api>>,
+    _: NoQuery,
+    Path(id): Path<String>,
+) -> Result<Json<Changes>, Problem> {
     let planned = super::planned(&api, &id)?;
     Ok(Json(Changes { changes: planned.image.changes.clone() }))
 }

@@ -8,6 +8,7 @@ use media::reading::{FileSnapshot, Progress};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::api::parameters::NoQuery;
 use crate::api::problem::Problem;
 use crate::api::{Api, blocking};
 
@@ -33,7 +34,11 @@ pub(super) struct Reading {
         (status = 404, description = "No image has this id (`not-found`)"),
         (status = 503, description = "The base is not available (`base-unavailable`)"),
     ))]
-pub(super) async fn reading(State(api): State<Arc<Api>>, Path(id): Path<String>) -> Result<Json<Reading>, Problem> {
+pub(super) async fn reading(
+    State(api): State<Arc<Api>>,
+    _: NoQuery,
+    Path(id): Path<String>,
+) -> Result<Json<Reading>, Problem> {
     super::planned(&api, &id)?;
     let image = super::find(&api, &id)?;
     // The first time, this reads directories of the image.

@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use imagelib::secure_boot::SecureBoot;
 
+use crate::api::parameters::NoQuery;
 use crate::api::problem::{Problem, ProblemKind};
 use crate::api::{Api, blocking};
 
@@ -21,6 +22,7 @@ use crate::api::{Api, blocking};
     ))]
 pub(super) async fn secure_boot(
     State(api): State<Arc<Api>>,
+    _: NoQuery,
     Path(id): Path<String>,
 ) -> Result<Json<SecureBoot>, Problem> {
     let planned = super::planned(&api, &id)?;

@@ -11,6 +11,7 @@ use http::{HeaderMap, StatusCode};
 use imagelib::digest::Digest;
 use imagelib::recipe::Recipe;
 
+use crate::api::parameters::NoQuery;
 use crate::api::problem::{Problem, ProblemKind};
 use crate::api::{Api, blocking};
 
@@ -29,6 +30,7 @@ use crate::api::{Api, blocking};
     ))]
 pub(super) async fn topology(
     State(api): State<Arc<Api>>,
+    _: NoQuery,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {

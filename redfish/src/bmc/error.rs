@@ -201,6 +201,9 @@ pub enum BmcError {
         /// The time limit.
         after: Duration,
     },
+    /// The change of the power was interrupted ([`Bmc::interruptible`](super::Bmc::interruptible)). With the host's power state.
+    #[error("the change of the host's power was interrupted; the host's power state is {0}")]
+    Interrupted(PowerState),
 }
 
 impl BmcError {

@@ -30,6 +30,7 @@ mod form;
 mod http_boot;
 mod http_uri;
 mod insert;
+mod interrupt;
 mod limits;
 mod mask;
 mod medium;
@@ -77,6 +78,7 @@ pub use survey::{Insert, Manager, Reset, Slot, Survey, System};
 pub use vendor::Vendor;
 
 use super::{Client, ClientOptions, Dialect, RequestRecord, Target};
+use interrupt::Interrupt;
 use properties::Properties;
 
 /// A connection to one BMC.
@@ -86,6 +88,7 @@ pub struct Bmc {
     system: OnceCell<String>,
     hint: Option<Dialect>,
     limits: Limits,
+    interrupt: Interrupt,
 }
 
 impl Bmc {
@@ -94,7 +97,13 @@ impl Bmc {
     pub async fn connect(target: &Target, options: &ClientOptions) -> Result<Self, BmcError> {
         let client = Client::connect(target, options).await?;
         let system = target.address.system().map(|path| OnceCell::new_with(Some(path.to_owned())));
-        Ok(Self { client, system: system.unwrap_or_default(), hint: target.address.hint(), limits: Limits::default() })
+        Ok(Self {
+            client,
+            system: system.unwrap_or_default(),
+            hint: target.address.hint(),
+            limits: Limits::default(),
+            interrupt: Interrupt::default(),
+        })
     }
 
     /// Sets other limits than the defaults.

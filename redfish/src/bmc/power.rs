@@ -204,7 +204,12 @@ impl Bmc {
             change.graceful = Some(false);
             // If no operating system runs, the BMC refuses or nothing happens. Then the host is switched off by force.
             let asked = self.reset(reset, &types.shut_down(), Some(PowerState::Off), &mut change.attempts).await;
-            if asked.is_ok() && self.wait_for_power(PowerState::Off, graceful).await.is_ok() {
+            let is_off = asked.is_ok()
+                && tokio::select! {
+                    off = self.wait_for_power(PowerState::Off, graceful) => off.is_ok(),
+                    () = self.interrupted() => false,
+                };
+            if is_off {
                 change.graceful = Some(true);
                 change.after = PowerState::Off;
                 return Ok(());
@@ -231,6 +236,7 @@ impl Bmc {
         for reset_type in types {
             let body = json!({"ResetType": reset_type});
             for tries in 1..=MAX_TRIES {
+                self.check_interrupt().await?;
                 if *reset_type == BUTTON {
                     // If the host is in the wanted state already, the button does the opposite.
                     match (self.settled_power().await?, wanted) {

@@ -38,7 +38,7 @@ pub(crate) fn host(name: &str, bmc: &str) -> String {
     )
 }
 
-async fn start(place: Place, boots: BootSettings) -> Dayone {
+pub(crate) async fn start(place: Place, boots: BootSettings) -> Dayone {
     let config = dayone::services::Config { boots, ..place.config() };
     Dayone::start_with(place, config).await
 }
@@ -55,7 +55,7 @@ async fn get(dayone: &Dayone, boot: &Value) -> Value {
     answer.ok()
 }
 
-async fn until(dayone: &Dayone, boot: &Value, what: &str, is: impl Fn(&Value) -> bool) -> Value {
+pub(crate) async fn until(dayone: &Dayone, boot: &Value, what: &str, is: impl Fn(&Value) -> bool) -> Value {
     for _ in 0..400 {
         let now = get(dayone, boot).await;
         if is(&now) {
@@ -77,7 +77,7 @@ fn records(place: &Place) -> Vec<String> {
     entries.filter(|path| path.extension().is_some()).map(|path| fs::read_to_string(path).unwrap()).collect()
 }
 
-async fn delete(dayone: &Dayone, boot: &Value, query: &str) -> u16 {
+pub(crate) async fn delete(dayone: &Dayone, boot: &Value, query: &str) -> u16 {
     let url = dayone.url(&format!("/v1/boots/{}{query}", boot["id"].as_str().unwrap()));
     dayone.client.delete(url).send().await.unwrap().status().as_u16()
 }

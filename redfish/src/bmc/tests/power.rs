@@ -194,3 +194,25 @@ async fn a_refused_power_action_changes_nothing() {
         assert_eq!((&machine.switched, result.is_ok()), (&switched, ok), "{:?}: {result:?}", machine.sent);
     }
 }
+
+#[tokio::test]
+async fn an_interrupted_restart_sends_nothing_more() {
+    let types = vec!["On", "ForceOff", "GracefulShutdown"];
+    let long = Duration::from_mins(1);
+    for (types, graceful, interrupted_by, sent, state) in [
+        // Its operating system does not shut down, and the host stays on.
+        (types.clone(), long, "GracefulShutdown", vec!["GracefulShutdown"], PowerState::On),
+        (types, Duration::ZERO, "ForceOff", vec!["ForceOff"], PowerState::Off),
+        (vec!["PowerCycle"], Duration::ZERO, "", vec![], PowerState::On),
+    ] {
+        let (machine, bmc) = bmc().await;
+        *machine.lock().unwrap() = Machine { types, is_on: true, is_deaf: true, ..Machine::default() };
+        let asked = Arc::clone(&machine);
+        let bmc = bmc.interruptible(move || {
+            interrupted_by.is_empty() || asked.lock().unwrap().sent.iter().any(|sent| sent == interrupted_by)
+        });
+        let result = bmc.power(PowerAction::Cycle { graceful }).await;
+        assert!(matches!(result, Err(BmcError::Interrupted(shown)) if shown == state), "{result:?}");
+        assert_eq!(machine.lock().unwrap().sent, sent);
+    }
+}

@@ -19,7 +19,7 @@ use super::record::{BootRecord, BootState};
 use super::shared::Shared;
 use super::step::Step;
 use crate::store::StoredImage;
-use redfish::bmc::{Attempt, Bmc, BmcError};
+use redfish::bmc::{Attempt, Bmc, BmcError, PowerState};
 use redfish::{Target, Verification};
 
 /// Why a boot stops.
@@ -31,6 +31,8 @@ pub(super) enum Stop {
     Later(Failure),
     /// Somebody has deleted the boot.
     Deleted,
+    /// Somebody has deleted the boot while dayone restarted the host, which is in this power state.
+    Interrupted(PowerState),
     /// The record cannot be written.
     Disk(io::Error),
 }
@@ -48,6 +50,7 @@ impl From<BmcError> for Stop {
         let failure = Failure { text: error.to_string(), refused };
         match error {
             BmcError::Redfish(error) if error.is_transient() => Self::Later(failure),
+            BmcError::Interrupted(state) => Self::Interrupted(state),
             BmcError::NotRestored(error) => match *error {
                 BmcError::Redfish(error) if error.is_transient() => Self::Later(failure),
                 _ => Self::Failed(failure),
@@ -159,6 +162,13 @@ async fn run(shared: &Arc<Shared>, boot: &Arc<Boot>) -> Result<(), Stop> {
     runner.close().await;
     match ended {
         Ok(()) | Err((_, Stop::Deleted)) => Ok(()),
+        Err((_, Stop::Interrupted(state))) => {
+            let remark = format!(
+                "the boot was deleted while dayone restarted the host: dayone did not start it; its power state was {state}"
+            );
+            shared.change(boot, |record| record.remark(remark)).await?;
+            Ok(())
+        }
         Err((_, Stop::Disk(error))) => Err(Stop::Disk(error)),
         Err((step, Stop::Failed(failure) | Stop::Later(failure))) => {
             // One step may have ended, and the next one begun, before the failure.

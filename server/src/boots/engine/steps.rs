@@ -312,9 +312,13 @@ impl<'a> Steps<'a> {
     }
 
     async fn connected(&mut self) -> Result<&Bmc, Stop> {
-        let bmc = match self.bmc.take() {
-            Some(bmc) => bmc,
-            None => connect(self.shared, self.boot).await?,
+        let bmc = if let Some(bmc) = self.bmc.take() {
+            bmc
+        } else {
+            let boot = Arc::clone(self.boot);
+            let bmc = connect(self.shared, self.boot).await?;
+            // A restart takes minutes, and must not start the host from the medium of a deleted boot.
+            bmc.interruptible(move || boot.record().state != BootState::Running)
         };
         Ok(self.bmc.insert(bmc))
     }

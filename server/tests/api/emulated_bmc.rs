@@ -1,0 +1,132 @@
+//! A BMC on loopback with one slot, as plain as the schemas allow. It fetches nothing. What other BMCs do is in the acceptance tests.
+
+use std::sync::{Arc, Mutex};
+
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::{Method, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use axum::{Json, Router};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+const SYSTEM: &str = "/redfish/v1/Systems/1";
+const SLOT: &str = "/redfish/v1/Systems/1/VirtualMedia/1";
+
+/// What the BMC does, and what has happened to it.
+pub(crate) struct Machine {
+    pub(crate) is_on: bool,
+    /// Whether the operating system ignores the request to shut down.
+    pub(crate) is_deaf: bool,
+    /// How the BMC shows the URL of an inserted image.
+    pub(crate) shows: fn(&str) -> String,
+    /// What is in the slot.
+    pub(crate) image: Option<String>,
+    source: Value,
+    /// The actions that it was sent, with the reset type.
+    pub(crate) sent: Vec<String>,
+}
+
+pub(crate) struct EmulatedBmc {
+    pub(crate) machine: Arc<Mutex<Machine>>,
+    address: std::net::SocketAddr,
+    server: JoinHandle<()>,
+}
+
+impl EmulatedBmc {
+    pub(crate) async fn start() -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let machine = Arc::new(Mutex::new(Machine {
+            is_on: true,
+            is_deaf: false,
+            shows: str::to_owned,
+            image: None,
+            source: json!({"BootSourceOverrideEnabled": "Disabled", "BootSourceOverrideTarget": "None"}),
+            sent: Vec::new(),
+        }));
+        let router = Router::new().fallback(answer).with_state(Arc::clone(&machine));
+        let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Self { machine, address, server }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("redfish-virtualmedia+http://{}{SYSTEM}", self.address)
+    }
+
+    pub(crate) fn sent(&self) -> Vec<String> {
+        self.machine.lock().unwrap().sent.clone()
+    }
+}
+
+impl Drop for EmulatedBmc {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+async fn answer(State(machine): State<Arc<Mutex<Machine>>>, request: Request<Body>) -> Response {
+    let (parts, body) = request.into_parts();
+    let body = to_bytes(body, 1 << 20).await.unwrap();
+    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let mut machine = machine.lock().unwrap();
+    let path = parts.uri.path().trim_end_matches('/');
+    let action = path.rsplit('.').next().unwrap();
+    match (parts.method, path, action) {
+        (Method::GET, "/redfish/v1", _) => {
+            Json(json!({"Systems": {"@odata.id": "/redfish/v1/Systems"}})).into_response()
+        }
+        (Method::GET, SYSTEM, _) => Json(json!({
+            "Id": "1",
+            "PowerState": if machine.is_on { "On" } else { "Off" },
+            "Boot": machine.source,
+            "VirtualMedia": {"@odata.id": format!("{SYSTEM}/VirtualMedia")},
+            "Actions": {"#ComputerSystem.Reset": {"target": format!("{SYSTEM}/Actions/ComputerSystem.Reset"),
+                "ResetType@Redfish.AllowableValues": ["On", "ForceOff", "GracefulShutdown"]}},
+        }))
+        .into_response(),
+        (Method::GET, "/redfish/v1/Systems/1/VirtualMedia", _) => {
+            Json(json!({"Members": [{"@odata.id": SLOT}]})).into_response()
+        }
+        (Method::GET, SLOT, _) => Json(json!({
+            "Id": "1",
+            "MediaTypes": ["CD"],
+            "Image": machine.image,
+            "Inserted": machine.image.is_some(),
+            "ConnectedVia": if machine.image.is_some() { "URI" } else { "NotConnected" },
+            "Actions": {
+                "#VirtualMedia.InsertMedia": {"target": format!("{SLOT}/Actions/VirtualMedia.InsertMedia")},
+                "#VirtualMedia.EjectMedia": {"target": format!("{SLOT}/Actions/VirtualMedia.EjectMedia")},
+            },
+        }))
+        .into_response(),
+        (Method::PATCH, SYSTEM, _) => {
+            for (name, value) in body["Boot"].as_object().unwrap() {
+                machine.source[name] = value.clone();
+            }
+            StatusCode::NO_CONTENT.into_response()
+        }
+        (Method::POST, _, "Reset") => {
+            let reset_type = body["ResetType"].as_str().unwrap();
+            machine.sent.push(reset_type.to_owned());
+            match reset_type {
+                "On" => machine.is_on = true,
+                "ForceOff" => machine.is_on = false,
+                _ if !machine.is_deaf => machine.is_on = false,
+                _ => {}
+            }
+            StatusCode::NO_CONTENT.into_response()
+        }
+        (Method::POST, _, "InsertMedia") => {
+            machine.sent.push(action.to_owned());
+            machine.image = Some((machine.shows)(body["Image"].as_str().unwrap()));
+            StatusCode::NO_CONTENT.into_response()
+        }
+        (Method::POST, _, "EjectMedia") => {
+            machine.sent.push(action.to_owned());
+            machine.image = None;
+            StatusCode::NO_CONTENT.into_response()
+        }
+        _ => StatusCode::NOT_FOUND.into_response(),
+    }
+}

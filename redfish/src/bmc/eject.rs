@@ -7,6 +7,7 @@ use super::Bmc;
 use super::attempt::{Attempt, Meaning};
 use super::error::BmcError;
 use super::limits::{MAX_TRIES, Poll};
+use super::shown_image::ShownImage;
 use super::state::MediaState;
 use super::survey::Slot;
 
@@ -41,15 +42,33 @@ impl Bmc {
     /// Call it when the host no longer needs the medium: a live system that still reads it would lose its root file
     /// system. Some BMCs eject only while the host is off, and answer [`BmcError::NotEjected`] otherwise.
     pub async fn eject(&self, slot: &str, image_url: Option<&str>) -> Result<Ejected, BmcError> {
-        self.masked(self.eject_from(slot, image_url).await)
+        self.masked(self.eject_from(slot, image_url, None).await)
     }
 
-    async fn eject_from(&self, slot: &str, image_url: Option<&str>) -> Result<Ejected, BmcError> {
+    /// Ejects an image as [`eject`](Self::eject) does, also if the slot shows it in another way than by its URL.
+    pub async fn eject_shown(
+        &self,
+        slot: &str,
+        image_url: &str,
+        shown_as: Option<&ShownImage>,
+    ) -> Result<Ejected, BmcError> {
+        self.masked(self.eject_from(slot, Some(image_url), shown_as).await)
+    }
+
+    async fn eject_from(
+        &self,
+        slot: &str,
+        image_url: Option<&str>,
+        shown_as: Option<&ShownImage>,
+    ) -> Result<Ejected, BmcError> {
         let resource = self.client().get(slot).await?;
         let slot = Slot::read(slot, &resource.body);
         let mut attempts = Vec::new();
         let shows_no_url = slot.state.image.is_none() && !slot.state.is_of_remote_console();
-        let is_ours = image_url.is_none_or(|url| shows_no_url || slot.state.names(url));
+        // What was shown after the insert has its secrets masked.
+        let shown = self.masked(Ok(slot.state.clone()))?;
+        let is_shown = shown_as.is_some_and(|shown_as| shown_as.is_in(&shown));
+        let is_ours = image_url.is_none_or(|url| shows_no_url || is_shown || slot.state.names(url));
         let found = match (slot.state.is_connected(), is_ours) {
             (true, true) => {
                 self.eject_slot(&slot, resource.etag.as_deref(), &mut attempts).await?;

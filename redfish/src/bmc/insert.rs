@@ -11,6 +11,7 @@ use super::form::{self, Form, FormSequence, Method, Parameter};
 use super::limits::{MAX_TRIES, Poll};
 use super::plan::Plan;
 use super::properties::Properties;
+use super::shown_image::ShownImage;
 use super::state::MediaState;
 use super::survey::{Insert, Slot};
 use crate::RedfishError;
@@ -30,6 +31,13 @@ pub struct Inserted {
     pub notes: Vec<String>,
     /// Every request that was sent, including those that the BMC refused.
     pub attempts: Vec<Attempt>,
+}
+
+impl Inserted {
+    /// How the slot shows the image at this URL. `None` if it shows the URL, or nothing.
+    pub fn shown_as(&self, image_url: &str) -> Option<ShownImage> {
+        ShownImage::of(&self.state, image_url)
+    }
 }
 
 /// Why a slot did not get the image.

@@ -11,6 +11,7 @@ use super::http_boot;
 use super::medium::Medium;
 use super::planned_request::PlannedRequest;
 use super::power;
+use super::shown_image::ShownImage;
 use super::slot;
 use super::state::BootMode;
 use super::survey::{Slot, Survey, System};
@@ -38,6 +39,9 @@ pub struct Plan {
     pub mode: Option<BootMode>,
     /// What is different for this BMC, and why, as sentences.
     pub quirks: Vec<String>,
+    /// How the slot shows the image, if not by its URL. A plan does not know it: whoever inserts the image notes it here, for the eject.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown_as: Option<ShownImage>,
 }
 
 impl Plan {
@@ -64,6 +68,7 @@ impl Plan {
             firmware: None,
             mode,
             quirks,
+            shown_as: None,
         })
     }
 
@@ -72,7 +77,8 @@ impl Plan {
         let (boot, quirks) = http_boot::forms(survey, mode)?;
         let (system, slots) = (survey.system.clone(), survey.slots.clone());
         let forms = Vec::new();
-        Ok(Self { vendor: survey.vendor, system, medium, slots, forms, boot, firmware: None, mode, quirks })
+        let (firmware, shown_as) = (None, None);
+        Ok(Self { vendor: survey.vendor, system, medium, slots, forms, boot, firmware, mode, quirks, shown_as })
     }
 
     /// Makes a plan for HTTP boot by the firmware's settings.
@@ -84,7 +90,8 @@ impl Plan {
     ) -> Self {
         let (system, slots, forms, firmware) =
             (survey.system.clone(), survey.slots.clone(), Vec::new(), Some(settings));
-        Self { vendor: survey.vendor, system, medium, slots, forms, boot, firmware, mode, quirks }
+        let shown_as = None;
+        Self { vendor: survey.vendor, system, medium, slots, forms, boot, firmware, mode, quirks, shown_as }
     }
 
     /// The requests that insert the image, or make the firmware take its settings, and set the boot override. If the BMC refuses none of them, these and

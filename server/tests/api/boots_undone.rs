@@ -36,3 +36,24 @@ async fn a_boot_that_is_deleted_while_its_host_shuts_down_does_not_restart_it() 
     assert_eq!(bmc.sent(), ["InsertMedia", "GracefulShutdown", "EjectMedia"]);
     assert!(ejected["remarks"].to_string().contains("its power state was on"), "{ejected:#}");
 }
+
+#[tokio::test]
+async fn an_image_that_the_bmc_shows_by_its_name_is_ejected() {
+    let bmc = EmulatedBmc::start().await;
+    bmc.machine.lock().unwrap().shows = |url| url.rsplit('/').next().unwrap().to_owned();
+    let dayone = server().await;
+    let boot = begin(&dayone, &bmc, "").await;
+    until(&dayone, &boot, "started", |_| bmc.sent().iter().any(|sent| sent == "On")).await;
+    // The record says how the BMC shows the image.
+    let dayone = dayone.restart().await;
+    until_ejected(&dayone, &boot).await;
+    assert_eq!(bmc.machine.lock().unwrap().image, None);
+
+    // An image of somebody else stays.
+    let boot = begin(&dayone, &bmc, "").await;
+    until(&dayone, &boot, "started", |_| bmc.sent().iter().filter(|sent| *sent == "On").count() == 2).await;
+    bmc.machine.lock().unwrap().image = Some("rescue.iso".to_owned());
+    let ejected = until_ejected(&dayone, &boot).await;
+    assert!(ejected["steps"].to_string().contains("has another medium by now"), "{ejected:#}");
+    assert_eq!(bmc.machine.lock().unwrap().image.as_deref(), Some("rescue.iso"));
+}

@@ -89,7 +89,7 @@ async fn undo(shared: &Arc<Shared>, boot: &Boot, bmc: &Bmc) -> Result<Undone, St
     }
     boot.show_progress("ejecting the medium");
     match &at_bmc.slot {
-        Some(slot) => done.push(match bmc.eject(slot, Some(&url)).await?.found {
+        Some(slot) => done.push(match bmc.eject_shown(slot, &url, at_bmc.plan.shown_as.as_ref()).await?.found {
             Found::Image => format!("ejected from {slot}"),
             Found::Nothing => format!("{slot} was already empty"),
             Found::Other => format!("{slot} has another medium by now, which stays there"),
@@ -123,13 +123,15 @@ async fn restore_firmware(
     })
 }
 
-/// Takes the image out of the slots that show its URL. It may be in any planned slot if the request to insert it has not ended well, and
+/// Takes the image out of the slots that show it. It may be in any planned slot if the request to insert it has not ended well, and
 /// for HTTP boot, for which sushy-tools inserts it. Everything else in these slots belongs to somebody else.
 async fn take_out(bmc: &Bmc, at_bmc: &AtBmc, url: &str) -> Result<Vec<String>, Stop> {
     let mut done = Vec::new();
+    let shown_as = at_bmc.plan.shown_as.as_ref();
     for slot in &at_bmc.plan.slots {
         let state = bmc.media_state(&slot.path).await?;
-        if state.names(url) && bmc.eject(&slot.path, Some(url)).await?.found == Found::Image {
+        let is_ours = state.names(url) || shown_as.is_some_and(|shown_as| shown_as.is_in(&state));
+        if is_ours && bmc.eject_shown(&slot.path, url, shown_as).await?.found == Found::Image {
             done.push(format!("ejected from {}", slot.path));
         }
     }

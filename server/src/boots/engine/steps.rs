@@ -120,7 +120,9 @@ impl<'a> Steps<'a> {
             }
         }
         let resumed = self.resumed;
-        let planned = plan.clone();
+        let mut planned = plan.clone();
+        // An earlier attempt may have inserted the image, which is ejected only below.
+        planned.shown_as = record.at_bmc.as_ref().and_then(|at_bmc| at_bmc.plan.shown_as.clone());
         self.change(|record| {
             for note in survey.notes.iter().chain(&plan.quirks) {
                 record.remark(note.clone());
@@ -158,6 +160,7 @@ impl<'a> Steps<'a> {
         self.boot.show_progress("inserting the image; some BMCs read all of it before they answer");
         let inserted = self.connected().await?.insert(&plan, &url).await?;
         let copied = reading::is_copied(&image, record.file_name());
+        let shown_as = inserted.shown_as(&url);
         let detail = match (&inserted.form, inserted.replaced) {
             (None, _) => format!("the image was already in {}", inserted.slot),
             (Some(_), true) => format!("in {}, after ejecting another medium", inserted.slot),
@@ -170,6 +173,7 @@ impl<'a> Steps<'a> {
             if let Some(at_bmc) = &mut record.at_bmc {
                 at_bmc.slot = Some(inserted.slot.clone());
                 at_bmc.copied = copied;
+                at_bmc.plan.shown_as = shown_as;
             }
             record.done(Step::Insert, detail);
         })

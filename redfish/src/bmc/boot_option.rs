@@ -15,8 +15,12 @@ impl Bmc {
     /// The UEFI device path of the boot option with this name. `None` if the firmware has no such option, or the BMC does not show any.
     pub(super) async fn boot_option(&self, system: &Value, name: &str) -> Result<Option<String>, BmcError> {
         let Some(options) = Properties::new(system).object("Boot").link("BootOptions") else { return Ok(None) };
-        let Some(list) = self.read_if_there(&options).await? else { return Ok(None) };
-        for path in Properties::new(&list).links("Members") {
+        let paths = match self.member_paths(&options).await {
+            Ok(paths) => paths,
+            Err(error) if error.status().is_some_and(|status| status.is_client_error()) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        for path in paths {
             let Some(body) = self.read_if_there(&path).await? else { continue };
             let option = Properties::new(&body);
             let is_wanted = option.text("DisplayName").is_some_and(|shown| shown.eq_ignore_ascii_case(name));

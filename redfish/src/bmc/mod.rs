@@ -22,6 +22,7 @@ mod boot_once;
 mod boot_option;
 mod boot_order;
 mod boot_override;
+mod collection;
 mod eject;
 mod error;
 mod firmware;
@@ -169,7 +170,7 @@ impl Bmc {
     async fn systems(&self) -> Result<Vec<String>, BmcError> {
         let linked = Properties::new(self.client.root()).link("Systems");
         let collection = linked.unwrap_or_else(|| "/redfish/v1/Systems".to_owned());
-        Ok(Properties::new(&self.client.get(&collection).await?.body).links("Members"))
+        Ok(self.member_paths(&collection).await?)
     }
 
     /// The vendor that the scheme of the address names.

@@ -116,9 +116,8 @@ impl Bmc {
         let secure_boot = system.secure_boot.as_deref().ok_or(EnrolError::NotOffered)?;
         let secure_boot = self.client().get(secure_boot).await?.body;
         let databases = Properties::new(&secure_boot).link("SecureBootDatabases").ok_or(EnrolError::NotOffered)?;
-        let databases = self.client().get(&databases).await?.body;
         let mut known = Vec::new();
-        for path in Properties::new(&databases).links("Members") {
+        for path in self.member_paths(&databases).await? {
             let body = self.client().get(&path).await?.body;
             let database = Properties::new(&body);
             let id = database.text("DatabaseId").or_else(|| database.text("Id")).unwrap_or(path);
@@ -131,8 +130,7 @@ impl Bmc {
     }
 
     async fn holds(&self, certificates: &str, certificate: &PemCertificate) -> Result<bool, RedfishError> {
-        let list = self.client().get(certificates).await?.body;
-        for path in Properties::new(&list).links("Members") {
+        for path in self.member_paths(certificates).await? {
             let body = self.client().get(&path).await?.body;
             // The text of a certificate is longer than texts that are shown.
             if body.get("CertificateString").and_then(Value::as_str).is_some_and(|text| certificate.is(text)) {

@@ -282,8 +282,8 @@ impl Bmc {
             return links;
         }
         let Some(path) = root.link("Managers") else { return Vec::new() };
-        match self.client().get(&path).await {
-            Ok(resource) => Properties::new(&resource.body).links("Members"),
+        match self.member_paths(&path).await {
+            Ok(paths) => paths,
             Err(error) => {
                 notes.push(format!("the Managers cannot be listed: {error}"));
                 Vec::new()
@@ -300,8 +300,17 @@ impl Bmc {
     ) -> Result<Vec<Slot>, BmcError> {
         let mut slots = Vec::new();
         for collection in collections {
-            let Some(body) = self.read_or_note(collection, notes).await? else { continue };
-            let mut paths = Properties::new(&body).links("Members");
+            let mut paths = match self.collection(collection).await {
+                Ok(read) => {
+                    notes.extend(read.incomplete.as_ref().map(|error| format!("{collection} ends early: {error}")));
+                    read.paths()
+                }
+                Err(error) if is_about_one_resource(&error) => {
+                    notes.push(cannot_be_read(collection, &error));
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
             // Lenovo's other slots are for uploads and for the remote console. They accept no URL.
             if vendor == Vendor::Lenovo && paths.iter().any(|path| last_segment(path).starts_with("EXT")) {
                 paths.retain(|path| last_segment(path).starts_with("EXT"));
@@ -322,7 +331,7 @@ impl Bmc {
         match self.client().get(path).await {
             Ok(resource) => Ok(Some(resource.body)),
             Err(error) if is_about_one_resource(&error) => {
-                notes.push(format!("{path} cannot be read: {error}"));
+                notes.push(cannot_be_read(path, &error));
                 Ok(None)
             }
             Err(error) => Err(error.into()),
@@ -339,6 +348,10 @@ fn dell_attributes(path: &str, manager: &Value) -> Option<String> {
         return Some(attributes.to_owned());
     }
     own.starts_with("iDRAC").then(|| format!("{path}/Attributes"))
+}
+
+fn cannot_be_read(path: &str, error: &RedfishError) -> String {
+    format!("{path} cannot be read: {error}")
 }
 
 /// Whether the BMC may answer requests for other resources although it refused this one.

@@ -133,7 +133,7 @@ pub(super) fn pause(attempt: u32, reply: Option<&Reply>) -> Duration {
 }
 
 /// The path and the query of a reference, which may be a whole URL.
-pub(super) fn local_path(reference: &str) -> Option<String> {
+pub(crate) fn local_path(reference: &str) -> Option<String> {
     let reference = reference.trim();
     let path = match reference.split_once("://") {
         Some((_, rest)) => rest.find('/').and_then(|at| rest.get(at..))?,

@@ -16,8 +16,9 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
+use self::answer::Reply;
+pub(crate) use self::answer::local_path;
 pub use self::answer::{Answer, Completion, Resource};
-use self::answer::{Reply, local_path};
 use self::exchange::{Authorization, Exchange, Request};
 pub use self::journal::RequestRecord;
 pub use self::options::{ClientOptions, Target};

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
+use crate::RedfishError;
 use crate::bmc::Bmc;
+use crate::bmc::collection::Collection;
 use crate::bmc::error::BmcError;
 use crate::bmc::properties::{Properties, clean};
 use crate::without_tokens;
@@ -48,6 +50,13 @@ impl Job {
         let message = without_tokens(&clean(body.get("Message").and_then(Value::as_str).unwrap_or_default()));
         Self { path, state, message }
     }
+
+    /// The job, if it changes the settings of the firmware and has not ended.
+    fn if_open(path: String, body: &Value) -> Option<Self> {
+        let job = Self::read(path, body);
+        let has_ended = matches!(job.state, JobState::Done | JobState::Failed);
+        (is_about_settings(body) && !has_ended).then_some(job)
+    }
 }
 
 /// Whether a job changes the settings of the firmware. Some iDRACs give no type, and all give such a name.
@@ -62,16 +71,19 @@ fn is_about_settings(job: &Value) -> bool {
 impl Bmc {
     /// The job that has not ended, if there is one.
     pub(super) async fn open_job(&self, jobs: &str) -> Result<Option<Job>, BmcError> {
-        let list = match self.client().get(&format!("{jobs}?$expand=*($levels=1)")).await {
-            Ok(list) => list,
-            Err(error) if error.status().is_some_and(|status| status.is_client_error()) => {
-                self.client().get(jobs).await?
+        let refused = |error: &RedfishError| error.status().is_some_and(|status| status.is_client_error());
+        let list = match self.collection(&format!("{jobs}?$expand=*($levels=1)")).await {
+            Ok(Collection { incomplete: Some(error), .. }) | Err(error) if refused(&error) => {
+                self.collection(jobs).await?
             }
-            Err(error) => return Err(error.into()),
+            read => read?,
         };
-        let members = list.body.get("Members").and_then(Value::as_array).cloned().unwrap_or_default();
+        // The job may be in the part that is missing.
+        if let Some(error) = list.incomplete {
+            return Err(error.into());
+        }
         let mut read = 0;
-        for member in members.iter().rev() {
+        for member in list.members.iter().rev() {
             let Some(path) = Properties::new(member).path("@odata.id") else { continue };
             let job = if member.get("JobState").is_some() {
                 member.clone()
@@ -81,12 +93,22 @@ impl Bmc {
             } else {
                 break;
             };
-            let found = Job::read(path, &job);
-            if is_about_settings(&job) && !matches!(found.state, JobState::Done | JobState::Failed) {
-                return Ok(Some(found));
+            if let Some(job) = Job::if_open(path, &job) {
+                return Ok(Some(job));
             }
         }
         Ok(None)
+    }
+
+    /// The job that the `Location` of an answer names, as a job, a task or the monitor of a task: all have the job's id. `None` if it has
+    /// ended, or is of another kind.
+    pub(super) async fn named_job(&self, jobs: &str, location: &str) -> Result<Option<Job>, BmcError> {
+        let id = location.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        if !id.starts_with("JID_") || !id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            return Ok(None);
+        }
+        let path = format!("{}/{id}", jobs.trim_end_matches('/'));
+        Ok(self.read_if_there(&path).await?.and_then(|body| Job::if_open(path, &body)))
     }
 
     /// Reads one job.

@@ -15,6 +15,8 @@ mod registry;
 mod restore;
 mod settings;
 mod stage;
+#[cfg(test)]
+mod tests;
 mod wish;
 
 pub use error::FirmwareError;

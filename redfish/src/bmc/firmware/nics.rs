@@ -19,9 +19,9 @@ impl Bmc {
         let Some(interfaces) = &survey.system.ethernet_interfaces else {
             return Ok(Err("the BMC does not list the machine's NICs".to_owned()));
         };
-        let list = self.client().get(interfaces).await?.body;
+        let paths = self.member_paths(interfaces).await?;
         let mut best: Option<(usize, String)> = None;
-        for path in Properties::new(&list).links("Members").into_iter().take(MAX_NICS) {
+        for path in paths.into_iter().take(MAX_NICS) {
             let body = self.client().get(&path).await?.body;
             let nic = Properties::new(&body);
             // A NIC in a bond may show the bond's address as the current one.

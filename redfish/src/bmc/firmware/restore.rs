@@ -94,7 +94,7 @@ impl Bmc {
                 kept =
                     changes.iter().filter(|change| is_parent(change)).map(|change| change.attribute.clone()).collect();
             }
-            other => other?,
+            other => drop(other?),
         }
         let present = self.present(settings).await?;
         let left = names(settings, |change| {

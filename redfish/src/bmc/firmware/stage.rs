@@ -74,8 +74,8 @@ impl Bmc {
                 missing = settings.changes.iter().filter(|change| !present.is_applied(change, image_url)).collect();
             }
             let attributes = missing.iter().map(|change| (change.attribute.clone(), change.set.with(image_url)));
-            self.send_attributes(settings, &attributes.collect(), &mut attempts).await?;
-            present = self.wait_until_staged(settings, image_url, &attempts).await?;
+            let location = self.send_attributes(settings, &attributes.collect(), &mut attempts).await?;
+            present = self.wait_until_staged(settings, image_url, location.as_deref(), &attempts).await?;
         }
         let is_applied = settings.changes.iter().all(|change| present.is_applied(change, image_url));
         let staging = match present.job.map(|job| job.state) {
@@ -86,19 +86,23 @@ impl Bmc {
         Ok(Staged { staging, attempts })
     }
 
-    /// Sends a change of attributes. Repeats it if the BMC is busy, because a second one changes nothing.
+    /// Sends a change of attributes. Repeats it if the BMC is busy, because a second one changes nothing. Returns the `Location` of the
+    /// answer, which names an iDRAC's job.
     pub(super) async fn send_attributes(
         &self,
         settings: &FirmwareSettings,
         attributes: &Map<String, Value>,
         attempts: &mut Vec<Attempt>,
-    ) -> Result<(), BmcError> {
+    ) -> Result<Option<String>, BmcError> {
         let body = settings.body(attributes);
         let mut tries = 1;
         loop {
             let result = self.client().stage(&settings.staged, &body, self.limits().change).await;
             attempts.push(Attempt::new("PATCH", &settings.staged, &body, &result));
-            let Err(error) = result else { return Ok(()) };
+            let error = match result {
+                Ok(answer) => return Ok(answer.location),
+                Err(error) => error,
+            };
             let is_waiting = |error: &RedfishError| error.messages().iter().any(|message| message.key() == "SYS011");
             match Meaning::of(&error) {
                 Meaning::Final => return Err(error.into()),
@@ -117,11 +121,15 @@ impl Bmc {
         &self,
         settings: &FirmwareSettings,
         image_url: &str,
+        location: Option<&str>,
         attempts: &[Attempt],
     ) -> Result<Present, BmcError> {
         let mut poll = Poll::new(self.limits().poll_interval, self.limits().settle);
         loop {
-            let present = self.present(settings).await?;
+            let mut present = self.present(settings).await?;
+            if let (None, Some(jobs), Some(location)) = (&present.job, &settings.jobs, location) {
+                present.job = self.named_job(jobs, location).await?;
+            }
             let missing = names(settings, |change| !present.is_staged(change, image_url));
             let is_applied = settings.changes.iter().all(|change| present.is_applied(change, image_url));
             let is_ready = match &present.job {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::answer::{self, Reply, local_path};
 use super::exchange::{Authorization, Exchange, Request, X_AUTH_TOKEN};
 use crate::error::RedfishError;
-use crate::{Credentials, message};
+use crate::{Credentials, Message, message};
 
 /// A session with a BMC.
 pub(super) struct Session {
@@ -63,6 +63,12 @@ pub(super) async fn begin(
         // Emulators without sessions ask for Basic authentication at any path. For a wrong password, a BMC sends a
         // message.
         RedfishError::NotAuthorized { messages, .. } if messages.is_empty() && offers_basic(&reply) => Ok(None),
+        // Some BMCs refuse the password with another status than 401. The password in each request would be another login that fails,
+        // and BMCs lock accounts after few of them.
+        RedfishError::Status(failure) if failure.messages.iter().any(refuses_password) => {
+            let (origin, username) = (exchange.origin(), credentials.username.clone());
+            Err(RedfishError::NotAuthorized { origin, username, messages: failure.messages })
+        }
         // The BMC has no sessions, demands another form of the request, or has no free session.
         RedfishError::Status(failure) => {
             tracing::debug!(bmc = %exchange.target.address, %failure, "no session; each request has the password");
@@ -70,6 +76,13 @@ pub(super) async fn begin(
         }
         error => Err(error),
     }
+}
+
+/// Whether a message is about a wrong password, or an account that must wait after wrong ones (registries Base and iLO).
+fn refuses_password(message: &Message) -> bool {
+    const KEYS: [&str; 4] =
+        ["UnauthorizedLoginAttempt", "LoginAttemptDelayed", "LoginAttemptDelayedSeconds", "ResourceAtUriUnauthorized"];
+    KEYS.iter().any(|key| message.key().eq_ignore_ascii_case(key))
 }
 
 fn has_no_free_session(exchange: &Exchange, reply: &Reply) -> bool {

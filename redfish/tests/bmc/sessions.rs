@@ -149,6 +149,24 @@ async fn a_wrong_password_is_tried_once() {
 }
 
 #[tokio::test]
+async fn a_password_that_is_refused_with_another_status_is_not_sent_again() {
+    for (status, key) in [
+        (400, "iLO.2.14.UnauthorizedLoginAttempt"),
+        (403, "iLO.2.14.LoginAttemptDelayed"),
+        (403, "iLO.2.14.LoginAttemptDelayedSeconds"),
+    ] {
+        let bmc = Bmc::start(true).await;
+        let info = json!([{"MessageId": key, "Message": "wait 10 s"}]);
+        bmc.on("POST", SESSIONS, Canned::new(status, &json!({"error": {"@Message.ExtendedInfo": info}})));
+        bmc.on("GET", SYSTEM, Canned::new(401, &Value::Null));
+        let error = bmc.connect(true).await.err().unwrap();
+        assert!(matches!(error, RedfishError::NotAuthorized { .. }), "{error}");
+        assert!(error.to_string().contains("wait 10 s"), "{error}");
+        assert_eq!((bmc.seen("POST", SESSIONS).len(), bmc.seen("GET", SYSTEM).len()), (1, 0));
+    }
+}
+
+#[tokio::test]
 async fn a_password_that_must_be_changed_is_reported() {
     let info = json!([{"MessageId": "Base.1.8.PasswordChangeRequired", "Message": "change it"}]);
     let at_login = Bmc::start(true).await;

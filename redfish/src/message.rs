@@ -128,23 +128,45 @@ pub(super) fn clean(text: &str, secrets: &Secrets) -> String {
 }
 
 /// Shortens the tokens in images' URLs to six characters. Such a token, the segment after `/i/` or `/h/` in a path, is
-/// a credential, and BMCs show the URLs of images and repeat them in errors.
+/// a credential, and BMCs show the URLs of images and repeat them in errors. Some BMCs percent-encode them there.
 pub fn without_tokens(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = ["/i/", "/h/"].iter().filter_map(|prefix| rest.find(prefix)).min() {
-        let (before, token) = rest.split_at(at + 3);
-        let end = token.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(token.len());
-        let (token, behind) = token.split_at(end);
+    while let Some((before, behind)) = split_before_token(rest) {
         out.push_str(before);
-        match token.get(..SHOWN) {
-            Some(beginning) if token.len() > SHOWN => out.extend([beginning, "…"]),
-            _ => out.push_str(token),
+        let token = after_slash(behind).unwrap_or_default();
+        let end = token.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(token.len());
+        if let (Some(beginning), true) = (token.get(..SHOWN), end > SHOWN) {
+            let slash = behind.get(..behind.len() - token.len()).unwrap_or_default();
+            out.extend([slash, beginning, "…"]);
+            rest = token.get(end..).unwrap_or_default();
+        } else {
+            // It is no token. Its slash may be the first one of another `/i/`.
+            rest = behind;
         }
-        rest = behind;
     }
     out.push_str(rest);
     out
+}
+
+/// Splits a text before the second slash of the first `/i/` or `/h/`.
+fn split_before_token(text: &str) -> Option<(&str, &str)> {
+    text.match_indices(['/', '%']).find_map(|(at, _)| {
+        let behind = after_slash(text.get(at..)?)?.strip_prefix(['i', 'h'])?;
+        after_slash(behind)?;
+        text.split_at_checked(text.len() - behind.len())
+    })
+}
+
+/// The text behind a slash, which may be percent-encoded: `%2F`, or `%252F` after another time.
+fn after_slash(text: &str) -> Option<&str> {
+    text.strip_prefix('/').or_else(|| {
+        let mut encoded = text.strip_prefix('%')?;
+        while let Some(once_less) = encoded.strip_prefix("25") {
+            encoded = once_less;
+        }
+        ["2F", "2f"].iter().find_map(|hex| encoded.strip_prefix(hex))
+    })
 }
 
 #[cfg(test)]
@@ -205,6 +227,22 @@ mod tests {
         let found = messages(&json!({"Messages": many}), &Secrets::default());
         assert_eq!(found.len(), MAX_MESSAGES);
         assert!(found.iter().all(|message| message.text.chars().count() == MAX_TEXT + 1));
+    }
+
+    #[test]
+    fn tokens_are_shortened_however_their_url_is_encoded() {
+        for (text, shown) in [
+            ("x/i/uws2ljnfuws2/boot.iso /h/uws2ljnfuws2", "x/i/uws2lj…/boot.iso /h/uws2lj…"),
+            ("http%3A%2F%2Fx%2Fi%2Fuws2ljnfuws2%2Fboot.iso", "http%3A%2F%2Fx%2Fi%2Fuws2lj…%2Fboot.iso"),
+            ("http%3a%2f%2fx%2fh%2fuws2ljnfuws2", "http%3a%2f%2fx%2fh%2fuws2lj…"),
+            ("x%252Fi%252Fuws2ljnfuws2%252Fboot.iso", "x%252Fi%252Fuws2lj…%252Fboot.iso"),
+            ("/%2Fi%2Fi/uws2ljnfuws2", "/%2Fi%2Fi/uws2lj…"),
+            ("/i/i/uws2ljnfuws2", "/i/i/uws2lj…"),
+            ("100%/i%2Fuws2ljnfuws2", "100%/i%2Fuws2lj…"),
+            ("/i/short 100% /x/ü%", "/i/short 100% /x/ü%"),
+        ] {
+            assert_eq!(without_tokens(text), shown);
+        }
     }
 
     fn any_json() -> impl Strategy<Value = Value> {

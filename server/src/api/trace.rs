@@ -87,7 +87,11 @@ pub(super) async fn trace(State(metrics): State<Arc<Metrics>>, request: Request,
 
 /// Shortens a path for the log: an image's URL is a credential, even on the wrong port.
 fn without_token(path: &str) -> &str {
-    path.find("/i/").map_or(path, |start| path.get(..start + "/i/".len()).unwrap_or_default())
+    let lower = path.to_ascii_lowercase();
+    let ends = ["/i/", "/h/", "%2fi%2f", "%2fh%2f"]
+        .iter()
+        .filter_map(|before| lower.find(before).map(|start| start + before.len()));
+    ends.min().and_then(|end| path.get(..end)).unwrap_or(path)
 }
 
 /// The first bytes of a text, whole characters.
@@ -135,6 +139,8 @@ mod tests {
     #[test]
     fn tokens_of_images_are_not_logged() {
         assert_eq!(without_token("/media/i/uws2ljnfuws2ljnfuws2ljnfuw/boot.iso"), "/media/i/");
+        assert_eq!(without_token("/h/uws2ljnfuws2ljnfuws2ljnfuw"), "/h/");
+        assert_eq!(without_token("/media%2Fi%2fuws2ljnfuws2ljnfuws2ljnfuw%2Fboot.iso"), "/media%2Fi%2f");
         assert_eq!(without_token("/v1/images/x"), "/v1/images/x");
     }
 

@@ -115,6 +115,21 @@ pub enum RedfishError {
         /// The BMC's messages.
         messages: Vec<Message>,
     },
+    /// The BMC has granted no session, and then refuses the credentials in a request (401).
+    #[error(
+        "the BMC at {origin} opens no session ({session}), and refuses the password of {username:?} in a request{}. Its sessions may all          be in use: end some in the BMC's own interface, or wait until they expire. The BMC accepts a password without a session only if          Basic authentication is enabled there. If neither is the reason, the password is wrong, or the account is locked",
+        Messages(messages)
+    )]
+    NoSession {
+        /// The BMC's URL without a path.
+        origin: String,
+        /// The account.
+        username: String,
+        /// How the BMC refused the session.
+        session: Box<Failure>,
+        /// The BMC's messages about the password.
+        messages: Vec<Message>,
+    },
     /// The BMC accepts nothing until the password is changed.
     #[error(
         "the BMC at {origin} demands that the password of {username:?} is changed first: change it in the BMC's own \
@@ -191,7 +206,9 @@ impl RedfishError {
     pub fn messages(&self) -> &[Message] {
         match self {
             Self::Status(failure) => &failure.messages,
-            Self::NotAuthorized { messages, .. } | Self::TaskFailed { messages, .. } => messages,
+            Self::NotAuthorized { messages, .. }
+            | Self::NoSession { messages, .. }
+            | Self::TaskFailed { messages, .. } => messages,
             _ => &[],
         }
     }

@@ -84,6 +84,8 @@ pub(super) struct Exchange {
     last_request: Mutex<Option<Instant>>,
     pub(super) journal: Journal,
     secrets: RwLock<Arc<Secrets>>,
+    /// Why the BMC has granted no session, so that each request has the password.
+    session_refusal: RwLock<Option<Box<Failure>>>,
 }
 
 impl Exchange {
@@ -114,7 +116,15 @@ impl Exchange {
             .map_err(|error| internal(&error))?;
         let (target, options) = (target.clone(), options.clone());
         let secrets = RwLock::new(Arc::new(Secrets::of(target.credentials.as_ref())));
-        Ok(Self { http, target, options, last_request: Mutex::default(), journal: Journal::default(), secrets })
+        Ok(Self {
+            http,
+            target,
+            options,
+            last_request: Mutex::default(),
+            journal: Journal::default(),
+            secrets,
+            session_refusal: RwLock::default(),
+        })
     }
 
     pub(super) fn origin(&self) -> String {
@@ -313,13 +323,27 @@ impl Exchange {
                 return RedfishError::PasswordChangeRequired { origin, username };
             }
             (StatusCode::UNAUTHORIZED, Some(username)) => {
-                return RedfishError::NotAuthorized { origin, username, messages };
+                let refusal = self.session_refusal.read().unwrap_or_else(PoisonError::into_inner).clone();
+                return match refusal {
+                    Some(session) => RedfishError::NoSession { origin, username, session, messages },
+                    None => RedfishError::NotAuthorized { origin, username, messages },
+                };
             }
             (StatusCode::UNAUTHORIZED, None) => return RedfishError::CredentialsMissing { origin },
             _ => {}
         }
-        let (request, status) = (reply.request.clone(), reply.status);
-        RedfishError::Status(Box::new(Failure { request, status, messages, retry_after: reply.retry_after() }))
+        RedfishError::Status(Box::new(self.unsuccessful(reply)))
+    }
+
+    /// The request, the status and the messages of an answer whose status is not success, whatever they mean.
+    pub(super) fn unsuccessful(&self, reply: &Reply) -> Failure {
+        let messages = message::messages(&reply.lenient(), &self.secrets());
+        Failure { request: reply.request.clone(), status: reply.status, messages, retry_after: reply.retry_after() }
+    }
+
+    /// Notes why the BMC has granted no session. A later 401 may be about that, and not about the password.
+    pub(super) fn note_session_refusal(&self, refusal: Option<Failure>) {
+        *self.session_refusal.write().unwrap_or_else(PoisonError::into_inner) = refusal.map(Box::new);
     }
 }
 

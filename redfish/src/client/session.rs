@@ -56,8 +56,16 @@ pub(super) async fn begin(
         tokio::time::sleep(answer::pause(attempt, Some(&reply))).await;
         attempt += 1;
     };
+    exchange.note_session_refusal(None);
     if reply.status.is_success() {
         return from_reply(exchange, credentials, &reply).await;
+    }
+    // Some BMCs answer 401 then, as for a wrong password.
+    if has_no_free_session(exchange, &reply) {
+        let failure = exchange.unsuccessful(&reply);
+        tracing::debug!(bmc = %exchange.target.address, %failure, "no free session; each request has the password");
+        exchange.note_session_refusal(Some(failure));
+        return Ok(None);
     }
     match exchange.failure(&reply) {
         // Emulators without sessions ask for Basic authentication at any path. For a wrong password, a BMC sends a
@@ -69,9 +77,12 @@ pub(super) async fn begin(
             let (origin, username) = (exchange.origin(), credentials.username.clone());
             Err(RedfishError::NotAuthorized { origin, username, messages: failure.messages })
         }
-        // The BMC has no sessions, demands another form of the request, or has no free session.
+        // The BMC has no sessions, or demands another form of the request.
         RedfishError::Status(failure) => {
             tracing::debug!(bmc = %exchange.target.address, %failure, "no session; each request has the password");
+            if !matches!(failure.status.as_u16(), 404 | 405 | 501) {
+                exchange.note_session_refusal(Some(*failure));
+            }
             Ok(None)
         }
         error => Err(error),
@@ -87,7 +98,13 @@ fn refuses_password(message: &Message) -> bool {
 
 fn has_no_free_session(exchange: &Exchange, reply: &Reply) -> bool {
     let messages = message::messages(&reply.lenient(), &exchange.secrets());
-    messages.iter().any(|message| message.key() == "SessionLimitExceeded")
+    // iDRAC has the key RAC0218, and others only a text. With 401, a text is not enough to send the password again.
+    let may_be_a_text = reply.status != StatusCode::UNAUTHORIZED;
+    messages.iter().any(|message| {
+        let text = message.text.to_ascii_lowercase();
+        matches!(message.key(), "SessionLimitExceeded" | "RAC0218")
+            || may_be_a_text && text.contains("maximum number of") && text.contains("sessions")
+    })
 }
 
 fn offers_basic(reply: &Reply) -> bool {

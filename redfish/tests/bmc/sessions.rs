@@ -89,11 +89,14 @@ async fn without_sessions_the_password_goes_with_each_request() {
         {"MessageId": "Base.1.8.SessionLimitExceeded"}]}}),
         ),
     );
+    let full_with_401 = Bmc::start(true).await;
+    let info = json!([{"MessageId": "Base.1.8.SessionLimitExceeded"}]);
+    full_with_401.on("POST", SESSIONS, Canned::new(401, &json!({"error": {"@Message.ExtendedInfo": info}})));
     let no_token = Bmc::start(true).await;
     no_token.on("POST", SESSIONS, Canned::new(200, &json!({})));
     let basic_only = Bmc::start(true).await;
     basic_only.on("POST", SESSIONS, Canned::new(401, &Value::Null).header("WWW-Authenticate", "Basic realm=\"x\""));
-    for bmc in [none, not_found, not_allowed, full, no_token, basic_only] {
+    for bmc in [none, not_found, not_allowed, full, full_with_401, no_token, basic_only] {
         bmc.on("GET", SYSTEM, system());
         let client = bmc.connect(true).await.unwrap();
         client.get(SYSTEM).await.unwrap();
@@ -146,6 +149,30 @@ async fn a_wrong_password_is_tried_once() {
     nobody.on("GET", SYSTEM, Canned::new(401, &Value::Null));
     let error = nobody.connect(false).await.unwrap().get(SYSTEM).await.unwrap_err();
     assert!(matches!(error, RedfishError::CredentialsMissing { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_password_that_is_refused_after_a_session_was_not_granted_may_be_right() {
+    let bmc = Bmc::start(true).await;
+    let info = |id: &str, text: &str| json!({"error": {"@Message.ExtendedInfo": [{"MessageId": id, "Message": text}]}});
+    let full = info("IDRAC.2.8.RAC0218", "The maximum number of user sessions is reached.");
+    bmc.on("POST", SESSIONS, Canned::new(503, &full));
+    let refused = info("Base.1.8.AccessDenied", "hunter2 is not accepted.");
+    bmc.on("GET", SYSTEM, Canned::new(401, &refused));
+    let client = bmc.connect(true).await.unwrap();
+    let error = client.get(SYSTEM).await.unwrap_err();
+    let text = error.to_string();
+    assert!(matches!(error, RedfishError::NoSession { .. }), "{text}");
+    assert!(text.contains("The maximum number of user sessions is reached. (IDRAC.2.8.RAC0218)"), "{text}");
+    assert!(text.contains("Basic authentication") && text.contains("AccessDenied"), "{text}");
+    assert!(!format!("{text} {error:?}").contains("hunter2"), "{text}");
+    assert_eq!((bmc.seen("POST", SESSIONS).len(), bmc.seen("GET", SYSTEM).len()), (1, 1));
+
+    // Where there are no sessions, the password is wrong.
+    let without = Bmc::start(true).await;
+    without.on("GET", SYSTEM, Canned::new(401, &refused));
+    let error = without.connect(true).await.unwrap().get(SYSTEM).await.unwrap_err();
+    assert!(matches!(error, RedfishError::NotAuthorized { .. }), "{error}");
 }
 
 #[tokio::test]

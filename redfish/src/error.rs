@@ -181,17 +181,17 @@ pub enum RedfishError {
     TaskFailed {
         /// The path of the task, or of its monitor.
         path: String,
-        /// `TaskState`, or the status of the monitor.
+        /// `TaskState`.
         state: String,
         /// The BMC's messages.
         messages: Vec<Message>,
     },
     /// A task that did not end in time.
-    #[error("{path}: the BMC's task is still {state} after {} s", after.as_secs())]
+    #[error("{path}: the BMC's task has not ended after {} s; its state is {state}", after.as_secs())]
     TaskUnfinished {
         /// The path of the task, or of its monitor.
         path: String,
-        /// `TaskState`, or the status of the monitor.
+        /// `TaskState`, or why it is not known.
         state: String,
         /// The time limit.
         after: Duration,

@@ -18,6 +18,10 @@ pub(super) enum Progress {
     Done,
     /// The task has failed, with this state.
     Failed(String),
+    /// The monitor answers as the operation would have, which has failed; or the BMC refuses to report the task.
+    Refused,
+    /// The BMC failed to report the task. It may succeed a little later.
+    Unreported,
     /// The BMC has forgotten the task.
     Gone,
 }
@@ -29,8 +33,10 @@ pub(super) fn progress(status: StatusCode, body: &Value) -> Progress {
     if matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) {
         return Progress::Gone;
     }
-    if !status.is_success() {
-        return Progress::Failed(status.to_string());
+    // Firmware also answers with an error status and the failed task.
+    if !status.is_success() && body.get("TaskState").is_none() {
+        let is_internal = status == StatusCode::INTERNAL_SERVER_ERROR;
+        return if is_internal { Progress::Unreported } else { Progress::Refused };
     }
     let Some(state) = body.get("TaskState").and_then(Value::as_str) else {
         return if status == StatusCode::ACCEPTED { Progress::Running("Running".to_owned()) } else { Progress::Done };
@@ -82,7 +88,9 @@ mod tests {
             read(200, json!({"TaskState": "Completed", "TaskStatus": "Critical"})),
             failed("Completed with status Critical")
         );
-        assert_eq!(read(400, Value::Null), failed("400 Bad Request"));
+        assert_eq!(read(400, Value::Null), Progress::Refused);
+        assert_eq!(read(500, Value::Null), Progress::Unreported);
+        assert_eq!(read(500, json!({"TaskState": "Exception"})), failed("Exception"));
         assert_eq!(read(404, Value::Null), Progress::Gone);
     }
 

@@ -239,8 +239,12 @@ impl Client {
                 |body, completion| Answer { status: reply.status, body, location: reply.location(), completion };
             match task::progress(reply.status, &body) {
                 Progress::Running(now) => state = message::clean(&now, &self.exchange.secrets()),
+                Progress::Unreported => {
+                    state = format!("unknown: {}", self.exchange.unsuccessful(&reply));
+                }
                 Progress::Done => return Ok(answer(body, Completion::Task(path()))),
                 Progress::Gone => return Ok(answer(body, Completion::TaskGone(path()))),
+                Progress::Refused => return Err(self.exchange.failure(&reply)),
                 Progress::Failed(state) => {
                     let secrets = self.exchange.secrets();
                     let (state, messages) = (message::clean(&state, &secrets), message::messages(&body, &secrets));

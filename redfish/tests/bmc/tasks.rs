@@ -64,3 +64,39 @@ async fn a_task_that_does_not_end_or_is_forgotten_is_reported() {
     let answer = client.post("/nothing", &json!({}), LIMIT).await.unwrap();
     assert_eq!((answer.status, answer.completion), (StatusCode::ACCEPTED, Completion::Answered));
 }
+
+#[tokio::test]
+async fn a_bmc_that_fails_to_report_a_task_is_asked_again() {
+    let bmc = Bmc::start(false).await;
+    bmc.on("POST", "/insert", Canned::new(202, &Value::Null).header("Location", MONITOR));
+    // A read is repeated twice by itself.
+    for _ in 0..3 {
+        bmc.on("GET", MONITOR, Canned::new(500, &Value::Null));
+    }
+    bmc.on("GET", MONITOR, task(200, "Completed"));
+    let client = bmc.connect(true).await.unwrap();
+    let answer = client.post("/insert", &json!({}), LIMIT).await.unwrap();
+    assert_eq!(answer.completion, Completion::Task(MONITOR.to_owned()));
+    assert_eq!(bmc.seen("GET", MONITOR).len(), 4);
+
+    let always = Bmc::start(false).await;
+    always.on("POST", "/insert", Canned::new(202, &Value::Null).header("Location", MONITOR));
+    let info = json!({"error": {"@Message.ExtendedInfo": [{"MessageId": "Base.1.8.InternalError"}]}});
+    always.on("GET", MONITOR, Canned::new(500, &info));
+    let client = always.connect(true).await.unwrap();
+    let error = client.post("/insert", &json!({}), Duration::from_secs(3)).await.unwrap_err();
+    assert!(matches!(error, RedfishError::TaskUnfinished { .. }), "{error}");
+    assert!(error.to_string().contains("500 Internal Server Error: Base.1.8.InternalError"), "{error}");
+}
+
+#[tokio::test]
+async fn a_monitor_that_answers_as_the_operation_would_have_is_an_answer() {
+    let bmc = Bmc::start(false).await;
+    bmc.on("POST", "/insert", Canned::new(202, &Value::Null).header("Location", MONITOR));
+    let info = json!({"error": {"@Message.ExtendedInfo": [{"MessageId": "Base.1.8.ActionParameterUnknown"}]}});
+    bmc.on("GET", MONITOR, Canned::new(400, &info));
+    let client = bmc.connect(true).await.unwrap();
+    let error = client.post("/insert", &json!({}), LIMIT).await.unwrap_err();
+    assert_eq!(error.status(), Some(StatusCode::BAD_REQUEST), "{error}");
+    assert!(error.says("ActionParameterUnknown"), "{error}");
+}

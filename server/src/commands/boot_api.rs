@@ -74,7 +74,17 @@ impl Boot {
 
     /// Whether the boot keeps its medium, although dayone should eject it.
     pub(super) fn keeps_medium(&self) -> bool {
-        matches!(self.state.as_str(), "failed" | "unknown") || self.has("ejected", "failed")
+        matches!(self.state.as_str(), "failed" | "unknown") || self.undo_failed()
+    }
+
+    /// Whether dayone could not restore the BMC.
+    pub(super) fn undo_failed(&self) -> bool {
+        self.has("ejected", "failed")
+    }
+
+    /// Why dayone could not restore the BMC.
+    pub(super) fn undo_error(&self) -> Option<&str> {
+        self.steps.iter().find(|step| step.name == "ejected")?.error.as_deref()
     }
 
     /// Whether dayone cannot tell if the host has booted.

@@ -1,6 +1,8 @@
 //! What a deleted boot leaves behind at its BMC.
 
-use std::time::Duration;
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use dayone::boots::BootSettings;
 use redfish::ClientOptions;
@@ -56,4 +58,33 @@ async fn an_image_that_the_bmc_shows_by_its_name_is_ejected() {
     let ejected = until_ejected(&dayone, &boot).await;
     assert!(ejected["steps"].to_string().contains("has another medium by now"), "{ejected:#}");
     assert_eq!(bmc.machine.lock().unwrap().image.as_deref(), Some("rescue.iso"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_whose_undo_fails_says_why_and_ends() {
+    let bmc = EmulatedBmc::start().await;
+    bmc.machine.lock().unwrap().keeps_medium = true;
+    let place = Place::new();
+    fs::write(place.path("host.yaml"), host("worker-0", &bmc.url())).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dayone"));
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("DAYONE_")) {
+        command.env_remove(name);
+    }
+    let media = ["--media-listen", "127.0.0.1:0", "--media-url", "http://127.0.0.1:1"];
+    command.args(["boot", "host.yaml", "--base", "coreos.iso"]).args(media).current_dir(place.path(""));
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
+    while !bmc.sent().iter().any(|sent| sent == "On") {
+        assert!(begun.elapsed() < Duration::from_mins(1), "not started: {:?}", bmc.sent());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let interrupted = Instant::now();
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::INT).unwrap();
+    let output = tokio::task::spawn_blocking(|| child.wait_with_output().unwrap()).await.unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{stderr}");
+    assert!(interrupted.elapsed() < Duration::from_mins(1), "{stderr}");
+    let last = stderr.lines().last().unwrap();
+    assert!(last.contains("worker-0: the BMC does not eject the medium"), "{stderr}");
+    assert!(!stderr.contains("hunter2"), "{stderr}");
 }

@@ -18,6 +18,8 @@ pub(crate) struct Machine {
     pub(crate) is_on: bool,
     /// Whether the operating system ignores the request to shut down.
     pub(crate) is_deaf: bool,
+    /// Whether the BMC refuses to eject.
+    pub(crate) keeps_medium: bool,
     /// How the BMC shows the URL of an inserted image.
     pub(crate) shows: fn(&str) -> String,
     /// What is in the slot.
@@ -40,6 +42,7 @@ impl EmulatedBmc {
         let machine = Arc::new(Mutex::new(Machine {
             is_on: true,
             is_deaf: false,
+            keeps_medium: false,
             shows: str::to_owned,
             image: None,
             source: json!({"BootSourceOverrideEnabled": "Disabled", "BootSourceOverrideTarget": "None"}),
@@ -122,6 +125,7 @@ async fn answer(State(machine): State<Arc<Mutex<Machine>>>, request: Request<Bod
             machine.image = Some((machine.shows)(body["Image"].as_str().unwrap()));
             StatusCode::NO_CONTENT.into_response()
         }
+        (Method::POST, _, "EjectMedia") if machine.keeps_medium => StatusCode::BAD_REQUEST.into_response(),
         (Method::POST, _, "EjectMedia") => {
             machine.sent.push(action.to_owned());
             machine.image = None;

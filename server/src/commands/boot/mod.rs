@@ -2,21 +2,23 @@
 //! it. Both ways use the API, so there is only one implementation.
 
 mod display;
+mod following;
 mod local;
 mod order;
 mod remarks;
 mod remote;
+mod restoring;
 pub(super) mod summary;
 mod view;
 
-use std::time::Duration;
-
-use futures_util::future::{join_all, try_join_all};
+use futures_util::future::try_join_all;
 use url::Url;
 
 use self::display::Display;
+use self::following::follow;
 use self::local::Local;
 use self::order::Order;
+use self::restoring::{not_restored, restore};
 use super::boot_api::{Api, Begun, Boot};
 use super::client::ApiError;
 use super::failure::{Failure, block_on};
@@ -25,12 +27,6 @@ use super::terminal;
 use crate::arguments::BootArguments;
 use crate::boots::EjectWhen;
 use crate::open_files;
-
-/// How often to try to reach a server again, and how many times.
-const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-const MAX_RETRIES: u32 = 120;
-/// How long dayone may take to restore the BMCs before the program ends.
-const MAX_RESTORE: Duration = Duration::from_mins(3);
 
 pub(super) fn run(arguments: &BootArguments) -> Result<(), Failure> {
     block_on(boot(arguments))?
@@ -136,65 +132,6 @@ async fn begin(api: &Api, order: &Order) -> Result<Vec<Boot>, Failure> {
         }
         Err(error) => Err(error.into()),
     }
-}
-
-/// Follows a boot until `until` is true of it. If the connection ends, connects again.
-async fn follow(api: &Api, boot: &Boot, display: &Display, until: impl Fn(&Boot) -> bool) -> Result<Boot, ApiError> {
-    let mut last = boot.clone();
-    let mut seen = "0".to_owned();
-    let mut retries = 0;
-    loop {
-        match api.follow(&boot.id, &seen).await {
-            Ok(None) => return Ok(last),
-            Ok(Some(mut following)) => {
-                while let Some(event) = following.next().await {
-                    retries = 0;
-                    let Ok(now) = serde_json::from_str::<Boot>(&event.data) else { continue };
-                    display.show(&now, &event.data);
-                    if until(&now) {
-                        return Ok(now);
-                    }
-                    (last, seen) = (now, event.id);
-                }
-            }
-            Err(ApiError::Unreachable(_)) if retries < MAX_RETRIES => {}
-            Err(error) => return Err(error),
-        }
-        retries += 1;
-        if retries > MAX_RETRIES {
-            return Err(ApiError::Unreachable("the server closes every connection".to_owned()));
-        }
-        tokio::time::sleep(RETRY_INTERVAL).await;
-    }
-}
-
-/// Ejects the media and resets the boot overrides.
-async fn restore(api: &Api, boots: &[Boot], display: &Display, signals: &mut Signals) -> Result<(), String> {
-    display.say("ejecting; Ctrl-C leaves the BMCs as they are\n");
-    let restored = join_all(boots.iter().map(|boot| async move {
-        api.delete(&boot.id).await?;
-        match follow(api, boot, display, |boot| boot.ended).await {
-            // The boot had ended, so the server has forgotten it.
-            Err(ApiError::Missing) | Ok(_) => Ok(()),
-            Err(error) => Err(error),
-        }
-    }));
-    tokio::select! {
-        restored = tokio::time::timeout(MAX_RESTORE, restored) => match restored {
-            Ok(restored) if restored.iter().all(Result::is_ok) => Ok(()),
-            Ok(_) | Err(_) => Err(not_restored(boots)),
-        },
-        _ = signals.next() => Err(not_restored(boots)),
-    }
-}
-
-/// Names the BMCs that dayone has left as they are.
-fn not_restored(boots: &[Boot]) -> String {
-    let bmcs: Vec<&str> = boots.iter().map(|boot| boot.bmc.address.as_str()).collect();
-    format!(
-        "the medium may still be inserted, and the boot override may still be set at {}; dayone eject ejects the medium",
-        bmcs.join(", ")
-    )
 }
 
 fn finish(display: &Display, boots: &[Boot]) -> Result<(), Failure> {

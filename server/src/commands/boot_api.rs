@@ -27,6 +27,8 @@ pub(super) struct Boot {
     #[serde(default)]
     pub(super) image: String,
     pub(super) bmc: Bmc,
+    #[serde(default)]
+    pub(super) firmware_settings: Vec<FirmwareSetting>,
     pub(super) progress: Option<String>,
     pub(super) steps: Vec<Step>,
     pub(super) remarks: Vec<Remark>,
@@ -35,6 +37,12 @@ pub(super) struct Boot {
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Bmc {
     pub(super) address: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct FirmwareSetting {
+    pub(super) attribute: String,
+    pub(super) before: String,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -112,6 +120,12 @@ impl Api {
         let request = self.0.post(self.0.path(&["v1", "boots"])).header("content-type", "application/json");
         let answer = self.0.send(request.body(body).timeout(MAX_BUILD)).await?;
         read(answer).await
+    }
+
+    /// Reads a boot.
+    pub(super) async fn get(&self, id: &str) -> Result<Boot, ApiError> {
+        let request = self.0.get(self.0.path(&["v1", "boots", id])).timeout(MAX_SILENCE);
+        read(self.0.send(request).await?).await
     }
 
     /// Deletes a boot.

@@ -4,8 +4,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use url::Url;
 
 use crate::bmc::planned_request::PlannedRequest;
+use crate::bmc::properties::clean;
+use crate::without_tokens;
 
 /// The settings of a firmware that a boot by HTTP changes. Has what is needed to undo that, in another process as well.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +63,11 @@ impl FirmwareSettings {
         self.changes.iter().map(|change| change.attribute.as_str())
     }
 
+    /// The attributes that change, each with its value from before as text for people: tokens and passwords in URLs are masked.
+    pub fn before(&self) -> impl Iterator<Item = (&str, String)> {
+        self.changes.iter().map(|change| (change.attribute.as_str(), shown(&change.before)))
+    }
+
     /// These settings, with the values from before that an earlier attempt has found. What is in place now may be what that attempt
     /// has set.
     #[must_use]
@@ -87,5 +95,35 @@ impl FirmwareSettings {
     pub(in crate::bmc) fn request(&self, image_url: &str) -> PlannedRequest {
         let attributes = self.changes.iter().map(|change| (change.attribute.clone(), change.set.with(image_url)));
         PlannedRequest { method: "PATCH", path: self.staged.clone(), body: self.body(&attributes.collect()) }
+    }
+}
+
+fn shown(value: &Value) -> String {
+    let Some(text) = value.as_str() else { return value.to_string() };
+    let mut text = clean(text);
+    if let Ok(mut url) = Url::parse(&text)
+        && url.password().is_some()
+        && url.set_password(Some("***")).is_ok()
+    {
+        text = url.into();
+    }
+    without_tokens(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_from_before_are_shown_without_secrets() {
+        for (value, text) in [
+            (json!("Enabled"), "Enabled"),
+            (json!(""), ""),
+            (json!(42), "42"),
+            (json!("http://192.0.2.1/i/abcdefghijklmnopqrstuvwxyz/boot.iso"), "http://192.0.2.1/i/abcdef…/boot.iso"),
+            (json!("http://admin:hunter2@192.0.2.1/x"), "http://admin:***@192.0.2.1/x"),
+        ] {
+            assert_eq!(shown(&value), text);
+        }
     }
 }

@@ -7,8 +7,8 @@ use utoipa::ToSchema;
 use vocabulary::host::BootMode;
 
 use crate::api::timestamp::rfc3339_millis;
-use crate::boots::{BootMethod, BootState, EjectWhen, Evidence, Remark, Step, StepRecord, StepState, View};
-use redfish::bmc::Medium;
+use crate::boots::{BootMethod, BootRecord, BootState, EjectWhen, Evidence, Remark, Step, StepRecord, StepState, View};
+use redfish::bmc::{FirmwareSettings, Medium};
 
 /// A boot: it brings a host from an image to a running system, through the host's BMC.
 #[derive(Debug, Serialize, ToSchema)]
@@ -58,6 +58,10 @@ pub(super) struct BootBody {
     /// The static addresses that the host will have.
     #[schema(value_type = Vec<String>)]
     addresses: Vec<IpAddr>,
+    /// The settings of the host's firmware that dayone has changed, or may have changed, with their values from before. Absent if there
+    /// are none, or if dayone has restored them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    firmware_settings: Vec<FirmwareSettingBody>,
     /// The progress of the running step, as text.
     progress: Option<String>,
     /// The steps, in order.
@@ -79,6 +83,18 @@ struct BmcBody {
     credentials: String,
     /// Whether dayone skips the verification of the BMC's certificate.
     disable_certificate_verification: bool,
+}
+
+/// A setting of a host's firmware.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = BootFirmwareSetting)]
+struct FirmwareSettingBody {
+    /// The BMC's name of the setting.
+    #[schema(example = "HttpDev1EnDis")]
+    attribute: String,
+    /// The value before the boot. Secrets in URLs are masked.
+    #[schema(example = "Disabled")]
+    before: String,
 }
 
 /// A step of a boot.
@@ -141,11 +157,18 @@ pub(super) fn boot(view: &View) -> BootBody {
         eject: record.options.eject,
         power_off: record.options.power_off,
         addresses: record.addresses.clone(),
+        firmware_settings: firmware_settings(record),
         progress: view.progress.clone(),
         steps: record.steps().iter().map(step).collect(),
         remarks: record.remarks.iter().map(remark).collect(),
         revision: view.revision,
     }
+}
+
+fn firmware_settings(record: &BootRecord) -> Vec<FirmwareSettingBody> {
+    let settings = record.at_bmc.as_ref().and_then(|at_bmc| at_bmc.plan.firmware.as_ref());
+    let before = settings.into_iter().flat_map(FirmwareSettings::before);
+    before.map(|(attribute, before)| FirmwareSettingBody { attribute: attribute.to_owned(), before }).collect()
 }
 
 fn step(record: &StepRecord) -> StepBody {

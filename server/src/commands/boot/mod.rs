@@ -18,7 +18,7 @@ use self::display::Display;
 use self::following::follow;
 use self::local::Local;
 use self::order::Order;
-use self::restoring::{not_restored, restore};
+use self::restoring::{leave, not_restored, restore};
 use super::boot_api::{Api, Begun, Boot};
 use super::client::ApiError;
 use super::failure::{Failure, block_on};
@@ -87,7 +87,7 @@ async fn boot_locally(
         followed = try_join_all(boots.iter().map(|boot| follow(&local.api, boot, display, until))) => followed?,
         _ = signals.next() => {
             let restored = if arguments.keep {
-                Err(not_restored(&boots))
+                leave(&local.api, &boots).await
             } else {
                 restore(&local.api, &boots, display, signals).await
             };

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use http::header::{ETAG, LOCATION, RETRY_AFTER};
-use http::{HeaderMap, HeaderName, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::Value;
 
 use crate::error::{RedfishError, RequestLine};
@@ -95,7 +95,7 @@ impl Reply {
         let body = self.object()?;
         let header = self.header(&ETAG).map(str::to_owned);
         let etag = header.or_else(|| body.get("@odata.etag").and_then(Value::as_str).map(str::to_owned));
-        Ok(Resource { path: self.path.clone(), body, etag: etag.filter(|etag| !etag.is_empty()) })
+        Ok(Resource { path: self.path.clone(), body, etag: etag.filter(|etag| is_sendable(etag)) })
     }
 
     /// The path in `Location`, without the host: some BMCs write a name there that only they know, and the next request
@@ -124,6 +124,11 @@ impl Reply {
         let at = httpdate::parse_http_date(text).ok()?;
         Some(at.duration_since(SystemTime::now()).unwrap_or_default())
     }
+}
+
+/// Whether an `ETag` can be sent. Some BMCs end the one in the body with a line break.
+pub(super) fn is_sendable(etag: &str) -> bool {
+    !etag.is_empty() && HeaderValue::from_str(etag).is_ok()
 }
 
 /// How long to wait before a request is repeated. `attempt` counts from 0.

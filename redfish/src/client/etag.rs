@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::answer::Resource;
+use super::answer::{Resource, is_sendable};
 
 /// The values to try, in this order, if a BMC refuses the `ETag` that it gave:
 ///
@@ -11,7 +11,7 @@ use super::answer::Resource;
 /// 3. no `If-Match` at all;
 /// 4. `*`.
 pub(super) fn candidates(resource: &Resource) -> Vec<Option<String>> {
-    let body = resource.body.get("@odata.etag").and_then(Value::as_str);
+    let body = resource.body.get("@odata.etag").and_then(Value::as_str).filter(|etag| is_sendable(etag));
     let given = [resource.etag.as_deref(), body];
     let strong = given.map(|etag| etag.and_then(|etag| etag.strip_prefix("W/")));
     let mut candidates: Vec<Option<String>> = Vec::new();
@@ -47,5 +47,6 @@ mod tests {
             ["\"\"a\"\"", "\"a\"", "none", "*"]
         );
         assert_eq!(tried(&resource(None, json!({}))), ["none", "*"]);
+        assert_eq!(tried(&resource(None, json!({"@odata.etag": "\"a\"\n"}))), ["none", "*"]);
     }
 }

@@ -66,6 +66,17 @@ async fn a_change_finds_the_etag_that_the_bmc_wants() {
 }
 
 #[tokio::test]
+async fn an_etag_that_cannot_be_sent_is_left_out() {
+    let bmc = Bmc::start(false).await;
+    bmc.on("GET", SYSTEM, Canned::new(200, &json!({"@odata.etag": "\"1\"\r\n"})));
+    bmc.on("PATCH", SYSTEM, Canned::new(204, &Value::Null));
+    let client = bmc.connect(true).await.unwrap();
+    let etag = client.get(SYSTEM).await.unwrap().etag;
+    client.update(SYSTEM, &json!({"Boot": {}}), etag.as_deref(), LIMIT).await.unwrap();
+    assert_eq!(bmc.seen("PATCH", SYSTEM)[0].header("if-match"), None);
+}
+
+#[tokio::test]
 async fn compressed_answers_are_read_if_the_bmc_sends_no_others() {
     let gzip = |plain: &[u8]| {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

@@ -217,6 +217,9 @@ pub(super) fn explain(error: &rustls::Error) -> String {
              certificate verification for this BMC"
                 .to_owned()
         }
+        E::InvalidCertificate(CertificateError::Other(other)) if other.to_string().contains("CaUsedAsEndEntity") => {
+            format!("its certificate is one of an authority (CA:TRUE), and none for a server: {TRUST}")
+        }
         E::InvalidCertificate(other) => {
             format!("its certificate cannot be verified ({other}): make the BMC create a new one, or {TRUST}")
         }

@@ -70,6 +70,18 @@ async fn a_bmc_is_trusted_by_its_own_certificate_whatever_names_are_in_it() {
 }
 
 #[tokio::test]
+async fn a_bmc_that_signs_itself_as_an_authority_is_trusted_by_its_own_certificate() {
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let certificate = params.self_signed(&key).unwrap();
+    let address = serve(certificate.der().clone(), &key).await;
+    let error = connect(&address, Verification::System).await.unwrap_err().to_string();
+    assert!(error.contains("CA:TRUE") && !error.contains("OtherError"), "{error}");
+    connect(&address, certificates(&certificate.pem())).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_certificate_of_an_authority_must_be_for_the_address() {
     let authority_key = KeyPair::generate().unwrap();
     let mut authority = CertificateParams::new(Vec::new()).unwrap();

@@ -1,6 +1,7 @@
 //! The findings of an examination.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Serialize, Serializer};
@@ -175,9 +176,26 @@ pub struct Examination {
 }
 
 impl Examination {
-    /// Makes an examination. Its outcome is the highest severity of the findings.
-    pub fn new(name: &'static str, title: &'static str, findings: Vec<Finding>) -> Self {
+    /// Makes an examination. Its outcome is the highest severity of the findings. A finding that repeats an earlier one is left out: a
+    /// server makes some mistakes in each of its answers.
+    pub fn new(name: &'static str, title: &'static str, mut findings: Vec<Finding>) -> Self {
+        let mut known = BTreeSet::new();
+        findings.retain(|finding| known.insert((finding.code, finding.message.clone())));
         let outcome = findings.iter().map(|finding| finding.severity).max().unwrap_or(Severity::Ok);
         Self { name, title, outcome, findings }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_that_repeats_another_is_left_out() {
+        let finding = |message: &str| Finding::warning("range-without-length", &[Reader::Idrac], message);
+        let findings = vec![finding("one"), finding("two"), finding("one"), finding("one")];
+        let examination = Examination::new("many-ranges", "", findings);
+        assert_eq!(examination.findings, [finding("one"), finding("two")]);
+        assert_eq!(examination.outcome, Severity::Warning);
     }
 }

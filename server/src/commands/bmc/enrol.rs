@@ -40,6 +40,12 @@ pub(super) async fn run(arguments: &EnrolArguments) -> Result<(), Failure> {
 fn certificate(path: &Path) -> Result<PemCertificate, Failure> {
     let failed = |reason: String| Failure::System(format!("certificate {}: {reason}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    // Which one the machine trusts is not for dayone to choose: from then on, the machine starts all that its key has signed.
+    let count = text.matches("-----BEGIN CERTIFICATE-----").count();
+    if count > 1 {
+        let advice = "write the one that the machine is to trust into a file of its own";
+        return Err(failed(format!("it has {count} certificates, and dayone enrols one at a time: {advice}")));
+    }
     PemCertificate::parse(&text)
         .map_err(|error| failed(format!("it has no certificate in PEM (-----BEGIN CERTIFICATE-----): {error}")))
 }
@@ -67,4 +73,21 @@ fn as_text(enrolled: &Enrolled) -> String {
     };
     table.row("Secure Boot", secure_boot.to_owned());
     table.into_text()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chain_of_certificates_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("site.pem");
+        let pem = |name: &str| rcgen::generate_simple_self_signed([name.to_owned()]).unwrap().cert.pem();
+        std::fs::write(&path, pem("site")).unwrap();
+        assert!(certificate(&path).is_ok());
+        std::fs::write(&path, pem("site") + &pem("authority")).unwrap();
+        let Err(Failure::System(error)) = certificate(&path) else { panic!() };
+        assert!(error.contains("site.pem: it has 2 certificates"), "{error}");
+    }
 }

@@ -285,3 +285,25 @@ fn endless_lists_are_refused_before_they_cost_anything() {
         assert_eq!(codes, ["list-too-long"], "{list}");
     }
 }
+
+/// nmstate makes a list of the VLANs of every range of a bridge port, which takes a MiB of memory.
+#[test]
+fn ranges_of_vlans_are_counted_over_all_ports() {
+    let bridge = |ports: usize| {
+        let vlan = "vlan: {mode: trunk, trunk-tags: [{id-range: {min: 1, max: 4094}}]}";
+        let ports = (0..ports).map(|port| format!("{{name: eth{port}, {vlan}}}")).collect::<Vec<_>>().join(", ");
+        let text = format!("interfaces: [{{name: br0, type: linux-bridge, state: up, bridge: {{port: [{ports}]}}}}]");
+        convert(&host(serde_yaml::from_str(&text).unwrap())).1
+    };
+    let refusal = |report: &Report| {
+        let found = report.findings().iter().find(|finding| finding.code == "list-too-long");
+        found.map(ToString::to_string)
+    };
+    assert_eq!(refusal(&bridge(24)), None);
+    let refused = refusal(&bridge(25)).unwrap();
+    assert!(
+        refused.contains("has 102350 VLANs in the ranges of its bridge ports; dayone accepts at most 100000"),
+        "{refused}"
+    );
+    assert!(refusal(&bridge(10_000)).is_some());
+}

@@ -162,6 +162,12 @@ const FORWARD_MASKS: &[Pattern] = &[
 const LENGTHS: &[(Pattern, usize)] =
     &[(&["interfaces"], 2000), (&["routes", "config"], 2000), (&["route-rules", "config"], 2000)];
 
+/// The ranges of VLANs of bridge ports. nmstate makes a list of every range.
+const VLAN_RANGES: Pattern = &["interfaces", "*", "bridge", "port", "*", "vlan", "trunk-tags", "*", "id-range"];
+
+/// How many VLANs all ranges of a document may have together: those of 24 ports with all VLANs.
+const MOST_VLANS: u64 = 100_000;
+
 /// Whether all lists are short enough to look at what they have. Reports the others.
 pub(crate) fn are_lists_in_bounds(document: &Searched<'_>, path: &DocumentPath, report: &mut Report) -> bool {
     let mut in_bounds = true;
@@ -173,6 +179,19 @@ pub(crate) fn are_lists_in_bounds(document: &Searched<'_>, path: &DocumentPath, 
                 in_bounds = false;
             }
         });
+    }
+    let mut vlans: u64 = 0;
+    document.each(VLAN_RANGES, &mut |_, range| {
+        let end = |key: &str| number(range.get(key)).unwrap_or_default();
+        // nmstate refuses greater numbers by itself.
+        let count = end("max").saturating_sub(end("min")).min(u16::MAX.into()).saturating_add(1);
+        vlans = vlans.saturating_add(count);
+    });
+    if vlans > MOST_VLANS {
+        let message =
+            format!("has {vlans} VLANs in the ranges of its bridge ports; dayone accepts at most {MOST_VLANS}");
+        report.error("list-too-long", &path.key("interfaces"), message);
+        in_bounds = false;
     }
     in_bounds
 }

@@ -26,7 +26,7 @@ pub(super) struct Addressing {
 
 impl Addressing {
     /// Writes both families of the interface.
-    pub(super) fn write(self, entry: &mut Entry) {
+    pub(super) fn write(&self, entry: &mut Entry) {
         for family in Family::BOTH {
             let automatic = if family == Family::V4 { &self.dhcp4 } else { &self.automatic6 };
             let addresses = self.addresses.iter().filter(|placed| Family::of(placed.network.addr()) == family);
@@ -37,6 +37,7 @@ impl Addressing {
                     entry.set_unplaced(&[family.key(), "enabled"], true);
                     entry.set_unplaced(&[family.key(), "dhcp"], false);
                     entry.set_unplaced(&[family.key(), "autoconf"], false);
+                    self.write_members(family, entry);
                 }
                 continue;
             };
@@ -53,10 +54,13 @@ impl Addressing {
                 let address = mapping([("ip", ip.into()), ("prefix-length", length.into())]);
                 entry.push(&[key, "address"], address, &placed.path);
             }
-            let members = self.members.iter().filter(|(of, ..)| *of == family);
-            for (_, member, value, origin) in members {
-                entry.set(&[key, member], value.clone(), origin);
-            }
+            self.write_members(family, entry);
+        }
+    }
+
+    fn write_members(&self, family: Family, entry: &mut Entry) {
+        for (_, member, value, origin) in self.members.iter().filter(|(of, ..)| *of == family) {
+            entry.set(&[family.key(), member], value.clone(), origin);
         }
     }
 }

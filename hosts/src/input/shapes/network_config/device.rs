@@ -63,6 +63,11 @@ pub(super) fn addressing(fields: &Fields<'_>, is_port: bool, report: &mut Report
         link_local(fields, families, &mut addressing, report)?;
     }
     overrides(fields, &mut addressing, report)?;
+    if addressing.automatic6.is_none() && fields.mapping.contains_key("ipv6-address-token") {
+        let why = "it is the end of an address from router advertisements, which the interface does not use; leave it out, or write \
+                   accept-ra: true";
+        refuse(fields, "ipv6-address-token", why, report);
+    }
     for (key, member) in [("ipv6-address-generation", "addr-gen-mode"), ("ipv6-address-token", "token")] {
         if let Some(text) = fields.text(key, report)? {
             addressing.members.push((Family::V6, member, text.into(), fields.path.key(key)));

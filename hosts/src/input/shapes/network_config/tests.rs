@@ -27,6 +27,26 @@ fn nmstate(yaml: &str) -> serde_json::Value {
 }
 
 #[test]
+fn no_setting_of_ipv6_is_lost_without_its_addresses() {
+    let with = |rest: &str| format!("network: {{version: 2, ethernets: {{eth0: {{{rest}}}}}}}");
+    for rest in ["dhcp4: true", "addresses: [192.0.2.5/24]", "dhcp6: true", "addresses: ['2001:db8::5/64']"] {
+        let yaml = with(&format!("{rest}, ipv6-address-generation: stable-privacy"));
+        assert_eq!(nmstate(&yaml)["interfaces"][0]["ipv6"]["addr-gen-mode"], "stable-privacy", "{rest}");
+        let found = findings(&with(&format!("{rest}, ipv6-address-token: '::5'")));
+        let is_refused = found.iter().any(|line| line.starts_with("network.ethernets.eth0.ipv6-address-token"));
+        assert_eq!(is_refused, rest != "dhcp6: true", "{found:?}");
+    }
+}
+
+#[test]
+fn a_name_beside_a_mac_address_is_a_warning() {
+    let yaml =
+        "network: {version: 2, ethernets: {a: {match: {macaddress: '52:54:00:00:00:01', name: 'enp*'}, dhcp4: true}}}";
+    let found = findings(yaml);
+    assert!(found.iter().any(|line| line.starts_with("network.ethernets.a.match.name is not compared")), "{found:?}");
+}
+
+#[test]
 fn findings_about_the_nmstate_name_the_place_in_the_document() {
     let with = |rest: &str| format!("network: {{version: 2, ethernets: {{eth0: {{{rest}}}}}}}");
     for (rest, place) in [

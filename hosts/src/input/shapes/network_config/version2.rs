@@ -116,6 +116,10 @@ fn identity<'a>(
     };
     check_rest(&found, &["macaddress", "name"], report);
     if let Some((mac, path)) = links::read_mac(&found, "macaddress", report)? {
+        if found.mapping.contains_key("name") {
+            let message = "is not compared: the host finds the NIC by its MAC address alone";
+            report.warning("network-config-ignored", &found.path.key("name"), message);
+        }
         return Ok((Some(Match::Mac(mac, path)), set_name.unwrap_or(id)));
     }
     match found.text("name", report)? {

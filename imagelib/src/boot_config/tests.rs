@@ -57,6 +57,15 @@ fn only_the_entries_that_are_named_change() {
     assert_eq!(nothing.texts, [None]);
 }
 
+/// The device of an initrd is written again for another one, and with it the quote that begins a text here.
+#[test]
+fn an_edit_swallows_no_other_entry() {
+    let menu = config(Loader::Grub, "linux t\ninitrd t\ninitrd (\")\"\nmenuentry \"\"{");
+    let edits = Edits { initrds: vec!["/dayone.img".parse().unwrap()], ..appending("a=b") };
+    let error = edits.apply_to(&[&menu]).unwrap_err();
+    assert!(matches!(error, BootConfigError::NotPassedOn { .. }), "{error}");
+}
+
 #[test]
 fn what_cannot_be_done_is_said() {
     let menu = config(Loader::Grub, MENU);

@@ -163,7 +163,7 @@ impl Listener {
         tokio::select! {
             () = shutdown.cancelled() => {}
             () = accept => {}
-            () = tls::keep_current(live.clone(), tls::RELOAD) => {}
+            () = live.keep_certificate_current(tls::RELOAD) => {}
         }
         drop(listener);
         phase.send_replace(Phase::Draining);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::RwLock;
+use tokio::time::sleep;
 
 use super::metrics::ListenMetrics;
 use super::tls::Tls;
@@ -77,9 +78,50 @@ impl LiveOptions {
         Arc::clone(&self.0.read())
     }
 
+    /// Keeps the listener's certificate current, also while no client connects.
+    pub(super) async fn keep_certificate_current(&self, every: Duration) {
+        loop {
+            sleep(every).await;
+            if let Some(tls) = &self.get().tls {
+                tls.renew().await;
+            }
+        }
+    }
+
     /// Changes the options.
     pub fn change(&self, change: impl FnOnce(&mut Options)) {
         let mut options = self.0.write();
         change(Arc::make_mut(&mut options));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_listener_that_nobody_uses_gets_a_renewed_certificate() {
+        let directory = tempfile::tempdir().unwrap();
+        let (certificate, key) = (directory.path().join("tls.crt"), directory.path().join("tls.key"));
+        let write = |path: &Path, text: String| fs::write(path, text).unwrap();
+        let issue = |name: &str| {
+            let issued = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
+            write(&certificate, issued.cert.pem());
+            write(&key, issued.signing_key.serialize_pem());
+        };
+        issue("first.example");
+        let tls = Tls::from_files(&certificate, &key).unwrap();
+        let first = Arc::clone(tls.acceptor().config());
+        let options = LiveOptions::new(Options { tls: Some(tls.clone()), ..Options::default() });
+        std::thread::sleep(Duration::from_millis(20));
+        issue("second.example");
+        let kept = tokio::spawn(async move { options.keep_certificate_current(Duration::from_millis(1)).await });
+        while Arc::ptr_eq(&first, tls.acceptor().config()) {
+            sleep(Duration::from_millis(10)).await;
+        }
+        kept.abort();
     }
 }

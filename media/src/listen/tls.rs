@@ -15,10 +15,7 @@ use rustls::version::{TLS12, TLS13};
 use rustls::{RootCertStore, ServerConfig};
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
-use tokio::time::sleep;
 use tokio_rustls::TlsAcceptor;
-
-use super::options::LiveOptions;
 
 /// The time between two checks of the files. A renewed certificate is in use after at most this time.
 pub(super) const RELOAD: Duration = Duration::from_secs(10);
@@ -119,7 +116,7 @@ impl Tls {
     }
 
     /// Reads the files again if they have changed. On another thread, because their file system may be slow.
-    async fn renew(&self) {
+    pub(super) async fn renew(&self) {
         let files = Arc::clone(&self.0);
         // Fails only if the work panics; the panic hook has logged where.
         let _ = tokio::task::spawn_blocking(move || files.reload()).await;
@@ -149,16 +146,6 @@ impl Files {
 impl fmt::Debug for Tls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tls").field("certificate", &self.0.certificate).field("key", &self.0.key).finish()
-    }
-}
-
-/// Keeps a listener's certificate current, also while no client connects.
-pub(super) async fn keep_current(options: LiveOptions, every: Duration) {
-    loop {
-        sleep(every).await;
-        if let Some(tls) = &options.get().tls {
-            tls.renew().await;
-        }
     }
 }
 
@@ -210,7 +197,6 @@ impl From<TlsError> for io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::listen::Options;
 
     fn write(directory: &Path, name: &str) {
         let issued = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
@@ -222,22 +208,6 @@ mod tests {
     async fn in_use(tls: &Tls) -> Arc<ServerConfig> {
         tls.renew().await;
         Arc::clone(tls.acceptor().config())
-    }
-
-    #[tokio::test]
-    async fn a_listener_that_nobody_uses_gets_a_renewed_certificate() {
-        let directory = tempfile::tempdir().unwrap();
-        write(directory.path(), "first.example");
-        let tls = Tls::from_files(&directory.path().join("tls.crt"), &directory.path().join("tls.key")).unwrap();
-        let first = Arc::clone(tls.acceptor().config());
-        let options = LiveOptions::new(Options { tls: Some(tls.clone()), ..Options::default() });
-        std::thread::sleep(Duration::from_millis(20));
-        write(directory.path(), "second.example");
-        let kept = tokio::spawn(keep_current(options, Duration::from_millis(1)));
-        while Arc::ptr_eq(&first, tls.acceptor().config()) {
-            sleep(Duration::from_millis(10)).await;
-        }
-        kept.abort();
     }
 
     #[tokio::test]

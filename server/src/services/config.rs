@@ -217,7 +217,7 @@ impl Config {
             media_listen: settings.media_listen,
             media_url: settings.media_url,
             media_tls: tls("media", settings.media_tls_cert, settings.media_tls_key, None)?,
-            media_idle: settings.media_idle_seconds.map_or(Duration::from_secs(300), IdleSeconds::duration),
+            media_idle: settings.media_idle_seconds.map_or(Duration::from_mins(5), IdleSeconds::duration),
             media_sendfile: settings.media_sendfile.unwrap_or(true),
             media_per_address: settings.media_connections_per_address.map(NonZeroU32::get),
             drain: Duration::from_secs(settings.drain_seconds.unwrap_or(20)),

@@ -194,7 +194,8 @@ impl Server {
     /// installation key. Nothing of it
     /// can fail. Must be called on a runtime.
     pub fn configure(&self, config: Config) {
-        if self.clients.len() > 0 && config.api_clients.is_empty() {
+        let has_certificates = config.api_tls.as_ref().is_some_and(Tls::requires_certificates);
+        if !self.clients.is_empty() && config.api_clients.is_empty() && !has_certificates {
             tracing::warn!("the API has no tokens any more: every program on this machine can use it");
         }
         self.clients.replace(&config.api_clients);

@@ -64,10 +64,10 @@ impl RamDisk {
 
     fn of_live(iso: &LiveIso) -> Self {
         let mut found: Vec<(&str, Self)> = Vec::new();
-        for entry in iso.entries().filter(live::EntryView::is_for_uefi) {
-            let Some(initrd) = entry.initrd.filter(|initrd| found.iter().all(|(path, _)| *path != initrd.path)) else {
+        for initrd in iso.entries().filter(live::EntryView::is_for_uefi).flat_map(live::EntryView::initrds) {
+            if found.iter().any(|(path, _)| *path == initrd.path) {
                 continue;
-            };
+            }
             let of_initrd = match &initrd.state {
                 Err(_) => Self::unknown("dayone cannot read its initramfs"),
                 Ok(surveyed) if delivery::is_debian_installer(&surveyed.tree) => {

@@ -117,7 +117,9 @@ pub enum RedfishError {
     },
     /// The BMC has granted no session, and then refuses the credentials in a request (401).
     #[error(
-        "the BMC at {origin} opens no session ({session}), and refuses the password of {username:?} in a request{}. Its sessions may all          be in use: end some in the BMC's own interface, or wait until they expire. The BMC accepts a password without a session only if          Basic authentication is enabled there. If neither is the reason, the password is wrong, or the account is locked",
+        "the BMC at {origin} opens no session ({session}), and refuses the password of {username:?} in a request{}. Its sessions may all \
+         be in use: end some in the BMC's own interface, or wait until they expire. The BMC accepts a password without a session only if \
+         Basic authentication is enabled there. If neither is the reason, the password is wrong, or the account is locked",
         Messages(messages)
     )]
     NoSession {

@@ -84,7 +84,7 @@ pub struct DefaultEntry {
     pub written: Option<String>,
     /// The SYSLINUX label that has `MENU DEFAULT`.
     pub marked: Option<String>,
-    /// What SYSLINUX boots if nobody presses a key in time: `ONTIMEOUT`, a label or a kernel.
+    /// What SYSLINUX boots at the end of its time limit: `ONTIMEOUT`, a label or a kernel.
     pub after_timeout: Option<String>,
     /// Whether SYSLINUX shows a menu, whose default is the first label if no other is.
     pub shows_menu: bool,

@@ -1,4 +1,5 @@
-//! What boot loaders decide while they run: which initrd they load, which configurations they read, which entry nobody chooses.
+//! What boot loaders decide while they run: which initrd they load, which configurations they read, and which entry they start if
+//! nobody chooses one.
 
 use imagelib::iso::TreeKind;
 
@@ -49,7 +50,7 @@ fn every_initrd_that_a_script_may_load_grows() {
         is_grown(&made, "/live/initrd.img", &live_boot("i")) && is_grown(&made, "/live/other.img", &live_boot("o"))
     );
     assert!(!is_grown(&made, "/live/ucode.img", &ucode));
-    // Where a name depends on the running loader, nobody knows what it loads.
+    // Only the running loader knows the name of this initrd.
     let base = grub_iso(&menu.replace("/live/other.img\n", "/live/$other.img\n"), &[]);
     assert!(refusal(&base).contains("did not find the initrds"), "{}", refusal(&base));
 }
@@ -147,6 +148,31 @@ fn the_entry_that_isolinux_boots_unattended_must_be_reached() {
         let found = found(&isolinux_iso(&menu));
         assert!(found.len() == 1 && !found[0].contains("by default"), "{menu}: {found:?}");
     }
+}
+
+/// Debian's menus are several files, of which the first has no entry.
+#[test]
+fn a_configuration_without_entries_names_the_default_of_those_that_it_includes() {
+    let bios = |first: &str| {
+        let files = [
+            isolinux(),
+            ("isolinux/isolinux.cfg", first.into()),
+            ("isolinux/menu.cfg", format!("{BARE}{LIVE}").into()),
+            ("live/vmlinuz", kernel()),
+            ("live/initrd.img", live_boot("i")),
+        ];
+        iso(&files, &[])
+    };
+    for first in ["include menu.cfg\nui menu.c32\n", "include menu.cfg\ndefault live\nontimeout bare\n"] {
+        let said = refusal(&bios(first));
+        assert!(said.starts_with("BIOS machines start boot entry \"bare\" of /isolinux/menu.cfg"), "{said}");
+    }
+    assert_eq!(found(&bios("include menu.cfg\nui menu.c32\ndefault live\n")).len(), 1);
+    let bare = "menuentry Bare {\n linux /live/vmlinuz root=/dev/sda\n}\n";
+    let uefi = |first: &str| grub_iso(first, &[("boot/grub/more.cfg", format!("{GRUB}{bare}").into())]);
+    let said = refusal(&uefi("set default=Bare\nsource /boot/grub/more.cfg\n"));
+    assert!(said.starts_with("UEFI machines start boot entry \"Bare\" of /boot/grub/more.cfg"), "{said}");
+    assert_eq!(found(&uefi("set default=Live\nsource /boot/grub/more.cfg\n")).len(), 1);
 }
 
 #[test]

@@ -21,8 +21,8 @@ pub struct Options {
     /// refused gives up, and firmware that waits goes on. Default: 10,240.
     pub max_connections: u32,
     /// Maximum number of connections from one client address, or from one IPv6 network with a prefix of 64 bits. For a further
-    /// one, the listener closes the oldest connection from there that waits for a request and never had such an answer. If
-    /// there is none, it closes the new one. Default: 5120.
+    /// one, the listener closes the oldest connection from there that waits for a request and never had such an answer. If no
+    /// connection can be closed, the listener closes the new one. Default: 5120.
     pub max_per_address: u32,
     /// How long a connection may be idle, without a byte in either direction. A transfer may take any time, because
     /// some BMCs read at 50 KB/s. Default: 5 minutes.

@@ -39,7 +39,8 @@ pub struct Plan {
     pub mode: Option<BootMode>,
     /// What is different for this BMC, and why, as sentences.
     pub quirks: Vec<String>,
-    /// How the slot shows the image, if not by its URL. A plan does not know it: whoever inserts the image notes it here, for the eject.
+    /// How the slot shows the image, if not by its URL. Empty in a new plan; set it after the insert, so that the eject recognises the
+    /// image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown_as: Option<ShownImage>,
 }

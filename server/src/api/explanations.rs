@@ -11,6 +11,7 @@ use utoipa_axum::routes;
 use vocabulary::report::{Explanation, explain, explanations};
 
 use super::Api;
+use super::parameters::NoQuery;
 use super::problem::{Problem, ProblemKind};
 
 /// All explanations.
@@ -29,8 +30,11 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
 /// Explain all codes of findings.
 #[utoipa::path(operation_id = "listExplanations", get, path = "/v1/explanations", tag = "findings",
     security(("token" = ["read"])),
-    responses((status = 200, description = "The explanations", body = ListBody)))]
-async fn list() -> Json<ListBody> {
+    responses(
+        (status = 200, description = "The explanations", body = ListBody),
+        (status = 400, description = "The query has a parameter (`wrong-parameter`)"),
+    ))]
+async fn list(_: NoQuery) -> Json<ListBody> {
     Json(ListBody { explanations: explanations() })
 }
 
@@ -43,7 +47,7 @@ async fn list() -> Json<ListBody> {
         (status = 404, description = "The code is unknown (`not-found`)"),
     )
 )]
-async fn single(Path(code): Path<String>) -> Result<Json<&'static Explanation>, Problem> {
+async fn single(Path(code): Path<String>, _: NoQuery) -> Result<Json<&'static Explanation>, Problem> {
     let explanation = explain(&code);
     explanation
         .map(Json)

@@ -10,6 +10,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::Api;
+use super::parameters::NoQuery;
 use super::problem::{Problem, ProblemKind};
 
 /// A kind of problem.
@@ -41,7 +42,7 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
         (status = 200, description = "The kind", body = KindBody),
         (status = 404, description = "The kind of problem is unknown (`not-found`)"),
     ))]
-async fn problem(Path(slug): Path<String>) -> Result<Json<KindBody>, Problem> {
+async fn problem(Path(slug): Path<String>, _: NoQuery) -> Result<Json<KindBody>, Problem> {
     let kind = ProblemKind::ALL.iter().find(|kind| kind.slug() == slug);
     let kind = kind.ok_or_else(|| Problem::new(ProblemKind::NotFound, "this kind of problem is unknown"))?;
     Ok(Json(KindBody {

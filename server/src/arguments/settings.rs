@@ -225,6 +225,15 @@ mod tests {
     use clap::{Command, FromArgMatches as _};
 
     use super::*;
+
+    #[test]
+    fn a_connection_may_be_idle_for_a_second_to_a_day() {
+        let seconds = |text: &str| text.parse::<IdleSeconds>().map(|seconds| seconds.duration().as_secs());
+        assert_eq!((seconds("1"), seconds("86400")), (Ok(1), Ok(86400)));
+        for wrong in ["0", "86401", "18446744073709551615", "-1", "5m", ""] {
+            assert_eq!(seconds(wrong), Err("write 1 to 86400 seconds (a day)".to_owned()), "{wrong}");
+        }
+    }
     use crate::arguments::Program;
 
     /// A value of each setting, from a number.

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use super::support::{Answer, Dayone};
+
 #[test]
 fn the_description_in_the_repository_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../openapi/openapi.json");
@@ -14,6 +16,31 @@ fn the_description_in_the_repository_is_up_to_date() {
         there == document,
         "openapi/openapi.json is out of date: run UPDATE_OPENAPI=1 cargo test -p dayone openapi"
     );
+}
+
+/// A misspelt parameter must not be ignored, least of all one of a DELETE.
+#[tokio::test]
+async fn every_route_refuses_parameters_that_it_does_not_know() {
+    let dayone = Dayone::start().await;
+    let document: serde_json::Value = serde_json::from_str(&dayone::api::document()).unwrap();
+    let mut tried = 0;
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        // Programs that watch the server request these as they like.
+        if ["/healthz", "/readyz", "/metrics"].contains(&path.as_str()) {
+            continue;
+        }
+        let url = dayone.url(&format!("{}?dry_run=true", path.replace('{', "").replace('}', "")));
+        for method in ["get", "delete"].into_iter().filter(|method| operations.get(method).is_some()) {
+            let request = dayone.client.request(method.to_uppercase().parse().unwrap(), &url);
+            let answer = Answer::of(request).await;
+            assert_eq!(answer.status, 400, "{method} {path}");
+            answer.problem("wrong-parameter");
+            let documented = &operations[method]["responses"]["400"];
+            assert!(documented.is_object(), "{method} {path} has no 400 in its description");
+            tried += 1;
+        }
+    }
+    assert!(tried > 15, "{tried}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What boots by default, as far as the text of the menus determines it.
 
 use super::configurations::Configuration;
-use crate::boot_config::{BootConfig, BootEntry, Loader};
+use crate::boot_config::{BootEntry, DefaultEntry, Loader};
 
 /// What an entry of a menu starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,17 @@ pub(super) struct MenuEntry<'a> {
     pub(super) starts: &'a Starts,
 }
 
-/// What a menu, which may consist of several files, boots by default.
+/// A menu. A boot loader may read it from several configurations.
+#[derive(Debug, Clone)]
+pub(super) struct Menu<'a> {
+    pub(super) entries: Vec<MenuEntry<'a>>,
+    /// The configuration that the loader reads first.
+    pub(super) first: &'a Configuration,
+    /// Those that this one leads to, which may name the default without having an entry.
+    others: Vec<&'a Configuration>,
+}
+
+/// What a menu boots by default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum MenuDefault {
     /// A system that dayone can customise. With the index of its initrd if the default entry is certain.
@@ -36,11 +46,11 @@ pub(super) enum MenuDefault {
 }
 
 /// The default of a menu. If it is not certain which entry is the default, one customisable entry is enough.
-pub(super) fn of(menu: &[MenuEntry<'_>]) -> MenuDefault {
-    let of_nobody = after_timeout(menu).filter(|known| matches!(known.starts, Starts::Unchangeable(_)));
-    let certain = of_nobody.or_else(|| chosen(menu)).filter(|known| *known.starts != Starts::Nothing);
-    let any = || menu.iter().find(|known| matches!(known.starts, Starts::Linux(_) | Starts::Uki(_)));
-    let first_away = || menu.iter().find(|known| matches!(known.starts, Starts::Unchangeable(_)));
+pub(super) fn of(menu: &Menu<'_>) -> MenuDefault {
+    let unattended = menu.after_timeout().filter(|known| matches!(known.starts, Starts::Unchangeable(_)));
+    let certain = unattended.or_else(|| menu.chosen()).filter(|known| *known.starts != Starts::Nothing);
+    let any = || menu.entries.iter().find(|known| matches!(known.starts, Starts::Linux(_) | Starts::Uki(_)));
+    let first_away = || menu.entries.iter().find(|known| matches!(known.starts, Starts::Unchangeable(_)));
     match certain.or_else(any).or_else(first_away) {
         Some(MenuEntry { starts: Starts::Linux(initrd), .. }) => MenuDefault::Reached(certain.map(|_| *initrd)),
         Some(MenuEntry { starts: Starts::Uki(_), .. }) => MenuDefault::Reached(None),
@@ -56,59 +66,72 @@ pub(super) fn place(configuration: &Configuration, entry: &BootEntry) -> String 
     format!("boot entry {:?} of {}", entry.title, configuration.path())
 }
 
-/// What SYSLINUX boots if nobody presses a key in time, which may be another entry than its default.
-fn after_timeout<'a, 'b>(menu: &'b [MenuEntry<'a>]) -> Option<&'b MenuEntry<'a>> {
-    let configs = menu.iter().map(|known| &known.configuration.found.config);
-    let label = configs.into_iter().find_map(|config| config.default_entry().after_timeout.as_deref())?;
-    menu.iter().find(|known| known.entry.id.as_deref() == Some(label))
-}
+impl<'a> Menu<'a> {
+    /// The first thing that one of the configurations says about the default.
+    fn said<T>(&self, of: impl Fn(&'a DefaultEntry) -> Option<T>) -> Option<T> {
+        let all = std::iter::once(self.first).chain(self.others.iter().copied());
+        all.map(|configuration| configuration.found.config.default_entry()).find_map(of)
+    }
 
-fn chosen<'a, 'b>(menu: &'b [MenuEntry<'a>]) -> Option<&'b MenuEntry<'a>> {
-    let config = |known: &MenuEntry<'a>| -> &'a BootConfig { &known.configuration.found.config };
-    let first = menu.first()?;
-    let named =
-        |name: &str| menu.iter().find(|known| known.entry.title == name || known.entry.id.as_deref() == Some(name));
-    let said = |of: fn(&BootConfig) -> Option<&str>| menu.iter().find_map(|known| of(config(known)));
-    match config(first).loader() {
-        // If the loader shows a menu, the menu's own default counts.
-        Loader::Syslinux => {
-            let marked = said(|config| config.default_entry().marked.as_deref());
-            let written = said(|config| config.default_entry().written.as_deref());
-            let of_label = |label: &str| menu.iter().find(|known| known.entry.id.as_deref() == Some(label));
-            let first = || menu.iter().find(|known| config(known).default_entry().shows_menu);
-            marked.and_then(of_label).or_else(|| written.and_then(of_label)).or_else(first)
-        }
-        Loader::Grub => match said(|config| config.default_entry().written.as_deref()) {
-            None | Some("0") => menu.iter().find(|known| !known.entry.title.is_empty()),
-            // Submenus count, too, and entries of other files, and dayone does not know them. Nor does it know what an empty
-            // number means.
-            Some(number) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
-                number.parse().ok().and_then(|number| {
-                    let is_whole = config(first).includes().is_empty() && config(first).default_entry().is_countable;
-                    let mut entries = menu.iter().filter(|known| !known.entry.title.is_empty()).collect::<Vec<_>>();
-                    // An entry with several kernels occurs several times.
-                    entries.dedup_by_key(|known| *known.entry.lines.start());
-                    entries.into_iter().nth(number).filter(|_| is_whole)
-                })
+    fn labelled(&self, label: &str) -> Option<&MenuEntry<'a>> {
+        self.entries.iter().find(|known| known.entry.id.as_deref() == Some(label))
+    }
+
+    /// What SYSLINUX boots at the end of its time limit, which may be another entry than its default.
+    fn after_timeout(&self) -> Option<&MenuEntry<'a>> {
+        self.labelled(self.said(|default| default.after_timeout.as_deref())?)
+    }
+
+    fn chosen(&self) -> Option<&MenuEntry<'a>> {
+        let written = self.said(|default| default.written.as_deref());
+        match self.first.found.config.loader() {
+            // If the loader shows a menu, the menu's own default counts.
+            Loader::Syslinux => {
+                let marked = self.said(|default| default.marked.as_deref());
+                let shows_menu = self.said(|default| default.shows_menu.then_some(())).is_some();
+                let named = [marked, written].into_iter().flatten().find_map(|label| self.labelled(label));
+                named.or_else(|| self.entries.first().filter(|_| shows_menu))
             }
-            Some(name) => named(name),
-        },
-        Loader::SystemdBoot => None,
+            Loader::Grub => match written {
+                None | Some("0") => self.entries.iter().find(|known| !known.entry.title.is_empty()),
+                Some(number) if number.bytes().all(|byte| byte.is_ascii_digit()) => self.counted(number.parse().ok()?),
+                Some(name) => {
+                    let titled = self.entries.iter().find(|known| known.entry.title == name);
+                    titled.or_else(|| self.labelled(name))
+                }
+            },
+            Loader::SystemdBoot => None,
+        }
+    }
+
+    /// The entry of GRUB's menu with this number. `None` where submenus, conditions or other configurations change the count.
+    fn counted(&self, number: usize) -> Option<&MenuEntry<'a>> {
+        let config = &self.first.found.config;
+        let is_whole = self.others.is_empty() && config.includes().is_empty() && config.default_entry().is_countable;
+        let mut entries = self.entries.iter().filter(|known| !known.entry.title.is_empty()).collect::<Vec<_>>();
+        // An entry with several kernels occurs several times.
+        entries.dedup_by_key(|known| *known.entry.lines.start());
+        entries.into_iter().nth(number).filter(|_| is_whole)
     }
 }
 
-/// The menus: the entries of all configurations that a loader reads together.
-pub(super) fn menus<'a>(configurations: &'a [Configuration], starts: &'a [Vec<Starts>]) -> Vec<Vec<MenuEntry<'a>>> {
-    let mut menus: Vec<(Option<usize>, Loader, usize, Vec<MenuEntry<'a>>)> = Vec::new();
+/// The menus with entries.
+pub(super) fn menus<'a>(configurations: &'a [Configuration], starts: &'a [Vec<Starts>]) -> Vec<Menu<'a>> {
+    let key = |configuration: &Configuration| {
+        (configuration.esp, configuration.found.config.loader(), configuration.found.group)
+    };
+    let mut menus: Vec<Menu<'_>> = Vec::new();
     for (configuration, starts) in configurations.iter().zip(starts) {
-        let found = &configuration.found;
-        let key = (configuration.esp, found.config.loader(), found.group);
-        let known = found.config.entries().iter().zip(starts);
+        let known = configuration.found.config.entries().iter().zip(starts);
         let known = known.map(|(entry, starts)| MenuEntry { configuration, entry, starts });
-        match menus.iter_mut().find(|(esp, loader, group, _)| (*esp, *loader, *group) == key) {
-            Some((.., menu)) => menu.extend(known),
-            None => menus.push((key.0, key.1, key.2, known.collect())),
+        match menus.iter_mut().find(|menu| key(menu.first) == key(configuration)) {
+            Some(menu) => {
+                menu.entries.extend(known);
+                menu.others.push(configuration);
+            }
+            None => menus.push(Menu { entries: known.collect(), first: configuration, others: Vec::new() }),
         }
     }
-    menus.into_iter().map(|(.., menu)| menu).filter(|menu| !menu.is_empty()).collect()
+    menus.retain(|menu| !menu.entries.is_empty());
+    menus
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::configurations::{Configuration, LiveEntry};
-use super::defaults::{self, MenuDefault, MenuEntry, Starts};
+use super::defaults::{self, Menu, MenuDefault, Starts};
 use super::partitions::{EspPlace, EspVolume, UnreadableEsp};
 use super::systemd_boot::{self, UnchangeableDefault};
 use super::ukis::LiveUki;
@@ -91,7 +91,7 @@ impl Finder<'_> {
             self.uefi(index, esp, &menus, &mut paths);
         }
         self.unreadable(&mut paths);
-        for known in menus.iter().flatten() {
+        for known in menus.iter().flat_map(|menu| &menu.entries) {
             // Entries whose initrd is missing have their own finding.
             if let (Starts::Unchangeable(reason), Boots::Other(_)) = (known.starts, &known.entry.boots) {
                 paths.add(defaults::place(known.configuration, known.entry), reason.clone(), None);
@@ -170,7 +170,7 @@ impl Finder<'_> {
     }
 
     /// Finds what BIOSes start from a CD.
-    fn bios(&self, menus: &[Vec<MenuEntry<'_>>], paths: &mut BootPaths) {
+    fn bios(&self, menus: &[Menu<'_>], paths: &mut BootPaths) {
         let entries = self.catalog.iter().flat_map(|catalog| &catalog.entries);
         let mut entries = entries.filter(|entry| entry.bootable && entry.platform == Platform::Bios);
         let Some(first) = entries.next() else { return };
@@ -187,11 +187,9 @@ impl Finder<'_> {
             let beginning = self.source.read_vec(first.image.offset, first.image.length.min(LOADER_BEGINNING));
             let isolinux = beginning.is_ok_and(|bytes| bytes.windows(ISOLINUX.len()).any(|window| window == ISOLINUX));
             let loaders: &[Loader] = if isolinux { &[Loader::Syslinux] } else { &[Loader::Syslinux, Loader::Grub] };
-            let read = menus.iter().filter(|menu| {
-                menu.first().is_some_and(|known| {
-                    known.configuration.esp.is_none() && loaders.contains(&known.configuration.found.config.loader())
-                })
-            });
+            let read = menus
+                .iter()
+                .filter(|menu| menu.first.esp.is_none() && loaders.contains(&menu.first.found.config.loader()));
             Self::menus_of(Firmware::Bios, || boot_image(first), read, paths);
         }
     }
@@ -212,7 +210,7 @@ impl Finder<'_> {
     }
 
     /// Finds what UEFI firmware starts from an EFI system partition.
-    fn uefi(&self, index: usize, esp: &EspVolume, menus: &[Vec<MenuEntry<'_>>], paths: &mut BootPaths) {
+    fn uefi(&self, index: usize, esp: &EspVolume, menus: &[Menu<'_>], paths: &mut BootPaths) {
         let at = |path: &str| match &esp.place {
             EspPlace::File { path: container, .. } => format!("/{path} in {container}"),
             EspPlace::Partition => format!("/{path} in the EFI system partition"),
@@ -232,17 +230,16 @@ impl Finder<'_> {
             }
             let is_systemd_boot = program == Program::SystemdBoot;
             let read = menus.iter().filter(|menu| {
-                menu.first().is_some_and(|MenuEntry { configuration, .. }| {
-                    let (own, loader) = (configuration.esp == Some(index), configuration.found.config.loader());
-                    match loader {
-                        // GRUB may read these entries as well.
-                        Loader::SystemdBoot => own,
-                        Loader::Syslinux => own && !is_systemd_boot,
-                        Loader::Grub => !is_systemd_boot,
-                    }
-                })
+                let own = menu.first.esp == Some(index);
+                match menu.first.found.config.loader() {
+                    // GRUB may read these entries as well.
+                    Loader::SystemdBoot => own,
+                    Loader::Syslinux => own && !is_systemd_boot,
+                    Loader::Grub => !is_systemd_boot,
+                }
             });
-            let default = is_systemd_boot.then(|| systemd_boot::default(&esp.fat, &images, read.clone().flatten()));
+            let default = is_systemd_boot
+                .then(|| systemd_boot::default(&esp.fat, &images, read.clone().flat_map(|menu| &menu.entries)));
             match default.flatten() {
                 Some(UnchangeableDefault::Image(path)) => {
                     match self.uki(index, &path).filter(|(_, uki)| uki.state.is_ok()) {
@@ -272,15 +269,12 @@ impl Finder<'_> {
     fn menus_of<'m>(
         firmware: Firmware,
         loader: impl Fn() -> String,
-        menus: impl Iterator<Item = &'m Vec<MenuEntry<'m>>>,
+        menus: impl Iterator<Item = &'m Menu<'m>>,
         paths: &mut BootPaths,
     ) {
         // Only GRUB on a local disk reads these, to start the ISO as a file.
-        let is_loopback = |menu: &&Vec<MenuEntry<'_>>| {
-            menu.first().is_some_and(|known| known.configuration.path().ends_with("/loopback.cfg"))
-        };
-        let defaults: Vec<MenuDefault> =
-            menus.filter(|menu| !is_loopback(menu)).map(|menu| defaults::of(menu)).collect();
+        let menus = menus.filter(|menu| !menu.first.path().ends_with("/loopback.cfg"));
+        let defaults: Vec<MenuDefault> = menus.map(defaults::of).collect();
         if defaults.is_empty() {
             let reason = "is a boot loader whose menu dayone did not find; dayone reads the menus of ISOLINUX, GRUB and \
                  systemd-boot";

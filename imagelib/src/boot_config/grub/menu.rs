@@ -36,7 +36,7 @@ struct Menu {
     steps: Vec<Step>,
     /// What it hands over to.
     program: Option<String>,
-    /// What it boots with, if that is none of the commands that dayone reads.
+    /// The command that boots another system, or Linux by way of a hypervisor.
     command: Option<&'static str>,
     /// The device that it has chosen, where that is certainly not the medium.
     device: Option<String>,

@@ -176,7 +176,10 @@ pub(crate) struct BaseFileBody {
 
 /// List the bases.
 #[utoipa::path(operation_id = "listBases", get, path = "/v1/bases", tag = "bases", security(("token" = ["read"])),
-    responses((status = 200, description = "All bases", body = BaseList)))]
+    responses(
+        (status = 200, description = "All bases", body = BaseList),
+        (status = 400, description = "The query has a parameter (`wrong-parameter`)"),
+    ))]
 pub(super) async fn list(State(api): State<Arc<Api>>, _: NoQuery) -> Json<BaseList> {
     Json(BaseList { bases: bodies(&api) })
 }

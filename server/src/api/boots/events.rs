@@ -18,6 +18,7 @@ use utoipa::ToSchema;
 use super::show;
 use crate::api::Api;
 use crate::api::access::Access;
+use crate::api::parameters::NoQuery;
 use crate::api::problem::{Problem, ProblemKind};
 use crate::boots::View;
 use crate::live::MOST_FOLLOWERS;
@@ -68,6 +69,7 @@ impl From<EventBody> for Event {
     ))]
 pub(super) async fn events(
     State(api): State<Arc<Api>>,
+    _: NoQuery,
     Extension(access): Extension<Access>,
     Path(id): Path<String>,
     certificate: Option<Extension<ClientCertificate>>,

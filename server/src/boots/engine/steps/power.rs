@@ -98,7 +98,7 @@ impl Steps<'_> {
 
     /// Whether the host was started before a restart of dayone, or by a failed attempt: the record says that dayone was about to
     /// tell the BMC so, the host is on, and it has used up the boot override for one boot. It runs from the medium then, and a second
-    /// start would interrupt it. In doubt, dayone starts the host again, because nobody would notice a start that is missing.
+    /// start would interrupt it. In doubt, dayone starts the host again: nothing would show that a start is missing.
     async fn was_started(&mut self) -> Result<Option<String>, Stop> {
         let at_bmc = self.at_bmc()?;
         let (Some(_), Some(set)) = (&at_bmc.started, &at_bmc.before) else { return Ok(None) };

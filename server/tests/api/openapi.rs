@@ -29,7 +29,7 @@ async fn every_route_refuses_parameters_that_it_does_not_know() {
         if ["/healthz", "/readyz", "/metrics"].contains(&path.as_str()) {
             continue;
         }
-        let url = dayone.url(&format!("{}?dry_run=true", path.replace('{', "").replace('}', "")));
+        let url = dayone.url(&format!("{}?dry_run=true", path.replace(['{', '}'], "")));
         for method in ["get", "delete"].into_iter().filter(|method| operations.get(method).is_some()) {
             let request = dayone.client.request(method.to_uppercase().parse().unwrap(), &url);
             let answer = Answer::of(request).await;

@@ -62,8 +62,14 @@ pub(crate) fn vrf_table(route: &Mapping, interfaces: &[Interface<'_>]) -> Option
     number(get(mapping(vrf.map, "vrf")?, "route-table-id"))
 }
 
-/// Refuses routes that no profile can hold, and warns of routes that nmstate drops.
+/// Refuses routes that no profile can hold, and warns of routes and rules that nmstate drops.
 pub(crate) fn check(document: &Mapping, interfaces: &[Interface<'_>], path: &DocumentPath, report: &mut Report) {
+    for (index, rule) in elements(document, &["route-rules", "config"]).iter().enumerate() {
+        if rule.as_mapping().is_some_and(|rule| text(rule, "state") == Some("absent")) {
+            let message = "asks to remove a routing rule, and before the first boot there is none";
+            report.warning("route-left-out", &path.key("route-rules").key("config").index(index).key("state"), message);
+        }
+    }
     let path = path.key("routes").key("config");
     let names = Names::of(interfaces);
     let mut seen: BTreeMap<RouteKey<'_>, usize> = BTreeMap::new();

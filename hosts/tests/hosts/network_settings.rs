@@ -1,5 +1,7 @@
 //! Each setting of the good documents, one at a time: unknown ones are refused, and known ones are in the keyfiles or reported.
 
+use std::collections::BTreeSet;
+
 use hosts::network::convert;
 use serde_yaml::{Mapping, Value};
 use vocabulary::report::DocumentPath;
@@ -61,42 +63,107 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("route-table", "254"),
 ];
 
-/// A setting that changes nothing in the keyfiles and is not reported is one that got lost without a word.
+/// What holds anyway beside other settings: what DHCP brings is the default with it, and not there without.
+const HOLDS_ANYWAY: &[(&str, &str)] = &[
+    ("auto-dns", "false"),
+    ("auto-dns", "true"),
+    ("auto-gateway", "false"),
+    ("auto-gateway", "true"),
+    ("auto-routes", "false"),
+    ("dhcp-send-hostname", "false"),
+];
+
+/// A setting that changes nothing in the keyfiles and is not reported is one that got lost without a word. What is said to be
+/// missing from them is missing.
 #[test]
 fn every_setting_is_in_the_keyfiles_or_reported() {
-    let mut lost = Vec::new();
+    let lost: Vec<String> = documents()
+        .iter()
+        .flat_map(|(name, document)| wrongly_reported(name, document, &DocumentPath::root(), &[]))
+        .collect();
+    assert!(lost.is_empty(), "{}", lost.join("\n"));
+}
+
+/// Many settings have an effect only beside another one: `auto-route-metric` beside `dhcp: true`.
+#[test]
+fn a_setting_that_another_one_takes_the_effect_from_is_reported() {
+    let mut lost = BTreeSet::new();
+    let mut seen = BTreeSet::new();
+    let mut look_at = |name: &str, changed: &Value, around: &DocumentPath| {
+        lost.extend(wrongly_reported(name, changed, around, HOLDS_ANYWAY));
+    };
     for (name, document) in documents() {
-        let (network, report) = convert(&host(document.clone()));
-        // A finding about a whole entry is one about all that stands in it.
-        let told: Vec<String> = report
-            .findings()
-            .iter()
-            .filter(|finding| finding.code != "interface-type-missing")
-            .map(|finding| match finding.code {
-                "interface-left-out" | "route-left-out" => finding.path.to_string().replace(".state", ""),
-                _ => finding.path.to_string(),
-            })
-            .collect();
-        let files: Vec<&str> =
-            network.iter().flat_map(|network| &network.keyfiles).map(|file| file.name.as_str()).collect();
-        for (place, path, key, value) in settings(&document) {
-            let written = serde_yaml::to_string(&value).unwrap();
-            let path = path.to_string();
-            // The profile of a NIC that is not identified by its name is called by the name anyway.
-            let same_as_name =
-                key == "profile-name" && files.contains(&format!("{}.nmconnection", written.trim()).as_str());
-            let default = DEFAULTS.contains(&(key.as_str(), written.trim()));
-            if told.iter().any(|told| path.starts_with(told)) || same_as_name || default {
+        let settings = settings(&document);
+        for (index, (place, path, key, value)) in settings.iter().enumerate() {
+            let around = path.tops().nth(1).unwrap();
+            // Once for each setting in each company.
+            let beside = settings.iter().filter(|(_, path, ..)| path.is_inside(around)).map(|(.., key, _)| key.clone());
+            if !seen.insert((key.clone(), beside.collect::<Vec<_>>())) {
                 continue;
             }
-            let mut without = document.clone();
-            assert!(mutate(&mut without, &mut place.clone(), &Mutation::Remove));
-            if convert(&host(without)).0 == network {
-                lost.push(format!("{name}: {path}: {}", written.trim()));
+            look_at(&format!("{name} without {path}"), &mutated(&document, *place, &Mutation::Remove), around);
+            let Value::Bool(value) = value else { continue };
+            let changed = mutated(&document, *place, &Mutation::Replace((!value).into()));
+            look_at(&format!("{name} with {path}: {}", !value), &changed, around);
+            for (second, second_path, _, value) in &settings[index + 1..] {
+                if let (Value::Bool(value), true) = (value, second_path.is_inside(around)) {
+                    let changed = mutated(&changed, *second, &Mutation::Replace((!value).into()));
+                    look_at(&format!("{name} with other {path}, {second_path}: {}", !value), &changed, around);
+                }
             }
         }
     }
-    assert!(lost.is_empty(), "{}", lost.join("\n"));
+    assert!(lost.is_empty(), "{}", lost.into_iter().collect::<Vec<_>>().join("\n"));
+}
+
+fn mutated(document: &Value, place: usize, mutation: &Mutation) -> Value {
+    let mut changed = document.clone();
+    assert!(mutate(&mut changed, &mut place.clone(), mutation));
+    changed
+}
+
+/// Settings below `around` that are neither in the keyfiles of `document` nor in a finding, or in both.
+fn wrongly_reported(name: &str, document: &Value, around: &DocumentPath, defaults: &[(&str, &str)]) -> Vec<String> {
+    let (network, report) = convert(&host(document.clone()));
+    if network.is_none() {
+        return Vec::new();
+    }
+    // A finding about a whole entry is one about all that stands in it.
+    let reported: Vec<&DocumentPath> = report
+        .findings()
+        .iter()
+        .filter(|finding| finding.code != "interface-type-missing")
+        .map(|finding| match finding.code {
+            // They stand at the state of the entry, if it has one.
+            "interface-left-out" | "route-left-out" if finding.path.to_string().ends_with(".state") => {
+                finding.path.tops().nth(1).unwrap()
+            }
+            _ => &finding.path,
+        })
+        .collect();
+    let files: Vec<&str> =
+        network.iter().flat_map(|network| &network.keyfiles).map(|file| file.name.as_str()).collect();
+    let mut lost = Vec::new();
+    for (place, path, key, value) in settings(document) {
+        let written = serde_yaml::to_string(&value).unwrap();
+        // The profile of a NIC that is not identified by its name is called by the name anyway.
+        let same_as_name =
+            key == "profile-name" && files.contains(&format!("{}.nmconnection", written.trim()).as_str());
+        let default = [DEFAULTS, defaults].concat().contains(&(key.as_str(), written.trim()));
+        let said_to_be_lost = report.findings().iter().any(|one| one.code == "not-in-keyfiles" && one.path == path);
+        let known = same_as_name || default || reported.iter().any(|reported| path.is_inside(reported));
+        if !path.is_inside(around) || (known && !said_to_be_lost) {
+            continue;
+        }
+        let without = convert(&host(mutated(document, place, &Mutation::Remove))).0;
+        // Certificates are files beside the keyfiles that name them. An address without its IP is refused.
+        let cannot_tell = without.is_none() || ["ca-cert", "client-cert", "private-key"].contains(&key.as_str());
+        let is_lost = without == network;
+        if is_lost != said_to_be_lost && !(said_to_be_lost && cannot_tell) {
+            lost.push(format!("{name}: {path}: {}: {is_lost}, reported {said_to_be_lost}", written.trim()));
+        }
+    }
+    lost
 }
 
 /// Every plain value that is a member of a mapping, in the order of [`mutate`]: its number, its path and itself.

@@ -13,6 +13,18 @@ use vocabulary::report::{DocumentPath, Report};
 /// Protocols of addresses that nmstate takes for its own; it knows them by the numbers 1 to 3, too.
 const OF_THE_KERNEL: [&str; 3] = ["lo", "ra", "kernel_ll"];
 
+/// Settings of what DHCP and router advertisements bring. To be `false` is no setting: then nothing comes anyway.
+const AUTOMATIC: [&str; 8] = [
+    "auto-route-metric",
+    "auto-route-table-id",
+    "dhcp-client-id",
+    "dhcp-custom-hostname",
+    "dhcp-duid",
+    "dhcp-send-hostname",
+    "token",
+    "addr-gen-mode",
+];
+
 /// Reports what is lost, and what NetworkManager refuses.
 ///
 /// `carries` says whether other interfaces of the document stand on it: then it is there for them, and needs no address.
@@ -26,20 +38,25 @@ pub(crate) fn check(interface: &Interface<'_>, carries: bool, report: &mut Repor
 
 fn check_one(ip: &Mapping, family: Family, carries: bool, path: &DocumentPath, report: &mut Report) {
     let addresses = elements(ip, &["address"]);
-    let wanted = !addresses.is_empty() || is_true(get(ip, "dhcp")) || is_true(get(ip, "autoconf"));
+    let automatic = is_true(get(ip, "dhcp")) || is_true(get(ip, "autoconf"));
+    let wanted = !addresses.is_empty() || automatic;
     if !is_true(get(ip, "enabled")) {
         if wanted && get(ip, "enabled").is_none() {
             let message =
                 format!("does not set enabled, and without it nmstate disables {}; add enabled: true", family.key());
             report.error("ip-not-enabled", path, message);
-        } else if !addresses.is_empty() {
-            let message = "is not used: enabled is false";
-            report.warning("not-in-keyfiles", &path.key("address"), message);
-        }
-        if is_true(get(ip, "forwarding")) {
-            report.warning("not-in-keyfiles", &path.key("forwarding"), "is not used: enabled is not true");
+        } else {
+            let lost = ["address", "dhcp", "autoconf"].into_iter().chain(AUTOMATIC).chain(["forwarding"]);
+            unused(ip, lost, "is not used: enabled is not true", path, report);
         }
         return;
+    }
+    if !automatic {
+        let without = match family {
+            Family::V4 => "is not used: dhcp is not true",
+            Family::V6 => "is not used: neither dhcp nor autoconf is true",
+        };
+        unused(ip, AUTOMATIC, without, path, report);
     }
     if family == Family::V6 {
         check_automatic(ip, path, report);
@@ -52,6 +69,26 @@ fn check_one(ip: &Mapping, family: Family, carries: bool, path: &DocumentPath, r
     }
     for (index, address) in addresses.iter().filter_map(Value::as_mapping).enumerate() {
         check_address(address, &path.key("address").index(index), report);
+    }
+}
+
+/// Reports those of `keys` that ask for something, and have no effect.
+fn unused(
+    ip: &Mapping,
+    keys: impl IntoIterator<Item = &'static str>,
+    message: &str,
+    path: &DocumentPath,
+    report: &mut Report,
+) {
+    for key in keys {
+        let asks = match get(ip, key) {
+            None | Some(Value::Null | Value::Bool(false)) => false,
+            Some(Value::Sequence(list)) => !list.is_empty(),
+            Some(_) => true,
+        };
+        if asks {
+            report.warning("not-in-keyfiles", &path.key(key), message);
+        }
     }
 }
 

@@ -43,6 +43,12 @@ pub(crate) fn check(interface: &Interface<'_>, report: &mut Report) {
         let message = format!("is missing from the keyfiles for an interface of type {kind}");
         report.warning("not-in-keyfiles", &path.key("accept-all-mac-addresses"), message);
     }
+    if get(map, "pci-address").is_some_and(|address| !address.is_null())
+        && text(map, "identifier") != Some("pci-address")
+    {
+        let message = "is not used: identifier is not pci-address, so the profile is for the NIC with this name";
+        report.warning("not-in-keyfiles", &path.key("pci-address"), message);
+    }
     check_section(interface, report);
     check_virtual_functions(interface, report);
     check_bridge_ports(interface, report);
@@ -97,6 +103,15 @@ fn check_bridge_ports(Interface { map, path, .. }: &Interface<'_>, report: &mut 
             let message = "has no mode, so nmstate leaves its VLANs out, and the bridge filters all others; add mode, \
                            access or trunk";
             report.error("bridge-port-vlan-lost", &at, message);
+        }
+        let without_tag = match text(vlan, "mode") {
+            _ if is_set(&"tag") => None,
+            Some("trunk") if is_true(get(vlan, "enable-native")) => Some("enable-native"),
+            Some("access") => Some("mode"),
+            _ => None,
+        };
+        if let Some(key) = without_tag {
+            report.warning("not-in-keyfiles", &at.key(key), "is missing from the keyfiles without tag");
         }
         for (index, tag) in elements(vlan, &["trunk-tags"]).iter().enumerate() {
             if tag.get("id").is_some() && tag.get("id-range").is_some() {

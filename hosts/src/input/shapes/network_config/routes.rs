@@ -1,8 +1,10 @@
 //! Routes and routing rules of version 2, which are netplan's.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use ipnet::IpNet;
+use serde_yaml::Value;
 
 use super::draft::{Draft, Entry};
 use super::settings::{check_rest, refuse};
@@ -10,7 +12,7 @@ use crate::family::Family;
 use crate::input::fields::Fields;
 use crate::input::listing::quoted;
 use crate::input::shapes::network_data::{address, members};
-use vocabulary::report::{Report, Reported};
+use vocabulary::report::{DocumentPath, Report, Reported};
 
 /// The main table, which a route is in unless it names another.
 const MAIN_TABLE: u64 = 254;
@@ -33,14 +35,52 @@ const NUMBERS: [(&str, &str); 4] = [
 
 /// Reads `routes` of the interface `name`.
 pub(super) fn read(device: &Fields<'_>, name: &str, draft: &mut Draft, report: &mut Report) {
+    let mut stated = BTreeSet::new();
     for fields in members::mappings(device, "routes", report) {
-        if let Ok(route) = route(&fields, name, report) {
-            draft.add_route(route);
+        let Ok(Read { entry, gateway_on_link }) = route(&fields, name, report) else { continue };
+        draft.add_route(entry);
+        // Each gateway once in each table.
+        if let Some((gateway, table)) =
+            gateway_on_link.filter(|found| is_outside(found.0, device) && stated.insert(*found))
+        {
+            draft.add_route(route_to_gateway(gateway, table, name, &fields.path.key("on-link")));
         }
     }
 }
 
-fn route(fields: &Fields<'_>, name: &str, report: &mut Report) -> Result<Entry, Reported> {
+/// A route of NMState. It has no member `on-link`.
+struct Read {
+    entry: Entry,
+    /// The gateway and the table, if the document says that the gateway is on the link.
+    gateway_on_link: Option<(IpAddr, u64)>,
+}
+
+/// Whether an interface has networks of the gateway's family, and none of them contains it. Where every network is that of the
+/// interface alone (a /32), a gateway cannot be anywhere else.
+fn is_outside(gateway: IpAddr, device: &Fields<'_>) -> bool {
+    let addresses = device.mapping.get("addresses").and_then(Value::as_sequence);
+    let text = |item: &Value| match item {
+        Value::Mapping(mapping) => mapping.keys().next().and_then(Value::as_str).map(str::to_owned),
+        other => other.as_str().map(str::to_owned),
+    };
+    let networks = addresses.into_iter().flatten().filter_map(|item| text(item)?.parse::<IpNet>().ok());
+    let networks: Vec<_> = networks.filter(|network| Family::of(network.addr()) == Family::of(gateway)).collect();
+    let is_alone = |network: &IpNet| network.prefix_len() == network.max_prefix_len();
+    !networks.iter().all(is_alone) && !networks.iter().any(|network| network.contains(&gateway))
+}
+
+/// The route that says in NMState what `on-link` says in netplan. NetworkManager makes it by itself, too.
+fn route_to_gateway(gateway: IpAddr, table: u64, interface: &str, path: &DocumentPath) -> Entry {
+    let mut entry = Entry::new(path);
+    entry.set_unplaced(&["destination"], IpNet::from(gateway).to_string());
+    entry.set_unplaced(&["next-hop-interface"], interface);
+    if table != MAIN_TABLE {
+        entry.set_unplaced(&["table-id"], table);
+    }
+    entry
+}
+
+fn route(fields: &Fields<'_>, name: &str, report: &mut Report) -> Result<Read, Reported> {
     let known = [
         "to",
         "via",
@@ -55,13 +95,12 @@ fn route(fields: &Fields<'_>, name: &str, report: &mut Report) -> Result<Entry, 
         "on-link",
     ];
     check_rest(fields, &known, report);
-    // NetworkManager tells the kernel by itself. A check looks at the gateways of all routes later.
-    let on_link = fields.boolean("on-link", report).map(drop);
+    let on_link = fields.boolean("on-link", report);
     let via = any_address(fields, "via", report);
     let source = any_address(fields, "from", report);
     let table = members::number(fields, "table", 0..=u64::from(u32::MAX), report);
     let kind = kind(fields, report);
-    let (via, source, table, kind, ()) = (via?, source?, table?, kind?, on_link?);
+    let (via, source, table, kind, on_link) = (via?, source?, table?, kind?, on_link?);
     let destination = destination(fields, via, report)?;
     let mut entry = Entry::new(&fields.path);
     entry.set(&["destination"], destination.to_string(), &fields.path.key("to"));
@@ -85,7 +124,8 @@ fn route(fields: &Fields<'_>, name: &str, report: &mut Report) -> Result<Entry, 
             entry.set(&[member], number, &fields.path.key(key));
         }
     }
-    Ok(entry)
+    let gateway = via.filter(|_| on_link == Some(true) && kind.is_none());
+    Ok(Read { entry, gateway_on_link: gateway.map(|gateway| (gateway, table.unwrap_or(MAIN_TABLE))) })
 }
 
 fn kind(fields: &Fields<'_>, report: &mut Report) -> Result<Option<&'static str>, Reported> {

@@ -212,6 +212,15 @@ fn a_gateway_may_be_on_the_link() {
     };
     assert_eq!(findings(&with(", on-link: true")), findings(&with("")));
     assert_eq!(nmstate(&with(", on-link: true"))["routes"], nmstate(&with(""))["routes"]);
+    // A gateway outside of the interface's network is an error, unless the document says that it is on the link.
+    let outside = |rest: &str| with(rest).replace("/32", "/26");
+    assert!(findings(&outside("")).iter().any(|line| line.contains("[gateway-off-link]")));
+    assert_eq!(findings(&outside(", on-link: true")), [""; 0]);
+    let routes = &nmstate(&outside(", on-link: true"))["routes"]["config"];
+    assert_eq!(routes[1]["destination"], "172.31.1.1/32");
+    assert_eq!(routes[2], serde_json::Value::Null);
+    let inside = outside(", on-link: true").replace("172.31.1.1", "203.0.113.1");
+    assert_eq!(nmstate(&inside)["routes"]["config"][1], serde_json::Value::Null);
     let wrong = findings(&with(", on-link: perhaps"));
     assert!(wrong.iter().any(|line| line.contains("routes[0].on-link")), "{wrong:?}");
 }

@@ -95,8 +95,13 @@ impl Credentials {
 
     /// Reads the files `username` and `password` in a directory, such as a mounted Kubernetes Secret.
     pub fn from_directory(directory: &Path) -> Result<Self, CredentialsError> {
-        let username = read_line(&directory.join("username"))?;
-        Self::new(username, Password::from_file(&directory.join("password"))?)
+        Self::from_files(&directory.join("username"), &directory.join("password"))
+    }
+
+    /// Reads two files, each with one line.
+    pub fn from_files(username: &Path, password: &Path) -> Result<Self, CredentialsError> {
+        let username = read_line(username)?;
+        Self::new(username, Password::from_file(password)?)
     }
 
     /// Reads the environment variables `PREFIX_USERNAME` and `PREFIX_PASSWORD`. Returns `None` if neither is set.

@@ -22,6 +22,7 @@ mod natural_order;
 mod open_files;
 mod page;
 mod process_metrics;
+mod secret_file;
 pub mod services;
 pub mod settings;
 pub mod site_key;

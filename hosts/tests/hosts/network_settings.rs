@@ -135,8 +135,9 @@ fn wrongly_reported(name: &str, document: &Value, around: &DocumentPath, default
         .filter(|finding| finding.code != "interface-type-missing")
         .map(|finding| match finding.code {
             // They stand at the state of the entry, if it has one.
-            "interface-left-out" | "route-left-out" if finding.path.to_string().ends_with(".state") => {
-                finding.path.tops().nth(1).unwrap()
+            "interface-left-out" | "route-left-out" => {
+                let entry = finding.path.tops().nth(1).unwrap();
+                if entry.key("state") == finding.path { entry } else { &finding.path }
             }
             _ => &finding.path,
         })

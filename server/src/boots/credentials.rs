@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::credentials_directory;
 use super::encryption::{Cipher, EncryptionError, PURPOSE};
 use super::id::BootId;
 use crate::store::Store;
@@ -227,11 +228,10 @@ impl CredentialsStore {
 /// The credentials with this name in the directory of `--bmc-credentials`.
 pub(super) fn named(directory: Option<&Path>, name: &CredentialsName) -> Result<Credentials, NoCredentials> {
     let Some(directory) = directory else { return Err(NoCredentials::NoDirectory(name.clone())) };
-    let read = Credentials::from_directory(&directory.join(&name.0));
-    read.map_err(|error| NoCredentials::Named(name.clone(), error))
+    credentials_directory::read(directory, &name.0).map_err(|error| NoCredentials::Named(name.clone(), error))
 }
 
 /// Whether the directory has credentials with this name.
 pub(super) fn has(directory: Option<&Path>, name: &CredentialsName) -> bool {
-    directory.is_some_and(|directory| directory.join(&name.0).is_dir())
+    directory.is_some_and(|directory| credentials_directory::has(directory, &name.0))
 }

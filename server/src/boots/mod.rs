@@ -9,6 +9,7 @@ mod boot;
 pub mod call_home;
 mod clients;
 mod credentials;
+pub(crate) mod credentials_directory;
 mod encryption;
 mod engine;
 mod error;

@@ -10,7 +10,7 @@ use crate::api::clients::{ApiClients, ClientFileError, TokenError, TokenFileErro
 use crate::arguments::{IdleSeconds, Settings};
 use crate::audit::AuditSettings;
 use crate::bases::{AllowedSources, FetchSettings, Keyring, KeyringError};
-use crate::boots::BootSettings;
+use crate::boots::{BootSettings, credentials_directory};
 use crate::site_key::{SiteKeyError, SiteKeyPair};
 use crate::store::{BaseDefinition, DataKeys, DataKeysError};
 use media::MediaUrl;
@@ -275,7 +275,7 @@ fn boots(settings: &Settings) -> Result<BootSettings, ConfigError> {
             Verification::CaFile(read.map_err(|source| ConfigError::BmcCa { path: path.clone(), source })?)
         }
     };
-    if let Some(path) = settings.bmc_credentials.as_ref().filter(|path| !path.is_dir()) {
+    if let Some(path) = settings.bmc_credentials.as_ref().filter(|path| credentials_directory::names(path).is_err()) {
         return Err(ConfigError::BmcCredentials(path.clone()));
     }
     let usual = BootSettings::default();

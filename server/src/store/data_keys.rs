@@ -1,15 +1,14 @@
 //! The keys that encrypt a data directory, and the file that holds them.
 
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use data_encoding::HEXLOWER_PERMISSIVE;
 
 use super::record_cipher::{CannotEncrypt, DataKeyId, Form, KEY_LENGTH, RecordCipher, RecordKind};
+use crate::secret_file;
 
 /// Longer than any file with keys.
 const LONGEST: u64 = 64 << 10;
@@ -106,12 +105,8 @@ impl DataKeys {
     /// only decrypts. Empty lines and lines that begin with `#` have no meaning.
     pub fn from_file(path: &Path) -> Result<Self, DataKeysError> {
         let failed = |source| DataKeysError::Read { path: path.to_owned(), source };
-        let file = File::open(path).map_err(failed)?;
-        let mode = file.metadata().map_err(failed)?.permissions().mode() & 0o7777;
-        // systemd lets the user of a service read a credential by an access control list, which shows as a bit of the group.
-        if mode & 0o037 != 0 {
-            return Err(DataKeysError::Mode { path: path.to_owned(), mode });
-        }
+        let opened = secret_file::open(path).map_err(failed)?;
+        let file = opened.map_err(|mode| DataKeysError::Mode { path: path.to_owned(), mode })?;
         let mut text = String::new();
         file.take(LONGEST).read_to_string(&mut text).map_err(failed)?;
         Self::parse(&text, path)

@@ -20,6 +20,8 @@ const ELSEWHERE: [(&str, &str); 14] = [
     ("sudo systemctl enable --now dayone", "packaging/systemd.rs runs it"),
     ("curl http://127.0.0.1:8080/readyz", "packaging/systemd.rs runs it"),
     ("sudo dayone doctor --self", "packaging/systemd.rs runs it"),
+    ("sudo sh -c 'set -a; . /etc/dayone/dayone.env; dayone config check'", "packaging/systemd.rs runs it"),
+    ("sudo systemctl restart dayone", "packaging/systemd.rs runs it"),
     ("sudo dayone config check && sudo systemctl reload dayone", "packaging/systemd.rs runs it"),
     ("sudo apt purge", "packaging/packages.rs purges the package with dpkg"),
     ("sudo dnf remove", "packaging/packages.rs removes the package with rpm"),

@@ -270,6 +270,13 @@ fn encrypting_the_data_directory() {
 }
 
 #[test]
+fn backing_up() {
+    follow("how-to/back-up.md", |reader| {
+        fs::write(reader.directory.path().join("worker-0.yaml"), quick_start_host()).unwrap();
+    });
+}
+
+#[test]
 fn security() {
     follow("how-to/security.md", |_| ());
 }

@@ -162,6 +162,52 @@ echo "encrypted: $(curl -s "$url" | wc -c)"
     assert_eq!(said("encrypted"), fs::metadata(coreos_iso(&[])).unwrap().len().to_string(), "{shown}");
 }
 
+/// What `docs/install.md` says of files that are for root alone: they reach the service as credentials, of which a reload sees no newer
+/// content; and the check has the variables of the service.
+#[test]
+fn files_for_root_alone_are_credentials_of_the_service() {
+    let settings = "media-url: http://127.0.0.1:8081\nbases:\n- name: coreos\n  iso: /srv/coreos.iso\napi-listen: 0.0.0.0:8080\n\
+                    api-clients: /run/credentials/dayone.service/clients.yaml\n\
+                    bmc-credentials: /run/credentials/dayone.service/bmc\n";
+    let shown = in_a_system(
+        settings,
+        "DAYONE_API_TOKEN=0123456789abcdef\n",
+        r#"PATH=/opt/dayone/bin:$PATH
+umask 077
+mkdir -p /etc/dayone/bmc/worker-0 /etc/systemd/system/dayone.service.d
+echo admin > /etc/dayone/bmc/worker-0/username
+echo calvin > /etc/dayone/bmc/worker-0/password
+client() { printf 'clients:\n- {name: dashboard, role: boot, token: %s}\n' "$1" > /etc/dayone/clients.yaml; }
+client first-token-of-the-dashboard
+printf '[Service]\nLoadCredential=%s\nLoadCredential=%s\n' clients.yaml:/etc/dayone/clients.yaml bmc:/etc/dayone/bmc \
+  > /etc/systemd/system/dayone.service.d/credentials.conf
+systemctl daemon-reload
+systemctl start dayone.service && echo "started: yes"
+status() { curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $1" http://127.0.0.1:8080/v1/images; }
+echo "first: $(status first-token-of-the-dashboard)"
+sed '/^api-clients/d' /etc/dayone/dayone.yaml > /srv/without-clients.yaml
+echo "without the variables: $(dayone config check /srv/without-clients.yaml | grep -c '\[open-api\]')"
+echo "with the variables: $(sh -c 'set -a; . /etc/dayone/dayone.env; dayone config check /srv/without-clients.yaml' | grep -c '\[open-api\]')"
+client other-token-of-the-dashboard
+systemctl reload dayone.service
+sleep 1
+echo "reloaded: $(status first-token-of-the-dashboard)"
+systemctl restart dayone
+echo "restarted: $(status first-token-of-the-dashboard) $(status other-token-of-the-dashboard)"
+"#,
+    );
+    for line in [
+        "started: yes",
+        "first: 200",
+        "without the variables: 1",
+        "with the variables: 0",
+        "reloaded: 200",
+        "restarted: 401 200",
+    ] {
+        assert!(shown.lines().any(|shown| shown == line), "{line} is not in\n{shown}");
+    }
+}
+
 #[test]
 fn a_server_with_wrong_settings_is_started_once() {
     let shown = in_a_system(

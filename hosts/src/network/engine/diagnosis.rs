@@ -68,7 +68,7 @@ impl<'a, 'n> Diagnosis<'a, 'n> {
                 bad.rules.insert(index);
             }
         }
-        bad.dns |= bad.dns || self.resolver(map, report);
+        bad.dns |= bad.dns || self.resolver(map, &bad, report);
         if !bad.is_empty() && !bad.elsewhere {
             self.between(map, &bad, report);
         }
@@ -126,10 +126,11 @@ impl<'a, 'n> Diagnosis<'a, 'n> {
         }
     }
 
-    /// Whether nmstate refuses the name servers, whatever the interfaces. Then that is reported.
-    fn resolver(&mut self, map: &Mapping, report: &mut Report) -> bool {
+    /// Whether nmstate refuses the name servers beside the interfaces that they name. Then that is reported.
+    fn resolver(&mut self, map: &Mapping, bad: &Bad, report: &mut Report) -> bool {
         let Some(resolver) = map.get("dns-resolver") else { return false };
-        let alone = Self::with_interface(Vec::new(), &["dns-resolver"], resolver.clone());
+        let named = self.named_by(resolver, bad);
+        let alone = Self::with_interface(named, &["dns-resolver"], resolver.clone());
         let Some(Err(refusal @ Refusal::Generation(_))) = self.attempts.generate(&alone) else { return false };
         let steps = locate(&alone, &refusal, self.attempts);
         if !matches!(steps.first(), Some(Step::Key("dns-resolver"))) {
@@ -150,18 +151,12 @@ impl<'a, 'n> Diagnosis<'a, 'n> {
         report: &mut Report,
     ) -> bool {
         let is_interface = list == ["interfaces"];
-        let mut named = BTreeSet::new();
-        names_in(part, &mut named);
-        let mut others = Vec::new();
-        for other in named.iter().filter_map(|name| self.by_name.get(name).copied()) {
-            let Some(entry) = self.interfaces.get(other).and_then(Value::as_mapping) else { continue };
-            if is_interface && other != index {
-                others.push(Value::Mapping(stub(entry, &self.in_controller)));
-            } else if !is_interface {
-                let is_right = !bad.interfaces.contains(&other);
-                others.push(if is_right { entry.clone().into() } else { stub(entry, &self.in_controller).into() });
-            }
-        }
+        let others = if is_interface {
+            let others = self.interfaces_named_in(part).filter(|(other, _)| *other != index);
+            others.map(|(_, entry)| stub(entry, &self.in_controller).into()).collect()
+        } else {
+            self.named_by(part, bad)
+        };
         let mut steps: Vec<Step<'_>> = list.iter().map(|key| Step::Key(key)).collect();
         steps.push(Step::Index(0));
         let mut document = if is_interface {
@@ -213,6 +208,26 @@ impl<'a, 'n> Diagnosis<'a, 'n> {
         reported > 0
     }
 
+    /// The interfaces that `part` names, with their numbers.
+    fn interfaces_named_in<'s>(&'s self, part: &Value) -> impl Iterator<Item = (usize, &'s Mapping)> + use<'a, 's, 'n> {
+        let mut named = BTreeSet::new();
+        names_in(part, &mut named);
+        let numbers: Vec<usize> = named.iter().filter_map(|name| self.by_name.get(name).copied()).collect();
+        numbers.into_iter().filter_map(|number| Some((number, self.interfaces.get(number)?.as_mapping()?)))
+    }
+
+    /// The interfaces that `part`, which is none itself, names: as they are, or one like it for a bad one.
+    fn named_by(&self, part: &Value, bad: &Bad) -> Vec<Value> {
+        let named = self.interfaces_named_in(part);
+        let named =
+            named.map(
+                |(number, entry)| {
+                    if bad.interfaces.contains(&number) { stub(entry, &self.in_controller) } else { entry.clone() }
+                },
+            );
+        named.map(Value::Mapping).collect()
+    }
+
     /// A document with `value` at `way`, and interfaces that take whatever refers to one.
     fn with_interface(mut interfaces: Vec<Value>, way: &[&str], value: Value) -> Value {
         if interfaces.is_empty() {
@@ -242,7 +257,11 @@ fn is_consequence(refusal: &Refusal, member: &str, found: &BTreeSet<String>) -> 
 /// All texts in a value: whichever of them is an interface's name may mean that.
 fn names_in<'v>(value: &'v Value, names: &mut BTreeSet<&'v str>) {
     match value {
-        Value::String(text) => drop(names.insert(text)),
+        Value::String(text) => {
+            names.insert(text);
+            // An address that is valid on one interface names it.
+            names.extend(text.split_once('%').map(|(_, zone)| zone));
+        }
         Value::Sequence(list) => list.iter().for_each(|value| names_in(value, names)),
         Value::Mapping(map) => map.values().for_each(|value| names_in(value, names)),
         _ => {}

@@ -207,7 +207,7 @@ mod tests {
         for mode in [0o600, 0o400] {
             add(mode).unwrap();
         }
-        for mode in [0o644, 0o640, 0o604, 0o620, 0o602] {
+        for mode in [0o644, 0o660, 0o604, 0o620, 0o602] {
             let error = add(mode).unwrap_err().to_string();
             assert!(error.contains(&format!("mode {mode:04o}")) && error.contains("chmod 600"), "{error}");
         }

@@ -1,9 +1,9 @@
 //! Reads files that decide who may use the API.
 
-use std::fs::File;
 use std::io::Read as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+
+use crate::secret_file;
 
 /// Why dayone does not use a file.
 #[derive(Debug, thiserror::Error)]
@@ -18,10 +18,10 @@ pub enum SecretFileError {
         /// The error of the system.
         source: std::io::Error,
     },
-    /// Its permission bits let somebody else than the owner read or change it.
+    /// Its permission bits let too many read or change it.
     #[error(
-        "not only its owner may use the {what} {} (mode {mode:04o}), and anyone who can read or change it can use the API; run \
-         chmod 600 on it", path.display()
+        "others than its owner and its group may read the {what} {}, or others than its owner may change it (mode {mode:04o}), and anyone \
+         who can do that can use the API; run chmod 600 on it", path.display()
     )]
     Mode {
         /// What kind of file it is.
@@ -33,14 +33,11 @@ pub enum SecretFileError {
     },
 }
 
-/// Reads a text that only the owner of the file may read or change. `what` names the kind of file in errors.
+/// Reads a text that only the owner of the file may change, and only its owner and its group may read. `what` names the kind of file in errors.
 pub(super) fn read(path: &Path, what: &'static str) -> Result<String, SecretFileError> {
     let failed = |source| SecretFileError::Read { what, path: path.to_owned(), source };
-    let mut file = File::open(path).map_err(failed)?;
-    let mode = file.metadata().map_err(failed)?.permissions().mode() & 0o7777;
-    if mode & 0o077 != 0 {
-        return Err(SecretFileError::Mode { what, path: path.to_owned(), mode });
-    }
+    let opened = secret_file::open(path).map_err(failed)?;
+    let mut file = opened.map_err(|mode| SecretFileError::Mode { what, path: path.to_owned(), mode })?;
     let mut text = String::new();
     file.read_to_string(&mut text).map_err(failed)?;
     Ok(text)

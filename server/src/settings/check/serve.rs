@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use imagelib::base::Base;
 use media::base_file::BaseFile;
-use redfish::{Certificates, Credentials};
+use redfish::Certificates;
 
 use super::super::{Origin, Place, Problem};
 use super::{Checking, files};
 use crate::api::clients::ApiClients;
 use crate::arguments::Settings;
+use crate::boots::credentials_directory;
 use crate::error_chain::chain;
 use crate::logging::LogFilter;
 use crate::services::Config;
@@ -93,22 +94,16 @@ impl Checking<'_> {
         }
         let Some(directory) = &settings.bmc_credentials else { return };
         let form = "it must hold, for each name, a directory with the files username and password";
-        let entries = match std::fs::read_dir(directory) {
-            Ok(entries) => entries,
+        let names = match credentials_directory::names(directory) {
+            Ok(names) => names,
             Err(error) => {
                 let message = format!("cannot read the directory {}: {error}", directory.display());
                 return self.mistake("bmc-credentials", "bmc-credentials", message, form);
             }
         };
-        // A mounted Secret has hidden directories, too.
-        let hidden = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        let paths = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.is_dir() && !hidden(path));
-        let mut paths: Vec<PathBuf> = paths.collect();
-        paths.sort();
-        for path in paths {
-            if let Err(error) = Credentials::from_directory(&path) {
-                let message = format!("{}: {error}", path.display());
-                self.doubt("bmc-credentials", "bmc-credentials", message, form);
+        for name in names {
+            if let Err(error) = credentials_directory::read(directory, &name) {
+                self.doubt("bmc-credentials", "bmc-credentials", format!("{name}: {error}"), form);
             }
         }
     }

@@ -8,6 +8,7 @@ pub mod boots;
 pub mod commands;
 mod compose;
 mod error_chain;
+mod expected_value;
 mod findings;
 #[doc(hidden)]
 pub mod fuzzing;

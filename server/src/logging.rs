@@ -91,7 +91,7 @@ impl std::str::FromStr for LogFilter {
     type Err = LoggingError;
 
     fn from_str(text: &str) -> Result<Self, LoggingError> {
-        without_nmstate(text).map(Self)
+        parse_filter(text).map(Self)
     }
 }
 
@@ -124,7 +124,7 @@ impl Write for Output {
 /// panic may contain a user's data.
 pub fn start(format: LogFormat, filter: &str) -> Result<LogHandle, LoggingError> {
     let builder = tracing_subscriber::fmt()
-        .with_env_filter(without_nmstate(filter)?)
+        .with_env_filter(parse_filter(filter)?)
         .with_writer(|| Output)
         .log_internal_errors(false)
         .with_ansi(std::io::stderr().is_terminal());
@@ -148,9 +148,9 @@ pub fn start(format: LogFormat, filter: &str) -> Result<LogHandle, LoggingError>
     Ok(handle)
 }
 
-/// Returns the filter without the nmstate library. At its finer levels, nmstate prints whole documents; at other levels, it gives
-/// wrong advice, such as to write the host name by hand.
-fn without_nmstate(filter: &str) -> Result<EnvFilter, LoggingError> {
+/// Parses a user's filter. `dayone=` then means all crates of dayone, and the nmstate library is silent: at its finer levels, nmstate
+/// prints whole documents; at other levels, it gives wrong advice, such as to write the host name by hand.
+fn parse_filter(filter: &str) -> Result<EnvFilter, LoggingError> {
     if filter.contains("nmstate") {
         return Err(LoggingError::Nmstate);
     }
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_word_that_is_no_level_is_refused() {
-        let error = |filter: &str| without_nmstate(filter).err().map(|error| error.to_string());
+        let error = |filter: &str| parse_filter(filter).err().map(|error| error.to_string());
         let hint = |filter: &str| {
             error(filter).and_then(|text| text.split_once("did you mean ").map(|(_, level)| level.to_owned()))
         };
@@ -217,15 +217,15 @@ mod tests {
     #[test]
     fn nmstate_is_never_logged() {
         for filter in ["info", "trace", "dayone=debug,hyper=off"] {
-            assert!(without_nmstate(filter).unwrap().to_string().contains("nmstate=off"), "{filter}");
+            assert!(parse_filter(filter).unwrap().to_string().contains("nmstate=off"), "{filter}");
         }
-        let shown = |filter: &str| without_nmstate(filter).unwrap().to_string();
+        let shown = |filter: &str| parse_filter(filter).unwrap().to_string();
         assert!(shown("info").contains("kube_client=off"));
         assert!(shown("info,kube_client=debug").contains("kube_client=debug"));
         assert!(!shown("info,kube_client=debug").contains("kube_client=off"));
         assert!(shown("warn,dayone=debug").contains("redfish=debug"));
         assert!(shown("dayone=debug,redfish=off").contains("redfish=off"));
-        assert!(matches!(without_nmstate("nmstate::nm=trace"), Err(LoggingError::Nmstate)));
-        assert!(matches!(without_nmstate("dayone=loud"), Err(LoggingError::Filter(..))));
+        assert!(matches!(parse_filter("nmstate::nm=trace"), Err(LoggingError::Nmstate)));
+        assert!(matches!(parse_filter("dayone=loud"), Err(LoggingError::Filter(..))));
     }
 }

@@ -1,4 +1,4 @@
-//! Sets the boot override, and restores the previous one.
+//! Sets the boot override, and reads it back.
 
 use serde_json::{Map, Value, json};
 

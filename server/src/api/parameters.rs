@@ -2,7 +2,6 @@
 
 use std::any::TypeId;
 use std::fmt::Display;
-use std::num::NonZeroU32;
 use std::str::FromStr;
 
 use axum::extract::FromRequestParts;
@@ -11,6 +10,7 @@ use percent_encoding::percent_decode_str;
 use url::form_urlencoded;
 
 use super::problem::{Problem, ProblemKind};
+use crate::expected_value::expected_value;
 
 /// The query of a request, whose parameters are taken one by one. [`Parameters::finish`] refuses the ones that are left.
 #[derive(Debug)]
@@ -50,8 +50,8 @@ impl Parameters {
         self.known.push(name);
         let taken = self.given.extract_if(.., |(given, _)| given == name);
         let parse = |value: String| {
-            value.parse().map_err(|error| match phrase::<T>() {
-                Some(phrase) => wrong(format!("{name}: write {phrase}")),
+            value.parse().map_err(|error| match expected_value(|known| known == TypeId::of::<T>()) {
+                Some(expected) => wrong(format!("{name}: write {expected}")),
                 None => wrong(format!("{name}: {error}")),
             })
         };
@@ -77,16 +77,6 @@ impl Parameters {
             }
         }
     }
-}
-
-/// What to write for a type whose own errors are about Rust.
-fn phrase<T: 'static>() -> Option<&'static str> {
-    let phrases = [
-        (TypeId::of::<bool>(), "true or false"),
-        (TypeId::of::<u64>(), "a whole number"),
-        (TypeId::of::<NonZeroU32>(), "a whole number from 1 to 4294967295"),
-    ];
-    phrases.into_iter().find(|(known, _)| *known == TypeId::of::<T>()).map(|(_, phrase)| phrase)
 }
 
 fn wrong(detail: String) -> Problem {
@@ -186,6 +176,8 @@ pub(super) fn page<T>(mut entries: impl Iterator<Item = T>, limit: Option<Limit>
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
     use super::*;
 
     #[test]

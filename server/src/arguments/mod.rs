@@ -134,7 +134,7 @@ pub enum Command {
     Manifests(ManifestsArguments),
     /// Show what an image is, what dayone can make from it, and what is embedded in it
     Inspect(InspectArguments),
-    /// Read a BMC
+    /// Read a BMC, or let its machine trust your site's certificate
     #[command(subcommand)]
     Bmc(BmcCommand),
     /// Eject the media in a BMC's virtual media slots

@@ -41,7 +41,7 @@ impl FromStr for IdleSeconds {
 /// All settings of `dayone serve`. Each is optional: the server has defaults.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Settings {
-    /// Directory for recipes and the installation's key [default: /var/lib/dayone]
+    /// Directory of the server's records and of the installation key [default: /var/lib/dayone]
     #[arg(long, env = "DAYONE_DATA_DIR", value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
 

@@ -59,7 +59,7 @@ struct Line<'a> {
     event: &'a Event,
 }
 
-/// The text of an entry that is not in the chain yet.
+/// Returns an entry as a JSON line, without its hash.
 pub(super) fn line(sequence: u64, previous: &Digest, entry: &Entry) -> io::Result<String> {
     let Entry { time, who, event } = entry;
     let line = Line { sequence, time: Time(*time), previous: *previous, who, event };

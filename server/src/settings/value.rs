@@ -1,6 +1,7 @@
 //! Checks single values, as the command line's parser does.
 
 use std::error::Error as _;
+use std::num::{IntErrorKind, ParseIntError};
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue};
@@ -9,6 +10,7 @@ use vocabulary::url_credentials;
 use super::definition::Setting;
 use super::problem::{Place, Problem};
 use crate::arguments::Program;
+use crate::expected_value::expected_value;
 
 /// The command line of a program that reads no variables, so that a value is checked alone.
 pub(super) fn without_environment(program: Program) -> Command {
@@ -20,12 +22,24 @@ pub(super) fn refused(command: &Command, setting: &Setting, text: &str) -> Optio
     let words = [command.get_name().to_owned(), format!("{}={text}", setting.flag)];
     let error = command.clone().try_get_matches_from(words).err()?;
     if let Some(source) = error.source() {
-        return Some(source.to_string());
+        return Some(
+            source.downcast_ref().map_or_else(|| source.to_string(), |error| not_a_number(command, setting, error)),
+        );
     }
     Some(match error.get(ContextKind::ValidValue) {
         Some(ContextValue::Strings(words)) => format!("it must be one of {}", words.join(", ")),
         _ => "the value is missing".to_owned(),
     })
+}
+
+fn not_a_number(command: &Command, setting: &Setting, error: &ParseIntError) -> String {
+    if *error.kind() == IntErrorKind::PosOverflow {
+        return "it is too large".to_owned();
+    }
+    let parser =
+        command.get_arguments().find(|arg| *arg.get_id() == setting.id).map(|arg| arg.get_value_parser().type_id());
+    let expected = parser.and_then(|parser| expected_value(|known| parser == known));
+    expected.map_or_else(|| error.to_string(), |expected| format!("it must be {expected}"))
 }
 
 /// What to write in place of a wrong value.

@@ -7,7 +7,7 @@ use super::attempt::{self, Attempt, Meaning};
 use super::boot_order::BootOrder;
 use super::boot_override::{self, ENABLED, MODE, OverrideForm, TARGET};
 use super::error::BmcError;
-use super::first_boot_device;
+use super::first_boot_device::{self, FirstBootDevice};
 use super::http_uri::{self, HttpUri};
 use super::limits::{MAX_TRIES, Poll};
 use super::next_reset;
@@ -77,22 +77,33 @@ impl Bmc {
         self.masked(self.set_boot(plan, Some(image_url)).await)
     }
 
+    /// Reads an iDRAC's attributes before the plan changes them, so that they can be restored. `None` if it changes none.
+    pub async fn planned_first_boot_device(&self, plan: &Plan) -> Result<Option<FirstBootDevice>, BmcError> {
+        let path = plan.boot.iter().find_map(|form| match form {
+            OverrideForm::DellAttributes { path, .. } => Some(path),
+            _ => None,
+        });
+        let Some(path) = path else { return Ok(None) };
+        let read = self.first_boot_device(path).await?;
+        self.masked(Ok(Some(read)))
+    }
+
     async fn set_boot(&self, plan: &Plan, image_url: Option<&str>) -> Result<BootOverride, BmcError> {
-        let first_device = self.first_device(plan).await?;
+        let first_device = self.planned_first_boot_device(plan).await?;
         Ok(BootOverride { first_device, ..self.try_forms(plan, image_url).await? })
     }
 
     async fn try_forms(&self, plan: &Plan, image_url: Option<&str>) -> Result<BootOverride, BmcError> {
         let path = &plan.system.path;
         let current = self.read_boot(path, plan.system.settings.as_deref()).await?;
-        let before = current.boot.clone();
+        let previous = current.boot.clone();
         let mut attempts = Vec::new();
         let mut forms = plan.boot.iter().collect::<Vec<_>>();
         while let Some(form) = (!forms.is_empty() && attempts.len() < MAX_ATTEMPTS).then(|| forms.remove(0)) {
             let Some(entry) = self.firmware_entry(&current, form).await? else { continue };
             match self.set(&current, form, &entry, image_url, &mut attempts).await {
                 Ok(()) => {
-                    let set = self.verify_override(plan, before.clone(), form, &entry, image_url, attempts).await?;
+                    let set = self.verify_override(plan, previous.clone(), form, &entry, image_url, attempts).await?;
                     let instead = forms.into_iter().find(|other| other.is_instead());
                     return match instead.filter(|_| !is_shown(form, &set.shown)) {
                         // Such an iLO accepts the override, and ignores it.
@@ -112,7 +123,7 @@ impl Bmc {
                             (None, None) => false,
                         };
                         if is_set {
-                            return self.verify_override(plan, before, form, &entry, image_url, attempts).await;
+                            return self.verify_override(plan, previous, form, &entry, image_url, attempts).await;
                         }
                     }
                     _ => {
@@ -242,7 +253,7 @@ impl Bmc {
     async fn verify_override(
         &self,
         plan: &Plan,
-        before: Boot,
+        previous: Boot,
         form: &OverrideForm,
         entry: &FirmwareEntry,
         image_url: Option<&str>,
@@ -302,7 +313,7 @@ impl Bmc {
                         .to_owned(),
                 );
             }
-            let was = BootMode::read(before.source.mode.as_deref());
+            let was = BootMode::read(previous.source.mode.as_deref());
             if let (Some(was), None, Some(is)) = (was, form.mode(), BootMode::read(shown.mode.as_deref()))
                 && was != is
             {
@@ -313,11 +324,11 @@ impl Bmc {
                 self.send(&current, &again, &mut attempts).await?;
             }
         }
-        let (before, http_uri, form) = (before.source, before.http_uri, form.clone());
+        let (source, http_uri, form) = (previous.source, previous.http_uri, form.clone());
         let order = entry.order().cloned();
         Ok(BootOverride {
             system: path.clone(),
-            before,
+            previous: source,
             form,
             http_uri,
             order,

@@ -7,10 +7,8 @@ use super::attempt::Meaning;
 use super::boot_once::Current;
 use super::boot_override::{ENABLED, MODE, OverrideForm, TARGET};
 use super::error::BmcError;
-use super::first_boot_device::FirstBootDevice;
 use super::http_uri::{self, HttpUri};
 use super::next_reset;
-use super::plan::Plan;
 use super::properties::Properties;
 use super::set_override::{BootOverride, Reception};
 use super::state::BootSource;
@@ -24,7 +22,7 @@ fn is_over(now: &BootSource) -> bool {
 /// Whether the BMC may still show an override that it accepted. So the earlier values are sent even if it shows them, unless somebody
 /// else has set others since.
 fn may_come(set: &BootOverride, now: &BootSource) -> bool {
-    let is_theirs = !is_over(now) && now.target.as_deref() != set.form.target() && *now != set.before;
+    let is_theirs = !is_over(now) && now.target.as_deref() != set.form.target() && *now != set.previous;
     set.reception == Reception::Accepted && !is_theirs
 }
 
@@ -41,17 +39,6 @@ fn earlier(now: &BootSource, before: &BootSource) -> Vec<Map<String, Value>> {
 }
 
 impl Bmc {
-    /// Reads an iDRAC's attributes before the plan changes them, so that they can be restored. `None` if it changes none.
-    pub async fn first_device(&self, plan: &Plan) -> Result<Option<FirstBootDevice>, BmcError> {
-        let path = plan.boot.iter().find_map(|form| match form {
-            OverrideForm::DellAttributes { path, .. } => Some(path),
-            _ => None,
-        });
-        let Some(path) = path else { return Ok(None) };
-        let read = self.first_boot_device(path).await?;
-        self.masked(Ok(Some(read)))
-    }
-
     /// Restores the override that was set before [`boot_once`](Self::boot_once), and returns whether that was
     /// necessary.
     ///
@@ -81,13 +68,13 @@ impl Bmc {
         let current = self.read_boot(&set.system, self.settings_of(&set.system).await?.as_deref()).await?;
         let now = &current.boot.source;
         if may_come(set, now) {
-            let is_sent = self.send_first(&current, earlier(now, &set.before)).await?;
-            return Ok(is_sent && *now != set.before);
+            let is_sent = self.send_first(&current, earlier(now, &set.previous)).await?;
+            return Ok(is_sent && *now != set.previous);
         }
-        if is_over(now) || now.target.as_deref() != set.form.target() || *now == set.before {
+        if is_over(now) || now.target.as_deref() != set.form.target() || *now == set.previous {
             return Ok(false);
         }
-        self.send_first(&current, earlier(now, &set.before)).await
+        self.send_first(&current, earlier(now, &set.previous)).await
     }
 
     /// Restores the override and the URL that were set before [`boot_http_once`](Self::boot_http_once) set this URL, and returns
@@ -99,11 +86,11 @@ impl Bmc {
         // sushy-tools shows another target than the one that was set.
         let is_ours = has_uri || [set.form.target(), set.shown.target.as_deref()].contains(&now.target.as_deref());
         let may_come = may_come(set, now);
-        let is_set = (is_ours && !is_over(now) && *now != set.before) || may_come;
+        let is_set = (is_ours && !is_over(now) && *now != set.previous) || may_come;
         let before = set.http_uri.as_ref().map(HttpUri::as_str);
         let mut forms = Vec::new();
         if is_set {
-            let earlier = earlier(now, &set.before);
+            let earlier = earlier(now, &set.previous);
             let with_uri =
                 earlier.iter().filter(|_| has_uri || may_come).map(|boot| http_uri::with_uri(boot.clone(), before));
             forms.extend(with_uri.collect::<Vec<_>>());
@@ -111,7 +98,7 @@ impl Bmc {
         }
         let mut changed = false;
         if !forms.is_empty() {
-            changed = self.send_first(&current, forms).await? && *now != set.before;
+            changed = self.send_first(&current, forms).await? && *now != set.previous;
         }
         if has_uri && !self.forget_uri(set, image_url, before).await? {
             tracing::debug!("the BMC keeps the URL of HTTP boot, which is not used without the boot override");

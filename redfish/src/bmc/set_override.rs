@@ -15,7 +15,8 @@ pub struct BootOverride {
     /// The System's path.
     pub system: String,
     /// The previous override.
-    pub before: BootSource,
+    #[serde(rename = "before")]
+    pub previous: BootSource,
     /// The form that the BMC accepted.
     pub form: OverrideForm,
     /// `HttpBootUri` before, if there was one.

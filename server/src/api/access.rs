@@ -137,35 +137,39 @@ fn foreign_session() -> Problem {
     Problem::new(ProblemKind::ForeignOrigin, detail)
 }
 
-/// What an answer has as an extension if the client has shown who it is.
+/// Marks an answer to an authenticated client.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KnownClient;
 
-/// What the middleware needs: who may use the API, and for what.
+/// The state of the middleware: who may use the API, and for what.
 #[derive(Debug, Clone)]
-pub(super) struct Gate {
+pub(super) struct AccessState {
     pub(super) access: Access,
     pub(super) permissions: Arc<Permissions>,
     pub(super) audit: Audit,
 }
 
 /// Routes whose POST changes nothing.
-const HARMLESS: [&str; 2] = ["/v1/check", "/v1/keyfiles"];
+const READ_ONLY_POSTS: [&str; 2] = ["/v1/check", "/v1/keyfiles"];
 
 /// Middleware: lets a request pass if it has one of the tokens or comes from a page with a session; or, if the server has no
 /// tokens, if it comes from a program on this machine. A certificate that belongs to a client counts like its token. The client's role must allow the operation.
-pub(super) async fn check(State(gate): State<Gate>, mut request: Request, next: Next) -> Result<Response, Problem> {
+pub(super) async fn check(
+    State(state): State<AccessState>,
+    mut request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
     let address = request.extensions().get::<Peer>().map(|peer| peer.address.ip().to_canonical());
-    let caller = gate.access.caller(request.uri(), request.headers(), request.extensions().get());
-    let caller = caller.inspect_err(|problem| gate.access.record_refused(problem, address))?;
+    let caller = state.access.caller(request.uri(), request.headers(), request.extensions().get());
+    let caller = caller.inspect_err(|problem| state.access.record_refused(problem, address))?;
     let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str).unwrap_or_default();
-    let needed = gate.permissions.needed(request.method(), route);
-    let actor = Actor::new(who(&caller, address), gate.audit);
+    let needed = state.permissions.needed(request.method(), route);
+    let actor = Actor::new(who(&caller, address), state.audit);
     if let Err(problem) = check_role(&caller, needed) {
-        gate.access.authentications.refused(actor.who, request.method().as_str(), route, needed.word());
+        state.access.authentications.refused(actor.who, request.method().as_str(), route, needed.word());
         return Ok(to_known_client(problem));
     }
-    let changes = !request.method().is_safe() && !HARMLESS.contains(&route);
+    let changes = !request.method().is_safe() && !READ_ONLY_POSTS.contains(&route);
     if changes && actor.audit.state() == AuditState::Unavailable {
         let detail = "the server cannot write its audit log, so it changes nothing; it still serves images";
         return Ok(to_known_client(Problem::new(ProblemKind::AuditUnavailable, detail)));

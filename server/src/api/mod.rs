@@ -44,7 +44,7 @@ use crate::boots::Boots;
 use crate::live::{MOST_FOLLOWERS, Publisher};
 use crate::metrics::Metrics;
 use crate::store::Store;
-use access::{Access, Gate};
+use access::{Access, AccessState};
 use clients::Role;
 use digest_queue::DigestQueue;
 use permissions::Permissions;
@@ -116,13 +116,13 @@ impl Api {
         let api = Arc::new(self);
         let (router, document) = protected().split_for_parts();
         let permissions = Permissions::of(&document).with(http::Method::GET, DESCRIPTION, Role::Read);
-        let gate = Gate { access: access.clone(), permissions: Arc::new(permissions), audit: audit.clone() };
+        let state = AccessState { access: access.clone(), permissions: Arc::new(permissions), audit: audit.clone() };
         // The document is the same for every request.
         let document = openapi::to_json(&document);
         let router = router
             .route(DESCRIPTION, get(async move || ([(CONTENT_TYPE, "application/json")], document.clone())))
             .layer(axum::Extension(access))
-            .route_layer(from_fn_with_state(gate, access::check));
+            .route_layer(from_fn_with_state(state, access::check));
         let (open, _) = health::router().split_for_parts();
         let wrong_method = async || {
             Problem::new(ProblemKind::MethodNotAllowed, "this path does not support the method; see the Allow header")

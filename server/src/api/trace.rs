@@ -26,7 +26,7 @@ const LONGEST_PATH: usize = 200;
 const LONGEST_METHOD: usize = 20;
 
 /// For the requests of clients that have not shown who they are: anybody can send any number of them.
-static STRANGERS: LogLimit = LogLimit::new();
+static UNAUTHENTICATED_LOG: LogLimit = LogLimit::new();
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -62,7 +62,7 @@ pub(super) async fn trace(State(metrics): State<Arc<Metrics>>, request: Request,
     let status = status.as_u16();
     let method = beginning(method.as_str(), LONGEST_METHOD);
     let is_probe = PROBES.contains(&route.as_str());
-    let admitted = if is_known || is_probe { Some(0) } else { STRANGERS.admit() };
+    let admitted = if is_known || is_probe { Some(0) } else { UNAUTHENTICATED_LOG.admit() };
     let suppressed = admitted.filter(|suppressed| *suppressed > 0);
     // A level is part of an event's identity, so each has its own.
     macro_rules! log {

@@ -27,7 +27,7 @@ pub struct AuditSettings {
     /// Where it goes.
     pub target: AuditTarget,
     /// The size in bytes from which on the server renames the file and begins a new one. `None`: it does not.
-    pub most: Option<u64>,
+    pub max_bytes: Option<u64>,
 }
 
 /// Whether there is an audit log.
@@ -60,7 +60,7 @@ impl Audit {
     /// Opens the file, continues its chain, and starts the thread that writes. Waits for the disk.
     pub fn start(settings: &AuditSettings, metrics: AuditMetrics) -> Result<Self, AuditError> {
         let shared = Arc::new(Shared { metrics, ..Shared::default() });
-        let writer = Writer::open(settings.target.clone(), settings.most, Arc::clone(&shared))?;
+        let writer = Writer::open(settings.target.clone(), settings.max_bytes, Arc::clone(&shared))?;
         let (sender, receiver) = mpsc::sync_channel(CHANNEL);
         let thread = thread::Builder::new().name("audit".to_owned()).spawn(move || writer.run(&receiver));
         thread.map_err(|source| AuditError::Write { path: settings.target.path().to_owned(), source })?;
@@ -87,7 +87,7 @@ impl Audit {
         let entry = Entry { time: SystemTime::now(), who, event };
         match open.sender.try_send(Message::Entry(entry)) {
             Ok(()) => {}
-            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => open.shared.lose(),
+            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => open.shared.count_lost(),
         }
     }
 
@@ -99,8 +99,8 @@ impl Audit {
     /// Waits until the disk has all that was recorded before. Returns false if it does not get it now.
     async fn is_written(&self) -> bool {
         let Some(open) = &self.0 else { return true };
-        let (told, written) = oneshot::channel();
-        if open.sender.try_send(Message::Tell(told)).is_err() {
+        let (reply, written) = oneshot::channel();
+        if open.sender.try_send(Message::Sync(reply)).is_err() {
             return false;
         }
         // A disk that hangs must not hold the answer for ever.
@@ -119,8 +119,8 @@ impl Audit {
     /// Writes all that was recorded, and ends the thread. Waits for the disk.
     pub fn stop(&self) {
         let Some(open) = &self.0 else { return };
-        let (told, end) = mpsc::sync_channel(1);
-        if open.sender.send(Message::Stop(told)).is_ok() {
+        let (reply, end) = mpsc::sync_channel(1);
+        if open.sender.send(Message::Stop(reply)).is_ok() {
             let _ = end.recv();
         }
     }

@@ -66,9 +66,9 @@ pub(super) fn line(sequence: u64, previous: &Digest, entry: &Entry) -> io::Resul
     serde_json::to_string(&line).map_err(io::Error::other)
 }
 
-/// Where the file is that was opened.
+/// The state of the file that was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whereabouts {
+pub(super) enum FileState {
     /// At its path.
     InPlace,
     /// Somebody has renamed it, as programs that rotate logs do. Its entries still exist.
@@ -166,12 +166,12 @@ impl LogFile {
     }
 
     /// Checks where the file is. Fails if somebody has deleted it: its entries are gone, and others would go the same way.
-    pub(super) fn whereabouts(&self) -> io::Result<Whereabouts> {
+    pub(super) fn file_state(&self) -> io::Result<FileState> {
         let file = self.file.metadata()?;
         match fs::metadata(&self.path) {
-            Ok(found) if (found.dev(), found.ino()) == (file.dev(), file.ino()) => Ok(Whereabouts::InPlace),
+            Ok(found) if (found.dev(), found.ino()) == (file.dev(), file.ino()) => Ok(FileState::InPlace),
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            Ok(_) | Err(_) if file.nlink() > 0 => Ok(Whereabouts::Renamed),
+            Ok(_) | Err(_) if file.nlink() > 0 => Ok(FileState::Renamed),
             Ok(_) => Err(io::Error::other("somebody has put another file in its place; its entries are gone")),
             Err(_) => Err(io::Error::new(io::ErrorKind::NotFound, "somebody has deleted it; its entries are gone")),
         }
@@ -189,7 +189,7 @@ impl LogFile {
 
     /// Renames the file, so that the next [`open`](Self::open) begins a new one. The name has the number of the last entry, so that no
     /// file is ever overwritten.
-    pub(super) fn split_off(&self) -> io::Result<()> {
+    pub(super) fn rotate(&self) -> io::Result<()> {
         let mut name = self.path.clone().into_os_string();
         name.push(format!(".{:012}", self.link.sequence));
         if fs::exists(&name)? {

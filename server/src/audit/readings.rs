@@ -47,14 +47,14 @@ impl Readings {
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                _ = pace.tick() => self.look(AFTER),
+                _ = pace.tick() => self.record_finished(AFTER),
                 () = stopping.cancelled() => return self,
             }
         }
     }
 
     /// Records the reads that are complete enough.
-    pub fn look(&mut self, after: TakeAfter) {
+    pub fn record_finished(&mut self, after: TakeAfter) {
         let images = self.store.images();
         let now = Instant::now();
         for old in std::mem::take(&mut self.images) {

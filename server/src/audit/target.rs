@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::chain::{Link, seal};
 use super::event::Event;
-use super::log_file::{AuditError, Entry, LogFile, Whereabouts, line};
+use super::log_file::{AuditError, Entry, FileState, LogFile, line};
 
 /// The name of the standard output, as a value of the setting.
 const OUTPUT: &str = "-";
@@ -97,10 +97,10 @@ impl Log {
     }
 
     /// Checks that the file still exists. For the standard output, there is nothing to check.
-    pub(super) fn whereabouts(&self) -> io::Result<Whereabouts> {
+    pub(super) fn file_state(&self) -> io::Result<FileState> {
         match self {
-            Self::File(file) => file.whereabouts(),
-            Self::Output(_) => Ok(Whereabouts::InPlace),
+            Self::File(file) => file.file_state(),
+            Self::Output(_) => Ok(FileState::InPlace),
         }
     }
 
@@ -113,9 +113,9 @@ impl Log {
     }
 
     /// Renames the file if it has this size, so that the next open begins a new one. Returns whether it did.
-    pub(super) fn split_off(&self, most: u64) -> io::Result<bool> {
+    pub(super) fn rotate(&self, max_bytes: u64) -> io::Result<bool> {
         match self {
-            Self::File(file) if file.size() >= most => file.split_off().map(|()| true),
+            Self::File(file) if file.size() >= max_bytes => file.rotate().map(|()| true),
             Self::File(_) | Self::Output(_) => Ok(false),
         }
     }

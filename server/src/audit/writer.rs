@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use super::chain::Link;
 use super::event::Event;
-use super::log_file::{AuditError, Entry, Whereabouts};
+use super::log_file::{AuditError, Entry, FileState};
 use super::metrics::AuditMetrics;
 use super::target::{AuditTarget, Log};
 
@@ -23,16 +23,16 @@ const MOST_PENDING: usize = 8192;
 /// How many entries are written before they are synced to the disk. Requests that come meanwhile wait for the next batch together.
 const BATCH: usize = 4096;
 
-/// What the thread is told.
+/// A request to the thread.
 #[derive(Debug)]
 pub(super) enum Message {
     /// Write this.
     Entry(Entry),
-    /// Tell whether the disk has all that came before.
-    Tell(oneshot::Sender<bool>),
-    /// Look at what is shared.
+    /// Sync the file, and reply whether the disk has all that came before.
+    Sync(oneshot::Sender<bool>),
+    /// Read [`Shared`] again.
     Wake,
-    /// Write all that waits, tell, and end.
+    /// Write all that waits, reply, and end.
     Stop(SyncSender<()>),
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn lose(&self) {
+    pub(super) fn count_lost(&self) {
         self.lost.fetch_add(1, Ordering::Relaxed);
         self.metrics.lost.inc();
     }
@@ -58,8 +58,8 @@ impl Shared {
 /// The writer.
 pub(super) struct Writer {
     pub(super) target: AuditTarget,
-    /// The size in bytes from which on a file is split off.
-    pub(super) most: Option<u64>,
+    /// The size in bytes from which on the writer rotates the file.
+    pub(super) max_bytes: Option<u64>,
     pub(super) shared: Arc<Shared>,
     log: Option<Log>,
     /// The end of the chain when the file was last open.
@@ -71,10 +71,10 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Opens the log.
-    pub(super) fn open(target: AuditTarget, most: Option<u64>, shared: Arc<Shared>) -> Result<Self, AuditError> {
+    pub(super) fn open(target: AuditTarget, max_bytes: Option<u64>, shared: Arc<Shared>) -> Result<Self, AuditError> {
         let log = target.open(Link::START)?;
         let link = log.link();
-        Ok(Self { target, most, shared, log: Some(log), link, pending: VecDeque::new(), waiting: Vec::new() })
+        Ok(Self { target, max_bytes, shared, log: Some(log), link, pending: VecDeque::new(), waiting: Vec::new() })
     }
 
     /// Writes until the last sender is gone or says stop.
@@ -99,23 +99,23 @@ impl Writer {
                 }
             }
             self.flush();
-            if let Some(told) = stop {
+            if let Some(reply) = stop {
                 self.give_up();
                 // If nobody waits any more, that is fine.
-                let _ = told.send(());
+                let _ = reply.send(());
                 return;
             }
         }
     }
 
-    /// Returns whom to tell about the end.
+    /// Returns whom to reply to at the end.
     fn take(&mut self, message: Message) -> Option<SyncSender<()>> {
         match message {
-            Message::Entry(_) if self.pending.len() >= MOST_PENDING => self.shared.lose(),
+            Message::Entry(_) if self.pending.len() >= MOST_PENDING => self.shared.count_lost(),
             Message::Entry(entry) => self.pending.push_back(entry),
-            Message::Tell(told) => self.waiting.push(told),
+            Message::Sync(reply) => self.waiting.push(reply),
             Message::Wake => {}
-            Message::Stop(told) => return Some(told),
+            Message::Stop(reply) => return Some(reply),
         }
         None
     }
@@ -123,7 +123,7 @@ impl Writer {
     /// Whether there is nothing to write, and nothing wrong with the file. A server that is not asked for anything finds out here that
     /// the file is gone, before it makes a change that it could not record.
     fn is_idle(&self) -> bool {
-        let is_in_place = |log: &Log| log.whereabouts().is_ok_and(|place| place == Whereabouts::InPlace);
+        let is_in_place = |log: &Log| log.file_state().is_ok_and(|state| state == FileState::InPlace);
         self.pending.is_empty()
             && !self.shared.reopen.load(Ordering::Relaxed)
             && self.log.as_ref().is_some_and(is_in_place)
@@ -156,9 +156,9 @@ impl Writer {
             // What was written in part is seen to when the file is opened again.
             self.close();
         }
-        for told in self.waiting.drain(..) {
+        for reply in self.waiting.drain(..) {
             // Its client may have gone.
-            let _ = told.send(!is_failing);
+            let _ = reply.send(!is_failing);
         }
     }
 
@@ -181,9 +181,9 @@ impl Writer {
         let path = self.target.path().to_owned();
         let failed = |source| AuditError::Write { path: path.clone(), source };
         if let Some(log) = &self.log {
-            match log.whereabouts().map_err(failed)? {
-                Whereabouts::InPlace => {}
-                Whereabouts::Renamed => self.close(),
+            match log.file_state().map_err(failed)? {
+                FileState::InPlace => {}
+                FileState::Renamed => self.close(),
             }
         }
         let mut log = match self.log.take() {
@@ -202,7 +202,7 @@ impl Writer {
             self.pending.pop_front();
         }
         log.sync().map_err(failed)?;
-        match self.most.map_or(Ok(false), |most| log.split_off(most)) {
+        match self.max_bytes.map_or(Ok(false), |max_bytes| log.rotate(max_bytes)) {
             Ok(false) => {}
             Ok(true) => {
                 // The lock is on the renamed file.

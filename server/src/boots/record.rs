@@ -139,9 +139,9 @@ pub struct AtBmc {
     /// Whether the BMC has copied the whole image, so that dayone does not see what the host reads.
     #[serde(default)]
     pub copied: bool,
-    /// The previous boot override, if dayone has changed it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<BootOverride>,
+    /// The boot override that dayone has set, with what undoes it.
+    #[serde(default, rename = "before", skip_serializing_if = "Option::is_none")]
+    pub boot_override: Option<BootOverride>,
     /// The state of the host before the BMC was told to start it. Written before the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<Started>,

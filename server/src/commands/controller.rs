@@ -161,9 +161,9 @@ pub(super) fn images(arguments: ImagesArguments) -> Result<ImagesConfig, ImagesE
     })
 }
 
-fn audit(path: Option<PathBuf>, most: Option<NonZeroU64>) -> Option<AuditSettings> {
-    let most = most.map(|mebibytes| mebibytes.get().saturating_mul(1 << 20));
-    non_empty_path(path).map(|path| AuditSettings { target: path.into(), most })
+fn audit(path: Option<PathBuf>, max_mebibytes: Option<NonZeroU64>) -> Option<AuditSettings> {
+    let max_bytes = max_mebibytes.map(|mebibytes| mebibytes.get().saturating_mul(1 << 20));
+    non_empty_path(path).map(|path| AuditSettings { target: path.into(), max_bytes })
 }
 
 fn host_name() -> String {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use tracing::{error, info, warn};
 
 use super::failure::{Failure, block_on};
-use super::service_manager::{State, tell};
+use super::service_manager::{State, notify};
 use super::signals::{SignalRequest, Signals};
 use super::terminal;
 use crate::arguments::refusal;
@@ -41,15 +41,15 @@ pub(super) fn run<S, E: Error>(
             },
             code = signals.stop("dayone is starting and reads its files anyway") => return Ok(ExitCode::from(code)),
         };
-        tell(State::Ready);
+        notify(State::Ready);
         while let SignalRequest::Reload = signals.next().await {
-            tell(State::Reloading);
+            notify(State::Reloading);
             // Reading files waits for a disk.
             let reloaded = tokio::task::block_in_place(|| reload(&server));
-            tell(State::Reloaded { is_valid: reloaded.is_ok() });
+            notify(State::Reloaded { is_valid: reloaded.is_ok() });
             log_reload(reloaded);
         }
-        tell(State::Stopping);
+        notify(State::Stopping);
         info!("stopping; waiting for running requests, a second signal ends them at once");
         tokio::select! {
             () = stop(server) => {

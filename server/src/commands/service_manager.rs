@@ -43,7 +43,7 @@ impl State {
 }
 
 /// Sends a state to the service manager, if there is one that listens.
-pub(super) fn tell(state: State) {
+pub(super) fn notify(state: State) {
     if let Some(socket) = std::env::var_os("NOTIFY_SOCKET")
         && let Err(error) = send(&socket, state.message().as_bytes())
     {

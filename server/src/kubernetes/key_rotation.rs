@@ -179,7 +179,7 @@ impl KeySecretApi {
                 }
             };
             let keys = match content {
-                Some(content) => schedule.look(content, clock.now()),
+                Some(content) => schedule.update(content, clock.now()),
                 None => schedule.pass(clock.now()),
             };
             let Some(keys) = keys else { continue };

@@ -143,8 +143,8 @@ impl KeySchedule {
         (schedule, keys)
     }
 
-    /// Looks at the Secret again. Returns the keys that are valid from now on, if these are others.
-    pub(super) fn look(&mut self, secret: KeySecret, now: Moment) -> Option<Keys> {
+    /// Takes over what the Secret says now. Returns the keys that are valid from now on, if these are others.
+    pub(super) fn update(&mut self, secret: KeySecret, now: Moment) -> Option<Keys> {
         if secret == self.secret {
             return self.advance(now);
         }
@@ -236,19 +236,19 @@ mod tests {
         let (mut schedule, keys) = KeySchedule::new(KeySecret::new(key(1)), after(0));
         assert_eq!(shown(&keys), (1, None));
         let rotated = KeySecret::new(key(1)).rotated(key(2), wall, 60);
-        let mut look = |seconds| schedule.look(rotated.clone(), after(seconds)).as_ref().map(shown);
-        assert_eq!(look(1), Some((1, Some(2))));
-        assert_eq!(look(29), None);
-        assert_eq!(look(30), Some((2, Some(1))));
-        assert_eq!(look(1), None, "a clock that was set back takes nothing back");
-        assert_eq!(look(89), None);
-        assert_eq!(look(90), Some((2, None)));
-        assert_eq!(look(500), None);
+        let mut update = |seconds| schedule.update(rotated.clone(), after(seconds)).as_ref().map(shown);
+        assert_eq!(update(1), Some((1, Some(2))));
+        assert_eq!(update(29), None);
+        assert_eq!(update(30), Some((2, Some(1))));
+        assert_eq!(update(1), None, "a clock that was set back takes nothing back");
+        assert_eq!(update(89), None);
+        assert_eq!(update(90), Some((2, None)));
+        assert_eq!(update(500), None);
         // A replica that starts later.
         assert_eq!(shown(&KeySchedule::new(rotated.clone(), after(40)).1), (2, Some(1)));
         assert_eq!(shown(&KeySchedule::new(rotated.clone(), after(400)).1), (2, None));
         // The operator ends the grace period.
         let (mut schedule, _) = KeySchedule::new(rotated.clone(), after(40));
-        assert_eq!(schedule.look(rotated.without_grace(), after(41)).as_ref().map(shown), Some((2, None)));
+        assert_eq!(schedule.update(rotated.without_grace(), after(41)).as_ref().map(shown), Some((2, None)));
     }
 }

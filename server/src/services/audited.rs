@@ -41,7 +41,7 @@ impl Audited {
         let readings = readings.await;
         let end = tokio::task::spawn_blocking(move || {
             if let Ok(mut readings) = readings {
-                readings.look(TakeAfter::NOW);
+                readings.record_finished(TakeAfter::NOW);
             }
             audit.record(Who::SERVER, Event::ServerStopped);
             audit.stop();

@@ -198,8 +198,8 @@ impl Config {
         }
         let boots = boots(&settings)?;
         let fetches = fetches(&settings)?;
-        let most = settings.audit_log_max_mib.map(|mebibytes| mebibytes.get().saturating_mul(1 << 20));
-        let audit = settings.audit_log.clone().map(|path| AuditSettings { target: path.into(), most });
+        let max_bytes = settings.audit_log_max_mib.map(|mebibytes| mebibytes.get().saturating_mul(1 << 20));
+        let audit = settings.audit_log.clone().map(|path| AuditSettings { target: path.into(), max_bytes });
         let data_keys = settings.data_key_file.as_deref().map(DataKeys::from_file).transpose()?.unwrap_or_default();
         let site_key = SiteKeyPair::from_options(settings.site_key.as_deref(), settings.site_certificate.as_deref())?;
         let config = Self {

@@ -41,9 +41,9 @@ impl KeyFollower {
                 () = self.now.notified() => {}
                 () = stopping.cancelled() => return,
             }
-            let looked = self.look().await;
+            let applied = self.apply_changes().await;
             // The same trouble is logged once.
-            let text = looked.err().map(|error| error.to_string());
+            let text = applied.err().map(|error| error.to_string());
             if text != trouble {
                 if let Some(error) = &text {
                     error!(error, "cannot follow the installation key; dayone goes on with the keys that it has");
@@ -63,7 +63,7 @@ impl KeyFollower {
     }
 
     /// Takes over what has changed.
-    async fn look(&self) -> Result<(), KeyError> {
+    async fn apply_changes(&self) -> Result<(), KeyError> {
         self.record(self.store_work(Store::follow_key).await?);
         let needed = self.boots.follow_key().await;
         if let Err(error) = &needed {

@@ -229,7 +229,7 @@ impl Server {
         let end = tokio::task::spawn_blocking(move || {
             store.record_reads();
             if let Ok(mut readings) = readings {
-                readings.look(TakeAfter::NOW);
+                readings.record_finished(TakeAfter::NOW);
             }
             audit.record(Who::SERVER, Event::ServerStopped);
             audit.stop();

@@ -74,11 +74,11 @@ fn survey(data: &DataDirectory) -> Result<Survey, DirectoryError> {
         let directory = data.directory_of(kind);
         let listed = list(&directory, kind).map_err(|source| DirectoryError::Io { path: directory, source })?;
         for file in listed {
-            survey.look(data, file);
+            survey.add_file(data, file);
         }
     }
     // The last one, because it tells earlier versions of dayone that the directory is not for them.
-    survey.look(data, RecordFile::installation_key());
+    survey.add_file(data, RecordFile::installation_key());
     Ok(survey)
 }
 
@@ -94,7 +94,7 @@ fn list(directory: &Path, kind: RecordKind) -> io::Result<Vec<RecordFile>> {
 }
 
 impl Survey {
-    fn look(&mut self, data: &DataDirectory, file: RecordFile) {
+    fn add_file(&mut self, data: &DataDirectory, file: RecordFile) {
         let path = data.path_of(&file);
         // A file that cannot be read is left to those who read its content.
         let Ok(form) = form(&path) else { return };

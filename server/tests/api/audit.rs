@@ -14,7 +14,7 @@ use super::support::{Answer, Dayone, NMSTATE, Place, TOKEN};
 
 const READ_TOKEN: &str = "the-token-of-the-dashboard";
 
-fn config(place: &Place, most: Option<u64>) -> Config {
+fn config(place: &Place, max_bytes: Option<u64>) -> Config {
     let mut config = place.config();
     config.api_clients.add(TOKEN, "the variable DAYONE_API_TOKEN").unwrap();
     let path = place.path("clients.yaml");
@@ -22,7 +22,7 @@ fn config(place: &Place, most: Option<u64>) -> Config {
     fs::write(&path, text).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     config.api_clients.add_client_file(&path).unwrap();
-    config.audit = Some(AuditSettings { target: place.path("audit.jsonl").into(), most });
+    config.audit = Some(AuditSettings { target: place.path("audit.jsonl").into(), max_bytes });
     config
 }
 
@@ -341,7 +341,7 @@ async fn a_file_of_something_else_and_a_log_of_another_server_are_refused() {
     let dayone = start().await;
     let other = Place::new();
     let mut second = config(&other, None);
-    second.audit = Some(AuditSettings { target: dayone.place.path("audit.jsonl").into(), most: None });
+    second.audit = Some(AuditSettings { target: dayone.place.path("audit.jsonl").into(), max_bytes: None });
     let error = Server::start(second).await.unwrap_err();
     assert!(error.to_string().contains("another process writes"), "{error}");
 }

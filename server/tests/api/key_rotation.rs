@@ -13,7 +13,7 @@ use super::support::{Answer, Dayone, NMSTATE, Place, bare_metal_host};
 async fn start() -> Dayone {
     let place = Place::new();
     let mut config = place.config();
-    config.audit = Some(AuditSettings { target: place.path("audit.jsonl").into(), most: None });
+    config.audit = Some(AuditSettings { target: place.path("audit.jsonl").into(), max_bytes: None });
     Dayone::start_with(place, config).await
 }
 

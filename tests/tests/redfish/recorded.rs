@@ -46,7 +46,7 @@ async fn the_dmtfs_rack_server_boots_from_a_usb_disk() {
     let inserted = bmc.insert(&plan, &image).await.unwrap();
     assert!(inserted.replaced, "its sardines are in");
     let set = bmc.boot_once(&plan).await.unwrap();
-    assert_eq!(set.before.target.as_deref(), Some("Pxe"));
+    assert_eq!(set.previous.target.as_deref(), Some("Pxe"));
     bmc.power(PowerAction::Cycle { graceful: Duration::ZERO }).await.unwrap();
     let boot = emulated.booted(0, Duration::from_secs(20)).await;
     assert_eq!((boot.image.as_deref(), boot.end), (Some(&*image), Some(Ok(()))));

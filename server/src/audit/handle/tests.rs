@@ -4,7 +4,7 @@ use std::path::Path;
 use super::*;
 
 fn start(path: &Path) -> Audit {
-    let settings = AuditSettings { target: path.to_owned().into(), most: None };
+    let settings = AuditSettings { target: path.to_owned().into(), max_bytes: None };
     Audit::start(&settings, AuditMetrics::default()).unwrap()
 }
 

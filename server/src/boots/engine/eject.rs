@@ -63,7 +63,7 @@ async fn undo(shared: &Arc<Shared>, boot: &Boot, bmc: &Bmc) -> Result<Undone, St
         bmc.power(PowerAction::Off { graceful }).await?;
         done.push("the host is off".to_owned());
     }
-    if let Some(set) = &at_bmc.before {
+    if let Some(set) = &at_bmc.boot_override {
         boot.show_progress("restoring the boot override");
         // Go on after an error: ejecting the medium matters more, and the next boot uses most overrides up.
         let restored = if set.form.is_http() { bmc.restore_http(set, &url).await } else { bmc.restore(set).await };

@@ -132,7 +132,8 @@ impl<'a> Steps<'a> {
             }
             // Decided while the record is locked: a rotation that begins later finds the record, and one before it is seen.
             let url = self.shared.recorded_url(record, &url);
-            record.at_bmc = Some(AtBmc { plan: planned, url, slot: None, copied: false, before: None, started: None });
+            record.at_bmc =
+                Some(AtBmc { plan: planned, url, slot: None, copied: false, boot_override: None, started: None });
         })
         .await?;
         self.check_not_deleted()?;
@@ -201,15 +202,15 @@ impl<'a> Steps<'a> {
         // The record is written before dayone sets anything. After a restart, it keeps the value that was written first.
         let source = at_bmc.plan.system.boot.source.clone();
         let uri = at_bmc.plan.system.boot.http_uri.clone();
-        let first_device = match &at_bmc.before {
+        let first_device = match &at_bmc.boot_override {
             Some(set) => set.first_device.clone(),
-            None => self.connected().await?.first_device(&at_bmc.plan).await?,
+            None => self.connected().await?.planned_first_boot_device(&at_bmc.plan).await?,
         };
-        let (before, http_uri, order) =
-            at_bmc.before.map_or((source, uri, None), |set| (set.before, set.http_uri, set.order));
+        let (previous, http_uri, order) =
+            at_bmc.boot_override.map_or((source, uri, None), |set| (set.previous, set.http_uri, set.order));
         let set = BootOverride {
             system: at_bmc.plan.system.path.clone(),
-            before: before.clone(),
+            previous: previous.clone(),
             once: form.is_once(),
             form,
             http_uri: http_uri.clone(),
@@ -220,7 +221,7 @@ impl<'a> Steps<'a> {
             notes: Vec::new(),
             attempts: Vec::new(),
         };
-        self.change_at_bmc(|at_bmc| at_bmc.before = Some(set)).await?;
+        self.change_at_bmc(|at_bmc| at_bmc.boot_override = Some(set)).await?;
         self.boot.show_progress("setting the boot override");
         let mut set = match self.set_boot(&at_bmc.plan).await? {
             Err(BmcError::BootRefused { attempts }) if attempts.iter().any(|attempt| attempt.status == Some(409)) => {
@@ -229,7 +230,7 @@ impl<'a> Steps<'a> {
             // It may show the URL later, so the undo must not rely on what it shows.
             Err(error @ BmcError::HttpUriNotKept { .. }) => {
                 let accepted = |at_bmc: &mut AtBmc| {
-                    if let Some(set) = &mut at_bmc.before {
+                    if let Some(set) = &mut at_bmc.boot_override {
                         set.reception = Reception::Accepted;
                     }
                 };
@@ -238,7 +239,7 @@ impl<'a> Steps<'a> {
             }
             set => set?,
         };
-        (set.before, set.http_uri, set.order) = (before, http_uri, order.or(set.order));
+        (set.previous, set.http_uri, set.order) = (previous, http_uri, order.or(set.order));
         set.first_device = first_device;
         let (image, _) = self.stored()?;
         // sushy-tools, whose machines have no such firmware, reads the whole image here.
@@ -250,7 +251,7 @@ impl<'a> Steps<'a> {
         let refused = refusals(&set.attempts);
         (set.notes, set.attempts) = (Vec::new(), Vec::new());
         self.change_at_bmc(|at_bmc| {
-            at_bmc.before = Some(set);
+            at_bmc.boot_override = Some(set);
             at_bmc.copied |= copied;
         })
         .await?;

@@ -121,7 +121,7 @@ impl<'a> Waiting<'a> {
 
 /// Restores a boot override that applies to every boot. Others end by themselves.
 async fn restore_continuous(shared: &Arc<Shared>, boot: &Arc<Boot>) {
-    let set = boot.record().at_bmc.as_ref().and_then(|at_bmc| at_bmc.before.clone()).filter(|set| !set.once);
+    let set = boot.record().at_bmc.as_ref().and_then(|at_bmc| at_bmc.boot_override.clone()).filter(|set| !set.once);
     let Some(set) = set else { return };
     let restored = async {
         let bmc = connect(shared, boot).await?;

@@ -42,7 +42,7 @@ fn at_bmc() -> AtBmc {
         plan: serde_json::from_value(plan).unwrap(),
         slot: None,
         copied: false,
-        before: None,
+        boot_override: None,
         started: None,
     }
 }

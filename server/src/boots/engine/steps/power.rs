@@ -101,7 +101,7 @@ impl Steps<'_> {
     /// start would interrupt it. In doubt, dayone starts the host again: nothing would show that a start is missing.
     async fn was_started(&mut self) -> Result<Option<String>, Stop> {
         let at_bmc = self.at_bmc()?;
-        let (Some(_), Some(set)) = (&at_bmc.started, &at_bmc.before) else { return Ok(None) };
+        let (Some(_), Some(set)) = (&at_bmc.started, &at_bmc.boot_override) else { return Ok(None) };
         let bmc = self.connected().await?;
         let started = bmc.power_state().await? == PowerState::On && bmc.is_used_up(set).await?;
         Ok(started.then(|| "the host was already started: the boot override is used up".to_owned()))

@@ -7,13 +7,13 @@ use std::str::FromStr;
 use url::{Host, Url};
 
 /// Maximum length of a URL in characters, which several vendors demand.
-const LONGEST_URL: usize = 255;
+const MAX_URL_BYTES: usize = 255;
 
 /// What [`MediaUrl::file`] appends to the base: `/i/`, a token, `/`, and the longest name of a file that BMCs read.
-const LONGEST_FILE: usize = "/i/".len() + 26 + "/".len() + "initrd.img".len();
+const MAX_FILE_BYTES: usize = "/i/".len() + 26 + "/".len() + "initrd.img".len();
 
 /// The maximum length of the base that follows from that.
-const LONGEST_BASE: usize = LONGEST_URL - LONGEST_FILE;
+const MAX_BASE_BYTES: usize = MAX_URL_BYTES - MAX_FILE_BYTES;
 
 /// Why a text cannot be the base of images' URLs. Each error says what BMCs refuse, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -41,8 +41,8 @@ pub enum MediaUrlError {
     Path(String),
     /// The URL has so many characters that images' URLs would be too long for BMCs.
     #[error(
-        "it has {0} characters, so images' URLs would be longer than the {LONGEST_URL} characters that BMCs accept; \
-         use at most {LONGEST_BASE}"
+        "it has {0} characters, so images' URLs would be longer than the {MAX_URL_BYTES} characters that BMCs accept; \
+         use at most {MAX_BASE_BYTES}"
     )]
     Length(usize),
     /// The address is `0.0.0.0` or `[::]`.
@@ -159,7 +159,7 @@ impl FromStr for MediaUrl {
             None => return Err(MediaUrlError::Syntax(url::ParseError::EmptyHost)),
         };
         let text = url.as_str().trim_end_matches('/').to_owned();
-        if text.len() > LONGEST_BASE {
+        if text.len() > MAX_BASE_BYTES {
             return Err(MediaUrlError::Length(text.len()));
         }
         Ok(Self { text, host })
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn the_longest_url_has_255_characters() {
-        let fits = format!("http://192.0.2.10/{}", "x".repeat(LONGEST_BASE - 18));
+        let fits = format!("http://192.0.2.10/{}", "x".repeat(MAX_BASE_BYTES - 18));
         assert_eq!(fits.parse::<MediaUrl>().unwrap().file(&TOKEN, "initrd.img").len(), 255);
         assert!(matches!(format!("{fits}x").parse::<MediaUrl>(), Err(MediaUrlError::Length(216))));
     }

@@ -6,8 +6,8 @@ use http::StatusCode;
 use serde_json::Value;
 
 /// The shortest and the longest time between two reads of a task.
-pub(super) const SHORTEST: Duration = Duration::from_millis(500);
-const LONGEST: Duration = Duration::from_secs(10);
+pub(super) const MIN_PAUSE: Duration = Duration::from_millis(500);
+const MAX_PAUSE: Duration = Duration::from_secs(10);
 
 /// The progress of a task, from one read of its monitor.
 #[derive(Debug, PartialEq, Eq)]
@@ -62,8 +62,8 @@ pub(super) fn monitor(location: Option<&str>, body: &Value) -> Option<String> {
 
 /// How long to wait before the next read.
 pub(super) fn pause(reads: u32, retry_after: Option<Duration>) -> Duration {
-    let growing = SHORTEST.saturating_mul(1 << reads.min(4));
-    retry_after.unwrap_or(growing).clamp(SHORTEST, LONGEST)
+    let growing = MIN_PAUSE.saturating_mul(1 << reads.min(4));
+    retry_after.unwrap_or(growing).clamp(MIN_PAUSE, MAX_PAUSE)
 }
 
 #[cfg(test)]
@@ -105,10 +105,10 @@ mod tests {
 
     #[test]
     fn the_pause_grows_and_retry_after_counts_within_bounds() {
-        assert_eq!(pause(0, None), SHORTEST);
+        assert_eq!(pause(0, None), MIN_PAUSE);
         assert_eq!(pause(40, None), Duration::from_secs(8));
         assert_eq!(pause(0, Some(Duration::from_secs(3))), Duration::from_secs(3));
-        assert_eq!(pause(0, Some(Duration::from_hours(1))), LONGEST);
-        assert_eq!(pause(0, Some(Duration::ZERO)), SHORTEST);
+        assert_eq!(pause(0, Some(Duration::from_hours(1))), MAX_PAUSE);
+        assert_eq!(pause(0, Some(Duration::ZERO)), MIN_PAUSE);
     }
 }

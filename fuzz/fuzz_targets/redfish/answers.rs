@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufStream};
 use tokio::net::TcpStream;
 
 /// More requests than any sequence of steps needs.
-const MOST_REQUESTS: u64 = 600;
+const MAX_REQUESTS: u64 = 600;
 
 /// The parts of the input.
 fn split(data: &[u8]) -> Vec<&[u8]> {
@@ -63,7 +63,7 @@ impl Answers {
             let mut body = vec![0; length.unwrap_or(0)];
             stream.read_exact(&mut body).await?;
             let number = self.next.fetch_add(1, Ordering::Relaxed);
-            assert!(number < MOST_REQUESTS, "an endless exchange");
+            assert!(number < MAX_REQUESTS, "an endless exchange");
             let answer = self.answer(&head, number);
             match answer.iter().position(|byte| *byte == b'\n') {
                 Some(end) if end >= 3 && answer[..3].iter().all(u8::is_ascii_digit) => {

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::host_part::HostPart;
 use vocabulary::report::{DocumentPath, Report, Severity};
 
-/// How many errors of a place each of its hosts gets. Thousands of hosts may share a Secret with thousands of errors.
-const MOST_OF_A_PLACE: usize = 100;
+/// The maximum number of errors of a place that each of its hosts gets. Thousands of hosts may share a Secret with thousands of errors.
+const MAX_FINDINGS_OF_A_PLACE: usize = 100;
 
 /// All hosts that the documents describe, and whether other errors concern all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -72,7 +72,7 @@ impl Described {
             };
             let known: &mut usize = of_places.entry(place).or_default();
             *known += 1;
-            if *known <= MOST_OF_A_PLACE {
+            if *known <= MAX_FINDINGS_OF_A_PLACE {
                 for owner in owners {
                     errors.entry(*owner).or_default().push(number);
                 }

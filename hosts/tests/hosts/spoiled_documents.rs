@@ -180,7 +180,7 @@ fn visit(value: &mut Value, place: &mut usize, change: &mut dyn FnMut(&mut Value
 }
 
 /// What a document of this size may be made into: aliases are no way to make much of little.
-const MOST: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
@@ -207,6 +207,6 @@ proptest! {
                 prop_assert!(position.line >= 1 && position.line <= text.lines().count().max(1) + 1, "{:?}", finding);
             }
         }
-        prop_assert!(size < MOST, "{} bytes of findings", size);
+        prop_assert!(size < MAX_BYTES, "{} bytes of findings", size);
     }
 }

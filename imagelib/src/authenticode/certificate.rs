@@ -11,8 +11,8 @@ use x509_cert::name::Name;
 use super::hash::Algorithm;
 
 const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
-/// A name that is longer is no name.
-const LONGEST_NAME: usize = 200;
+/// The maximum length of a name, in characters.
+const MAX_NAME_CHARACTERS: usize = 200;
 
 /// Whether a signature is right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,5 +94,5 @@ fn common_name(name: &Name) -> String {
     let mut parts = name.0.iter().flat_map(|part| part.0.iter());
     let found = parts.find(|part| part.oid == COMMON_NAME);
     let text = found.map_or_else(|| name.to_string(), |part| String::from_utf8_lossy(part.value.value()).into_owned());
-    text.chars().filter(|character| !character.is_control()).take(LONGEST_NAME).collect()
+    text.chars().filter(|character| !character.is_control()).take(MAX_NAME_CHARACTERS).collect()
 }

@@ -11,12 +11,12 @@ use crate::compression::{Compression, Magic};
 use crate::fields::{array, u16_le, u32_le};
 use crate::source::Source;
 
-/// How much of a file may be headers.
-const LONGEST_HEADERS: u64 = 64 << 10;
-/// Certificate tables have 1 to 20 KB.
-const LARGEST_CERTIFICATES: u64 = 1 << 20;
-/// The names of sections that are longer than eight bytes.
-const LONGEST_NAMES: u64 = 64 << 10;
+/// The maximum length of all headers, in bytes.
+const MAX_HEADERS_BYTES: u64 = 64 << 10;
+/// The maximum length of a certificate table, in bytes. Real ones have 1 to 20 KB.
+const MAX_CERTIFICATES_BYTES: u64 = 1 << 20;
+/// The maximum length of the names of sections that are longer than eight bytes, in bytes.
+const MAX_NAMES_BYTES: u64 = 64 << 10;
 /// What a COFF symbol takes.
 const SYMBOL: u64 = 18;
 
@@ -62,7 +62,7 @@ struct Section {
 impl PeImage {
     pub(crate) fn read(source: &dyn Source) -> Result<Self, PeError> {
         let size = source.size();
-        let bytes = source.read_vec(0, size.min(LONGEST_HEADERS))?;
+        let bytes = source.read_vec(0, size.min(MAX_HEADERS_BYTES))?;
         if Magic::sniff(&bytes) == Some(Magic::Known(Compression::Gzip)) {
             return Err(PeError::Gzip);
         }
@@ -161,7 +161,7 @@ impl PeImage {
     /// The signatures in the certificate table: PKCS #7 structures, each perhaps followed by padding.
     pub(crate) fn signatures(&self, source: &dyn Source) -> Result<Vec<Vec<u8>>, PeError> {
         let length = self.certificates.end.saturating_sub(self.certificates.start);
-        if length > LARGEST_CERTIFICATES {
+        if length > MAX_CERTIFICATES_BYTES {
             return Err(PeError::Damaged("its certificate table is too long"));
         }
         let bytes = source.read_vec(self.certificates.start, length)?;
@@ -215,5 +215,5 @@ fn names(source: &dyn Source, coff: &[u8], size: u64) -> Result<Vec<u8>, PeError
     if symbols == 0 || start >= size {
         return Ok(Vec::new());
     }
-    Ok(source.read_vec(start, (size - start).min(LONGEST_NAMES))?)
+    Ok(source.read_vec(start, (size - start).min(MAX_NAMES_BYTES))?)
 }

@@ -7,7 +7,7 @@ use crate::boot_medium::{BiosLoader, Esp};
 use crate::source::{Role, Sources};
 
 /// The largest part of a BIOS boot loader, in bytes.
-const LARGEST_PART: u64 = 512 << 10;
+const MAX_PART_BYTES: u64 = 512 << 10;
 
 /// The parts of a BIOS boot loader.
 const BIOS_PARTS: [Role; 3] = [Role::BiosLoader, Role::BiosLoaderCore, Role::BiosBootCode];
@@ -27,8 +27,8 @@ impl BootLoaders {
         let mut parts = Vec::new();
         for role in BIOS_PARTS {
             let Some(source) = files.source(role) else { continue };
-            if source.size() > LARGEST_PART {
-                return Err(BaseError::BootLoaderTooLarge { role, size: source.size(), limit: LARGEST_PART });
+            if source.size() > MAX_PART_BYTES {
+                return Err(BaseError::BootLoaderTooLarge { role, size: source.size(), limit: MAX_PART_BYTES });
             }
             let bytes = source.read_vec(0, source.size()).map_err(|error| BaseError::Read(role, error))?;
             parts.push(Bytes::from(bytes));

@@ -8,8 +8,8 @@ use super::error::NotEditable;
 use super::text::{Directive, Line, first_word, line_end, lines, lossy, slice};
 use super::{MAX_ENTRIES, Parsed};
 
-/// SYSLINUX cuts longer lines off.
-const LONGEST_LINE: usize = 4095;
+/// The maximum length of a line, in bytes. SYSLINUX cuts longer lines off.
+const MAX_LINE_BYTES: usize = 4095;
 
 const INITRD: &str = "initrd=";
 
@@ -248,7 +248,7 @@ impl Reader<'_> {
         if let Some(first) = words.first_mut() {
             first.cut = path.end..first.span.end;
         }
-        let default = self.default_append.as_ref().filter(|value| value.len() <= LONGEST_LINE);
+        let default = self.default_append.as_ref().filter(|value| value.len() <= MAX_LINE_BYTES);
         let append = label.append.as_ref().map_or(default, |own| Some(&own.value));
         let appended: Vec<Word> = match append {
             Some(value) if slice(text, value) != b"-" => kernel_words(text, value.clone()),

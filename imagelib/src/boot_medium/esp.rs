@@ -13,7 +13,7 @@ const REMOVABLE: [&str; 2] = ["EFI/BOOT/BOOTX64.EFI", "EFI/BOOT/BOOTAA64.EFI"];
 const SYSTEMD_BOOT: &[u8] = b"#### LoaderInfo: systemd-boot ";
 
 /// The largest program that is looked into. systemd-boot has 200 KiB.
-const LARGEST_PROGRAM: u32 = 8 << 20;
+const MAX_PROGRAM_BYTES: u32 = 8 << 20;
 
 /// Why an image is no EFI system partition that can be started from.
 #[derive(Debug, thiserror::Error)]
@@ -55,7 +55,7 @@ impl Esp {
             |program: &&&FatFile| matches!(Program::at(source, &program.extents), Program::UnifiedKernelImage { .. });
         let unified_kernel_image = programs.iter().any(|program| is_unified(&program));
         let mut systemd_boot = false;
-        for program in programs.iter().filter(|program| program.size <= LARGEST_PROGRAM) {
+        for program in programs.iter().filter(|program| program.size <= MAX_PROGRAM_BYTES) {
             // A program in many pieces is one: what is looked for may lie across two of them.
             let extents = program.extents.iter();
             let pieces = extents.map(|extent| source.read_vec(extent.start, extent.end.saturating_sub(extent.start)));

@@ -8,9 +8,9 @@ use crate::source::Source;
 /// The beginning of a program: its headers are in there.
 const BEGINNING: u64 = 64 << 10;
 /// The largest section that is read: `os-release` and the like.
-const LARGEST_SECTION: u64 = 64 << 10;
+const MAX_SECTION_BYTES: u64 = 64 << 10;
 /// The largest program that is looked into as a whole. systemd-boot has 200 KiB.
-const LARGEST_LOADER: u64 = 8 << 20;
+const MAX_LOADER_BYTES: u64 = 8 << 20;
 /// By this text in a program, systemd-boot finds itself among others (`src/boot/efi/boot.c`).
 const SYSTEMD_BOOT: &[u8] = b"#### LoaderInfo: systemd-boot ";
 /// What shim says that it is (`version.c.in`).
@@ -43,14 +43,14 @@ impl Program {
         let find = |name: &[u8]| sections.iter().find(|section| section.name == name);
         if find(b".linux").is_some() {
             let os_release = find(b".osrel")
-                .map(|section| beginning(source, extents, section.offset, section.length.min(LARGEST_SECTION)));
+                .map(|section| beginning(source, extents, section.offset, section.length.min(MAX_SECTION_BYTES)));
             return Self::UnifiedKernelImage { sort_key: sort_key(&os_release.unwrap_or_default()) };
         }
         if is_linux(&bytes) {
             return Self::Linux;
         }
         let length: u64 = extents.iter().map(|range| range.end.saturating_sub(range.start)).sum();
-        if sections.is_empty() || length > LARGEST_LOADER {
+        if sections.is_empty() || length > MAX_LOADER_BYTES {
             return Self::Other;
         }
         let bytes = beginning(source, extents, 0, length);

@@ -11,7 +11,7 @@ const MAGIC: u32 = 0x184C_2102;
 /// What a block unpacks to: this, and less in the last one.
 const BLOCK: usize = 8 << 20;
 /// The longest that a block can be (`LZ4_COMPRESSBOUND`).
-const LONGEST: usize = BLOCK + BLOCK / 255 + 16;
+const MAX_COMPRESSED_BLOCK: usize = BLOCK + BLOCK / 255 + 16;
 
 pub(super) fn compress(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut frame = MAGIC.to_le_bytes().to_vec();
@@ -68,7 +68,7 @@ impl<R: BufRead> Decoder<R> {
             Some(MAGIC) => return Ok(()),
             Some(length) => length as usize,
         };
-        if length > LONGEST {
+        if length > MAX_COMPRESSED_BLOCK {
             return Err(invalid("a block of LZ4 is longer than the format allows"));
         }
         let mut packed = Vec::new();

@@ -33,7 +33,7 @@ use crate::iso::author::{AuthorError, IsoPath, NewFile, NewIso};
 use crate::overlay::Segment;
 
 /// The limit for all files of a drive together, in bytes: Ironic accepts no larger config drives.
-const LARGEST: usize = 64 << 20;
+const MAX_FILES_BYTES: usize = 64 << 20;
 
 /// Why a data image is impossible. Messages never quote the contents of files.
 #[derive(Debug, thiserror::Error)]
@@ -100,7 +100,7 @@ impl DataImage {
             DataSpec::Combustion(spec) => spec.image(),
         }?;
         let size = image.files.values().map(|file| file.content.len()).sum();
-        if size > LARGEST { Err(DataImageError::TooLarge(size)) } else { Ok(image) }
+        if size > MAX_FILES_BYTES { Err(DataImageError::TooLarge(size)) } else { Ok(image) }
     }
 
     /// Its files, each with its permission bits and its content.

@@ -23,7 +23,7 @@ pub struct Survey {
 
 /// The name of these lists, and the size of the largest that is read, in bytes. Usual ones have 10 KiB.
 const MODULES_BUILTIN: &[u8] = b"/modules.builtin";
-const LARGEST_LIST: u64 = 1 << 20;
+const MAX_LIST_BYTES: u64 = 1 << 20;
 
 /// Reads an initramfs once: its tree, and the contents of the regular files in `wanted`, each at most `limit` bytes. If a path
 /// occurs twice, the last one counts.
@@ -52,8 +52,8 @@ where
             .filter(|name| wanted.contains(name.as_slice()))
             .filter_map(|name| String::from_utf8_lossy(&name).parse().ok())
             .collect();
-        if kind == FileKind::File && entry.path().ends_with(MODULES_BUILTIN) && entry.size <= LARGEST_LIST {
-            let list = reader.content(LARGEST_LIST)?;
+        if kind == FileKind::File && entry.path().ends_with(MODULES_BUILTIN) && entry.size <= MAX_LIST_BYTES {
+            let list = reader.content(MAX_LIST_BYTES)?;
             modules_builtin.get_or_insert_default().extend(list);
             return Ok(());
         }

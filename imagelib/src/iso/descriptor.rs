@@ -11,7 +11,7 @@ use crate::source::Source;
 const SYSTEM_AREA: u64 = 16 * BLOCK;
 
 /// Real images have three to five descriptors.
-const MOST_DESCRIPTORS: u64 = 64;
+const MAX_DESCRIPTORS: u64 = 64;
 
 /// Where the size of the path tables stands in a descriptor (§8.4.13).
 pub(super) const PATH_TABLE_SIZE: usize = 132;
@@ -62,7 +62,7 @@ pub(super) fn read(source: &dyn Source, base: u64) -> Result<Descriptors, IsoErr
     let mut primary = None;
     let mut joliet_root = None;
     let mut boot_catalog = None;
-    for index in 0..MOST_DESCRIPTORS {
+    for index in 0..MAX_DESCRIPTORS {
         let offset = first.saturating_add(index * BLOCK);
         let Some(block) = read_block(source, offset)?.filter(|block| block.get(1..6) == Some(b"CD001")) else {
             return Err(match index {
@@ -145,7 +145,7 @@ fn root(source: &dyn Source, block: &[u8], base: u64, offset: u64) -> Result<Fil
 /// Whether UDF structures (ECMA-167 part 2) follow: such a bridge image has a second file system over the same
 /// files, which an edit of this one would not reach.
 fn is_udf(source: &dyn Source, from: u64) -> Result<bool, IsoError> {
-    for index in 0..MOST_DESCRIPTORS {
+    for index in 0..MAX_DESCRIPTORS {
         let block = read_block(source, from + index * BLOCK)?;
         match block.as_deref().and_then(|block| block.get(1..6)) {
             Some(b"NSR02" | b"NSR03") => return Ok(true),

@@ -9,7 +9,7 @@ use super::{BLOCK, IsoError};
 use crate::source::Source;
 
 /// The size in bytes of the largest directory that dayone reads: some fifty thousand files.
-pub(super) const LARGEST_DIRECTORY: u64 = 8 << 20;
+pub(super) const MAX_DIRECTORY_BYTES: u64 = 8 << 20;
 
 const BLOCK_LENGTH: usize = 2048;
 
@@ -194,8 +194,8 @@ fn each_record(
         return Err(IsoError::Kind { name: directory.name.clone(), wanted: "directory" });
     }
     for Extent { offset, length } in directory.extents.iter().copied() {
-        if length > LARGEST_DIRECTORY {
-            return Err(IsoError::DirectoriesTooLarge { offset, limit: LARGEST_DIRECTORY });
+        if length > MAX_DIRECTORY_BYTES {
+            return Err(IsoError::DirectoriesTooLarge { offset, limit: MAX_DIRECTORY_BYTES });
         }
         records(&read_bytes(source, offset, length)?, offset, &mut each)?;
     }

@@ -7,7 +7,7 @@ use crate::fields::u32_le;
 use crate::source::Source;
 
 /// How often a record's system use may go on elsewhere. Real images need one or two.
-const MOST_CONTINUATIONS: usize = 8;
+const MAX_CONTINUATIONS: usize = 8;
 
 /// What Rock Ridge adds to a directory record.
 #[derive(Debug, Default)]
@@ -80,7 +80,7 @@ pub(super) fn read(
     while let Some((block, start, length)) = next {
         continuations += 1;
         let within = start.checked_add(length).is_some_and(|end| u64::from(end) <= BLOCK);
-        if continuations > MOST_CONTINUATIONS || !within {
+        if continuations > MAX_CONTINUATIONS || !within {
             return Err(IsoError::Record { offset, reason: "has Rock Ridge entries that continue without end" });
         }
         let from = base.saturating_add(u64::from(block) * BLOCK).saturating_add(u64::from(start));

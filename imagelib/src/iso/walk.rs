@@ -8,7 +8,7 @@ use super::record::Naming;
 use crate::source::Source;
 
 /// The most that all directories of a tree may take, in bytes. An installation DVD has 2 MiB.
-const LARGEST_TREE: u64 = 32 << 20;
+const MAX_TREE_BYTES: u64 = 32 << 20;
 
 /// ECMA-119 §6.8.2.1 allows eight levels, Rock Ridge as many as a path can have.
 pub(super) const DEEPEST: usize = 64;
@@ -47,8 +47,8 @@ impl<'a> Walk<'a> {
                 return Err(IsoError::Nesting(extent.offset));
             }
             self.read = self.read.saturating_add(extent.length);
-            if self.read > LARGEST_TREE {
-                return Err(IsoError::DirectoriesTooLarge { offset: extent.offset, limit: LARGEST_TREE });
+            if self.read > MAX_TREE_BYTES {
+                return Err(IsoError::DirectoriesTooLarge { offset: extent.offset, limit: MAX_TREE_BYTES });
             }
         }
         let entries = directory::list(self.source, self.base, self.names, directory)?;

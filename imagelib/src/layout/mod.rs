@@ -24,7 +24,7 @@ use builder::Builder;
 pub use roles::{BootRole, Roles};
 
 /// A good limit for [`Layout::reduced`]: all files that a boot reads are among them.
-pub const MOST_FILES: usize = 64;
+pub const MAX_FILES: usize = 64;
 
 /// The name for bytes outside of all files and structures.
 const BETWEEN: &str = "between files";

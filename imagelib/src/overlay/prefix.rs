@@ -14,7 +14,7 @@ use crate::source::Source;
 pub(super) const CHUNK: usize = 1 << 20;
 
 /// How many states are kept beside those. Images of one base have their first patches at few different places.
-const MOST_BETWEEN: usize = 16;
+const MAX_BETWEEN: usize = 16;
 
 /// What stored states begin with.
 const MAGIC: &[u8] = b"dayone SHA-256 states 1\n";
@@ -128,7 +128,7 @@ impl States {
     fn keep(&mut self, hasher: &Sha256, position: u64) {
         if position == (self.each.len() as u64 + 1) * CHUNK as u64 {
             self.each.push(hasher.clone());
-        } else if !position.is_multiple_of(CHUNK as u64) && self.between.len() < MOST_BETWEEN {
+        } else if !position.is_multiple_of(CHUNK as u64) && self.between.len() < MAX_BETWEEN {
             self.between.entry(position).or_insert_with(|| hasher.clone());
         }
     }

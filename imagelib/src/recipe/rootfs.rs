@@ -9,7 +9,7 @@ use crate::url_server::UrlServer;
 use vocabulary::{checked_text, url_credentials};
 
 /// The longest URL that leaves room for other kernel arguments, in bytes.
-const LONGEST: usize = 1024;
+const MAX_URL_BYTES: usize = 1024;
 
 /// Why a text is not the URL of a root file system.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,7 +22,9 @@ pub enum RootfsUrlError {
     #[error("the URL of the root file system contains {0:?}; percent-encode it")]
     Character(char),
     /// The URL is too long. With its length in bytes.
-    #[error("the URL of the root file system has {0} bytes; a kernel command line has room for at most {LONGEST}")]
+    #[error(
+        "the URL of the root file system has {0} bytes; a kernel command line has room for at most {MAX_URL_BYTES}"
+    )]
     Length(usize),
 }
 
@@ -51,7 +53,7 @@ impl FromStr for RootfsUrl {
         if let Some(wrong) = text.chars().find(|c| !c.is_ascii_graphic() || matches!(c, '"' | '\'' | '\\' | '`')) {
             return Err(RootfsUrlError::Character(wrong));
         }
-        if text.len() > LONGEST {
+        if text.len() > MAX_URL_BYTES {
             return Err(RootfsUrlError::Length(text.len()));
         }
         Ok(Self(text.to_owned()))

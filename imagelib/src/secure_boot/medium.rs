@@ -10,7 +10,7 @@ use crate::source::Source;
 /// What follows the path of a file in a partition.
 const IN_PARTITION: &str = " in the EFI system partition";
 /// The most programs that are looked at. Real media have ten.
-pub(super) const MOST_PROGRAMS: usize = 64;
+pub(super) const MAX_PROGRAMS: usize = 64;
 
 /// The file systems of a medium that a boot reads.
 pub(super) struct Medium<'a> {

@@ -8,7 +8,7 @@ use data_encoding::HEXLOWER;
 
 use super::chain::{self, Found, Judged};
 use super::examine::{Examined, examine};
-use super::medium::{Located, MOST_PROGRAMS, Medium, Place};
+use super::medium::{Located, MAX_PROGRAMS, Medium, Place};
 use super::report::{Program, SecureBoot, Verdict};
 use super::unsigned;
 use crate::base::live::{EntryView, LiveIso};
@@ -193,7 +193,7 @@ impl<'a> Surveyor<'a> {
     }
 
     fn examine(&self, segments: Vec<Segment>) -> Examined {
-        if self.found.len() >= MOST_PROGRAMS {
+        if self.found.len() >= MAX_PROGRAMS {
             return Examined::unreadable("is one of too many programs on the medium: dayone did not look at it");
         }
         match Overlay::concatenated(&self.sizes, segments) {

@@ -19,7 +19,7 @@ const MICROSOFT: [[u8; 32]; 2] = [
 ];
 
 /// How many certificates may be between a signer and an authority.
-const LONGEST_CHAIN: usize = 4;
+const MAX_CHAIN: usize = 4;
 
 /// Who verifies a program.
 #[derive(Debug, Clone, Copy)]
@@ -120,7 +120,7 @@ fn leads_to<'a>(
     known: impl Fn(&Certificate) -> bool,
 ) -> Option<String> {
     let mut current = &signer.certificate;
-    for _ in 0..LONGEST_CHAIN {
+    for _ in 0..MAX_CHAIN {
         if known(current) {
             return Some(current.subject());
         }

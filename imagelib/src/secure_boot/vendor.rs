@@ -8,8 +8,8 @@ use crate::disk::guid::Guid;
 use crate::fields::{array, u32_le};
 use crate::source::Source;
 
-/// Debian's has 10 KB.
-const LARGEST: u64 = 1 << 20;
+/// The maximum length of a shim's section with keys, in bytes. Debian's has 10 KB.
+const MAX_SECTION_BYTES: u64 = 1 << 20;
 
 /// A list of X.509 certificates.
 const X509: Guid = Guid::new(0xA5C0_59A1_94E4_4AA7_87B5_AB15_5C2B_F072);
@@ -33,7 +33,7 @@ pub(super) struct SignatureList {
 impl VendorKeys {
     /// The keys in a program; `None` if it is no shim.
     pub(super) fn of(source: &dyn Source, program: &PeImage) -> io::Result<Option<Self>> {
-        let Some(bytes) = program.section(source, b".vendor_cert", LARGEST)? else { return Ok(None) };
+        let Some(bytes) = program.section(source, b".vendor_cert", MAX_SECTION_BYTES)? else { return Ok(None) };
         Ok(Self::read(&bytes))
     }
 

@@ -43,7 +43,7 @@ pub const NETWORK_KEY: u8 = 10;
 /// The kernel argument with META values.
 const META_VALUES: &str = "talos.environment=INSTALLER_META_BASE64";
 /// The most that the values of an argument unpack to, in bytes. A partition has less room.
-const LONGEST: u64 = 1 << 20;
+const MAX_VALUES_BYTES: u64 = 1 << 20;
 
 /// The kernel argument by which Talos gets its network configuration, a JSON document. It is compressed, so Talos must be 1.6.3 or
 /// later.
@@ -72,7 +72,7 @@ pub(crate) fn meta_values(argument: &KernelArgument) -> Option<Result<MetaValues
 fn unpacked(packed: &str) -> Option<Vec<u8>> {
     let bytes = STANDARD.decode(packed).ok()?;
     match bytes.as_slice() {
-        [0x1f, 0x8b, ..] => Compression::Gzip.decompress(&bytes, LONGEST).ok(),
+        [0x1f, 0x8b, ..] => Compression::Gzip.decompress(&bytes, MAX_VALUES_BYTES).ok(),
         _ => Some(bytes),
     }
 }

@@ -8,8 +8,8 @@ use super::stub::{Carrier, StubVersion};
 use crate::authenticode::{PeError, PeImage};
 use crate::source::Source;
 
-/// The longest text section that is read: `os-release`, kernel arguments.
-const LONGEST_TEXT: u64 = 64 << 10;
+/// The maximum length of a section with text, in bytes: `os-release`, kernel arguments.
+const MAX_TEXT_BYTES: u64 = 64 << 10;
 
 /// What a unified kernel image has in its sections.
 #[derive(Debug, Clone)]
@@ -67,10 +67,10 @@ impl UnifiedKernel {
         let program = PeImage::read(source).map_err(|error| UnusableUki::Program(error.to_string()))?;
         let read = || -> io::Result<Self> {
             let text = |name: &[u8]| {
-                let bytes = program.section(source, name, LONGEST_TEXT)?;
+                let bytes = program.section(source, name, MAX_TEXT_BYTES)?;
                 Ok::<_, io::Error>(bytes.map(|bytes| String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned()))
             };
-            let magic = program.section(source, b".sdmagic", LONGEST_TEXT)?;
+            let magic = program.section(source, b".sdmagic", MAX_TEXT_BYTES)?;
             let os_release = text(b".osrel")?.unwrap_or_default();
             Ok(Self {
                 stub: magic.as_deref().and_then(StubVersion::of_section),

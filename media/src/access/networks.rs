@@ -8,7 +8,7 @@ use ipnet::{IpNet, Ipv4Net};
 use serde::{Deserialize, Serialize};
 
 /// The maximum number of networks of an image.
-const MOST: usize = 64;
+const MAX_NETWORKS: usize = 64;
 
 /// The text is not a network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -78,7 +78,7 @@ pub enum NotNetworks {
     #[error("the list of networks is empty, so nobody could read the image: leave it out, or give a network")]
     Empty,
     /// There are too many.
-    #[error("{0} networks are too many: give at most {MOST}")]
+    #[error("{0} networks are too many: give at most {MAX_NETWORKS}")]
     TooMany(usize),
 }
 
@@ -111,7 +111,7 @@ impl TryFrom<Vec<Network>> for OnlyFrom {
         }
         match distinct.len() {
             0 => Err(NotNetworks::Empty),
-            1..=MOST => Ok(Self(distinct)),
+            1..=MAX_NETWORKS => Ok(Self(distinct)),
             many => Err(NotNetworks::TooMany(many)),
         }
     }

@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 use super::Moment;
 
 /// The longest time to live, in seconds: ten years.
-const LONGEST: u64 = 10 * 365 * 24 * 60 * 60;
+const MAX_SECONDS: u64 = 10 * 365 * 24 * 60 * 60;
 
 /// The number is not a time to live.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotATtl {
     /// The text is not a whole number.
-    #[error("write the time to live in whole seconds, 1 to {LONGEST} (ten years)")]
+    #[error("write the time to live in whole seconds, 1 to {MAX_SECONDS} (ten years)")]
     Syntax(#[from] ParseIntError),
     /// The number is too small or too large.
-    #[error("{0} seconds is not a time to live: use 1 to {LONGEST} seconds (ten years)")]
+    #[error("{0} seconds is not a time to live: use 1 to {MAX_SECONDS} seconds (ten years)")]
     Range(u64),
 }
 
@@ -38,7 +38,7 @@ impl TryFrom<u64> for Ttl {
     type Error = NotATtl;
 
     fn try_from(seconds: u64) -> Result<Self, NotATtl> {
-        if (1..=LONGEST).contains(&seconds) { Ok(Self(seconds)) } else { Err(NotATtl::Range(seconds)) }
+        if (1..=MAX_SECONDS).contains(&seconds) { Ok(Self(seconds)) } else { Err(NotATtl::Range(seconds)) }
     }
 }
 
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn a_ttl_is_a_positive_number_of_seconds() {
         assert_eq!("1".parse::<Ttl>().unwrap().duration(), Duration::from_secs(1));
-        assert_eq!(u64::from(LONGEST.to_string().parse::<Ttl>().unwrap()), LONGEST);
+        assert_eq!(u64::from(MAX_SECONDS.to_string().parse::<Ttl>().unwrap()), MAX_SECONDS);
         for bad in ["0", "-1", "1.5", "1h", "", "315360001", "99999999999999999999"] {
             assert!(bad.parse::<Ttl>().is_err(), "{bad}");
         }

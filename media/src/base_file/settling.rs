@@ -9,8 +9,8 @@ use super::Fingerprint;
 /// The coarsest clock of a file system in use (FAT: 2 s; NFS and old ext3: 1 s; others: 10 ms or less).
 pub(super) const TICK: Duration = Duration::from_secs(2);
 
-/// More than anyone has base files that were changed while the clock was wrong.
-const MOST: usize = 256;
+/// The maximum number of files: more than anyone has base files that were changed while the clock was wrong.
+const MAX_FILES: usize = 256;
 
 /// Files whose last change is in the future, and when this process first saw each of them.
 static SEEN: Mutex<Seen> = Mutex::new(Seen(VecDeque::new()));
@@ -41,7 +41,7 @@ impl Seen {
             return now.saturating_duration_since(*first);
         }
         self.0.retain(|(seen, _)| !seen.is_same_inode(file));
-        if self.0.len() >= MOST {
+        if self.0.len() >= MAX_FILES {
             self.0.pop_front();
         }
         self.0.push_back((*file, now));
@@ -78,6 +78,6 @@ mod tests {
         for inode in 10..1000 {
             seen.age(&Fingerprint { inode, ..changed_at(10) }, start);
         }
-        assert_eq!(seen.0.len(), MOST);
+        assert_eq!(seen.0.len(), MAX_FILES);
     }
 }

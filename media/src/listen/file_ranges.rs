@@ -19,10 +19,10 @@ use tokio::net::TcpStream;
 use crate::base_file::BaseFile;
 
 /// The longest range. Short ones make small packets: `sendfile(2)` sends what it has at the end of each call.
-pub(crate) const LONGEST: usize = 1 << 20;
+pub(crate) const MAX_RANGE_BYTES: usize = 1 << 20;
 
 /// The memory of placeholders. Its pages are never touched, so they take no memory.
-static PLACEHOLDER: LazyLock<&[u8]> = LazyLock::new(|| vec![0; LONGEST].leak());
+static PLACEHOLDER: LazyLock<&[u8]> = LazyLock::new(|| vec![0; MAX_RANGE_BYTES].leak());
 
 /// The ranges that the placeholders on one connection stand for. Clones are the same queue.
 #[derive(Debug, Clone, Default)]
@@ -36,7 +36,7 @@ struct FileRange {
 }
 
 impl FileRanges {
-    /// Adds a range of at most [`LONGEST`] bytes, and returns its placeholder, which must be sent on this queue's connection.
+    /// Adds a range of at most [`MAX_RANGE_BYTES`] bytes, and returns its placeholder, which must be sent on this queue's connection.
     pub(crate) fn placeholder(&self, file: &Arc<BaseFile>, offset: u64, length: usize) -> Bytes {
         let bytes = PLACEHOLDER.get(..length).unwrap_or(*PLACEHOLDER);
         self.0.lock().push_back(FileRange { file: Arc::clone(file), offset, length: bytes.len() });

@@ -66,7 +66,7 @@ impl<S: Socket> YieldingStream<S> {
         Some(match slices.get(..first).unwrap_or_default() {
             [] => {
                 // Short calls of sendfile make small packets.
-                self.turn = file_ranges::LONGEST;
+                self.turn = file_ranges::MAX_RANGE_BYTES;
                 let rest = slices.first().map_or(0, |slice| slice.len());
                 poll_send(cx, socket, || files.send(socket, rest))
             }

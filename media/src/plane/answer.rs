@@ -54,7 +54,7 @@ pub(super) const CACHING: &str = "private, no-cache, no-transform";
 pub(super) const NO_STORE: &str = "no-store";
 
 /// How often a request looks for its file, if that is another one whenever its bases were checked.
-const MOST_LOOKS: u32 = 3;
+const MAX_LOOKUPS: u32 = 3;
 
 /// A request, and what its path leads to.
 struct Asked<'a> {
@@ -145,7 +145,7 @@ impl Plane {
     /// Checks the bases of what was found, and then looks again: while a file system was asked, somebody may have deleted the image or
     /// changed its limits, and its time may have ended.
     async fn checked(&self, head: &Parts, mut found: Lookup) -> Lookup {
-        for _ in 0..MOST_LOOKS {
+        for _ in 0..MAX_LOOKUPS {
             let checked = match bases_checked(found).await {
                 Lookup::Found(checked) => checked,
                 other => return other,

@@ -21,7 +21,7 @@ use super::pool::{BUFFER, Buffer, Pool};
 use crate::LogLimit;
 use crate::access::{Reads, Refusal};
 use crate::base_file::{BaseFiles, CachedRead};
-use crate::listen::file_ranges::{FileRanges, LONGEST};
+use crate::listen::file_ranges::{FileRanges, MAX_RANGE_BYTES};
 use crate::reading::Recorder;
 
 static ZEROS: [u8; BUFFER] = [0; BUFFER];
@@ -292,7 +292,11 @@ impl ImageBody {
 fn next_window((length, began): &mut (usize, Option<Instant>)) -> usize {
     let now = Instant::now();
     if let Some(began) = began.replace(now) {
-        *length = if now.duration_since(began) < FAST { (*length * 2).min(LONGEST) } else { (*length / 2).max(BUFFER) };
+        *length = if now.duration_since(began) < FAST {
+            (*length * 2).min(MAX_RANGE_BYTES)
+        } else {
+            (*length / 2).max(BUFFER)
+        };
     }
     *length
 }

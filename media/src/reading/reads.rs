@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::ranges::Ranges;
 
 /// Maximum number of clients of a file that are remembered until somebody asks.
-const MOST_CLIENTS: usize = 64;
+const MAX_CLIENTS: usize = 64;
 
 /// When a read is complete enough to be taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl Reads {
             read.sent = read.sent.saturating_add(sent);
             return;
         }
-        if self.clients.len() >= MOST_CLIENTS {
+        if self.clients.len() >= MAX_CLIENTS {
             self.dropped = self.dropped.saturating_add(1);
             return;
         }
@@ -128,11 +128,11 @@ mod tests {
     #[test]
     fn the_number_of_clients_is_bounded_and_dropped_reads_are_counted() {
         let (mut reads, now, time) = (Reads::default(), Instant::now(), SystemTime::now());
-        for number in 0..u32::try_from(MOST_CLIENTS).unwrap() + 3 {
+        for number in 0..u32::try_from(MAX_CLIENTS).unwrap() + 3 {
             reads.add(std::net::Ipv4Addr::from_bits(number).into(), &(0..1), now, time);
         }
         let (taken, dropped) = reads.take("boot.iso", TakeAfter::NOW, now);
-        assert_eq!((taken.len(), dropped), (MOST_CLIENTS, 3));
+        assert_eq!((taken.len(), dropped), (MAX_CLIENTS, 3));
         assert_eq!(reads.take("boot.iso", TakeAfter::NOW, now).1, 0);
     }
 }

@@ -25,7 +25,7 @@ pub struct Limits {
 }
 
 /// The end of a limit that is past the last moment that the system knows.
-const LONGEST: Duration = Duration::from_hours(24 * 365);
+const MAX_LIMIT: Duration = Duration::from_hours(24 * 365);
 
 /// How often a request is sent to a BMC that is too busy for it.
 pub(super) const MAX_TRIES: u32 = 3;
@@ -54,7 +54,7 @@ pub(super) struct Poll {
 impl Poll {
     pub(super) fn new(interval: Duration, limit: Duration) -> Self {
         let now = Instant::now();
-        let end = now.checked_add(limit).unwrap_or_else(|| now + LONGEST);
+        let end = now.checked_add(limit).unwrap_or_else(|| now + MAX_LIMIT);
         Self { interval, longest: interval.saturating_mul(10), end }
     }
 

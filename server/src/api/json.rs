@@ -7,7 +7,7 @@ use super::problem::{Problem, ProblemKind};
 
 /// The longest message, in bytes. The names of all members of a request have room in it. The names in the request itself may have any
 /// length, and a message can have one of them twice.
-const LONGEST: usize = 2048;
+const MAX_MESSAGE_BYTES: usize = 2048;
 
 /// Reads `body` strictly. The problem names the place by line, column and path, and never a value, which might be a secret.
 pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
@@ -42,7 +42,7 @@ fn deserialize<'de, T: DeserializeOwned>(
 }
 
 fn refuse(message: &str) -> Problem {
-    let message = without_middle(message, LONGEST);
+    let message = without_middle(message, MAX_MESSAGE_BYTES);
     Problem::new(ProblemKind::MalformedRequest, format!("the JSON of the request is not valid: {message}"))
 }
 
@@ -118,6 +118,6 @@ mod tests {
         let body = format!("{{\"inner\": [{{\"{}\": 1}}]}}", "x".repeat(1 << 20));
         let detail = read::<Outer>(body.as_bytes()).unwrap_err().detail().to_owned();
         assert!(detail.contains("line 1, column ") && detail.ends_with("`, expected `list`"), "{detail}");
-        assert!(detail.len() < LONGEST + 100, "{}", detail.len());
+        assert!(detail.len() < MAX_MESSAGE_BYTES + 100, "{}", detail.len());
     }
 }

@@ -41,7 +41,7 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::audit::Audit;
 use crate::bases::BaseFetches;
 use crate::boots::Boots;
-use crate::live::{MOST_FOLLOWERS, Publisher};
+use crate::live::{MAX_FOLLOWERS, Publisher};
 use crate::metrics::Metrics;
 use crate::store::Store;
 use access::{Access, AccessState};
@@ -97,7 +97,7 @@ impl Api {
             queues: Queues::new(),
             digests: DigestQueue::new(),
             followed_boots,
-            boot_followers: Arc::new(Semaphore::new(MOST_FOLLOWERS)),
+            boot_followers: Arc::new(Semaphore::new(MAX_FOLLOWERS)),
         }
     }
 

@@ -156,15 +156,15 @@ pub(super) struct Limit(usize);
 
 impl Limit {
     const DEFAULT: Self = Self(100);
-    const MAXIMUM: usize = 1000;
+    const MAX_ENTRIES: usize = 1000;
 }
 
 impl FromStr for Limit {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let limit = text.parse().ok().filter(|limit| (1..=Self::MAXIMUM).contains(limit));
-        limit.map(Self).ok_or_else(|| format!("a page has 1 to {} entries", Self::MAXIMUM))
+        let limit = text.parse().ok().filter(|limit| (1..=Self::MAX_ENTRIES).contains(limit));
+        limit.map(Self).ok_or_else(|| format!("a page has 1 to {} entries", Self::MAX_ENTRIES))
     }
 }
 

@@ -17,7 +17,7 @@ const MEDIUM: usize = 512 << 10;
 
 /// How many of the largest bodies dayone converts at a time at most, with any number of processors. Each takes some hundred
 /// MiB, and dayone divides it between all processors if it has many hosts.
-const MOST_LARGE: usize = 4;
+const MAX_LARGE: usize = 4;
 
 /// The queues.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Queues {
         Self {
             small: queue(processors.max(1)),
             medium: queue((processors / 2).max(1)),
-            large: queue((processors / 4).clamp(1, MOST_LARGE)),
+            large: queue((processors / 4).clamp(1, MAX_LARGE)),
         }
     }
 
@@ -68,7 +68,7 @@ mod tests {
             let queues = Queues::for_processors(processors);
             let free = |size| queues.queue(size).available_permits();
             let large = free(4 << 20);
-            assert!((1..=MOST_LARGE).contains(&large) && large <= processors, "{processors}");
+            assert!((1..=MAX_LARGE).contains(&large) && large <= processors, "{processors}");
             let mut held = Vec::new();
             for _ in 0..large {
                 held.push(queues.acquire(4 << 20).await.unwrap());

@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 use super::problem::{Problem, ProblemKind};
 
 /// How many addresses are remembered. Each takes some 50 bytes.
-const MOST_ADDRESSES: usize = 16 << 10;
+const MAX_ADDRESSES: usize = 16 << 10;
 
 /// How often room is made for others.
 const SEARCH_INTERVAL: Duration = Duration::from_millis(100);
@@ -83,9 +83,9 @@ impl Buckets {
 
     /// Counts a request.
     fn count(&mut self, address: IpAddr, pace: Pace, now: Instant) {
-        if self.paid.len() >= MOST_ADDRESSES && !self.paid.contains_key(&address) {
+        if self.paid.len() >= MAX_ADDRESSES && !self.paid.contains_key(&address) {
             self.make_room(now);
-            if self.paid.len() >= MOST_ADDRESSES {
+            if self.paid.len() >= MAX_ADDRESSES {
                 return;
             }
         }
@@ -212,10 +212,10 @@ mod tests {
         let addresses = |first: u32| (first..first + 20_000).map(|bits| std::net::Ipv4Addr::from_bits(bits).into());
         let admitted = addresses(0).filter(|address| limits.admit(*address, start).is_ok()).count();
         assert_eq!(admitted, 20_000, "whom there is no room for is not refused");
-        assert_eq!(limits.0.lock().requests.paid.len(), MOST_ADDRESSES);
+        assert_eq!(limits.0.lock().requests.paid.len(), MAX_ADDRESSES);
         let later = start + Duration::from_mins(1);
         assert!(addresses(1 << 24).all(|address| limits.admit(address, later).is_ok()));
-        assert_eq!(limits.0.lock().requests.paid.len(), MOST_ADDRESSES);
+        assert_eq!(limits.0.lock().requests.paid.len(), MAX_ADDRESSES);
         assert!(limits.0.lock().requests.paid.values().all(|paid| *paid > later), "those that have paid make room");
         assert_eq!(limits.0.lock().requests.searched, Some(later), "thousands of requests search once");
     }

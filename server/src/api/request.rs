@@ -16,10 +16,10 @@ use super::problem::{Problem, ProblemKind};
 use super::user_documents::UserDocuments;
 
 /// The largest body, in bytes. The documents of a hundred hosts are much smaller.
-const LARGEST_BODY: usize = 4 << 20;
+const MAX_BODY_BYTES: usize = 4 << 20;
 
 /// How long a body may take to arrive. Clients are on the operators' network; they are not BMCs.
-const SLOWEST_BODY: Duration = Duration::from_secs(30);
+const MAX_BODY_TIME: Duration = Duration::from_secs(30);
 
 /// The content types of documents. curl sends the last one with `--data-binary` by default.
 const DOCUMENTS: [&str; 5] =
@@ -131,21 +131,21 @@ fn with_curl_hint(problem: Problem, headers: &HeaderMap, documents: &[u8]) -> Pr
 /// Reads the body of a request, within the limits of size and time.
 pub(super) async fn read_body(body: Body) -> Result<Bytes, Problem> {
     let too_large = || {
-        let detail = format!("the body is larger than {LARGEST_BODY} bytes; send fewer hosts at once");
+        let detail = format!("the body is larger than {MAX_BODY_BYTES} bytes; send fewer hosts at once");
         Problem::new(ProblemKind::TooLarge, detail)
     };
     // If the client sends the length in advance, there is no need to read a body that is too large.
-    if http_body::Body::size_hint(&body).lower() > LARGEST_BODY as u64 {
+    if http_body::Body::size_hint(&body).lower() > MAX_BODY_BYTES as u64 {
         return Err(too_large());
     }
-    match tokio::time::timeout(SLOWEST_BODY, Limited::new(body, LARGEST_BODY).collect()).await {
+    match tokio::time::timeout(MAX_BODY_TIME, Limited::new(body, MAX_BODY_BYTES).collect()).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
         Ok(Err(error)) => {
             Err(Problem::new(ProblemKind::IncompleteRequest, "the connection broke within the body").with_cause(error))
         }
         Err(_) => {
-            let detail = format!("the body did not arrive within {} seconds", SLOWEST_BODY.as_secs());
+            let detail = format!("the body did not arrive within {} seconds", MAX_BODY_TIME.as_secs());
             Err(Problem::new(ProblemKind::IncompleteRequest, detail))
         }
     }

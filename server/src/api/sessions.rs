@@ -15,7 +15,7 @@ use super::clients::{ApiClients, Caller, TokenDigest};
 const LIFETIME: Duration = Duration::from_hours(12);
 
 /// The maximum number of sessions. A further login ends the session that would end first.
-const MOST: usize = 1000;
+const MAX_SESSIONS: usize = 1000;
 
 /// The sessions of a server, in memory: they end when the server stops. Clones share them.
 ///
@@ -38,7 +38,7 @@ impl Sessions {
         let now = Instant::now();
         let mut sessions = self.0.lock();
         sessions.retain(|_, session| session.until > now);
-        if sessions.len() >= MOST
+        if sessions.len() >= MAX_SESSIONS
             && let Some(oldest) = sessions.iter().min_by_key(|(_, session)| session.until).map(|(key, _)| *key)
         {
             sessions.remove(&oldest);
@@ -101,7 +101,7 @@ mod tests {
         let mut tokens = ApiClients::default();
         tokens.add(TOKEN, "the test").unwrap();
         let sessions = Sessions::default();
-        let ids: Vec<String> = (0..=MOST).map(|_| sessions.begin(TokenDigest::of(TOKEN)).unwrap()).collect();
+        let ids: Vec<String> = (0..=MAX_SESSIONS).map(|_| sessions.begin(TokenDigest::of(TOKEN)).unwrap()).collect();
         assert!(sessions.client(&ids[0], &tokens).is_none());
         assert!(ids[1..].iter().all(|id| sessions.client(id, &tokens).is_some()));
     }

@@ -22,8 +22,8 @@ use crate::metrics::Metrics;
 const PROBES: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
 /// How many bytes of a path, and of a method, a line has. The paths of the API are shorter.
-const LONGEST_PATH: usize = 200;
-const LONGEST_METHOD: usize = 20;
+const MAX_PATH_BYTES: usize = 200;
+const MAX_METHOD_BYTES: usize = 20;
 
 /// For the requests of clients that have not shown who they are: anybody can send any number of them.
 static UNAUTHENTICATED_LOG: LogLimit = LogLimit::new();
@@ -40,7 +40,7 @@ pub(super) async fn trace(State(metrics): State<Arc<Metrics>>, request: Request,
     // may hold secrets.
     let route =
         request.extensions().get::<MatchedPath>().map_or_else(|| "unknown".to_owned(), |path| path.as_str().to_owned());
-    let path = beginning(without_token(request.uri().path()), LONGEST_PATH).to_owned();
+    let path = beginning(without_token(request.uri().path()), MAX_PATH_BYTES).to_owned();
 
     let mut response = match catch(next.run(request)).await {
         Ok(response) => response,
@@ -60,7 +60,7 @@ pub(super) async fn trace(State(metrics): State<Arc<Metrics>>, request: Request,
     let problem = logged.as_ref().map(|logged| logged.kind.slug());
     let cause = logged.as_ref().and_then(|logged| logged.cause.as_deref());
     let status = status.as_u16();
-    let method = beginning(method.as_str(), LONGEST_METHOD);
+    let method = beginning(method.as_str(), MAX_METHOD_BYTES);
     let is_probe = PROBES.contains(&route.as_str());
     let admitted = if is_known || is_probe { Some(0) } else { UNAUTHENTICATED_LOG.admit() };
     let suppressed = admitted.filter(|suppressed| *suppressed > 0);
@@ -146,8 +146,8 @@ mod tests {
 
     #[test]
     fn a_long_path_is_cut() {
-        assert_eq!(beginning("/v1/bases", LONGEST_PATH), "/v1/bases");
-        assert_eq!(beginning(&"a".repeat(9000), LONGEST_PATH).len(), LONGEST_PATH);
+        assert_eq!(beginning("/v1/bases", MAX_PATH_BYTES), "/v1/bases");
+        assert_eq!(beginning(&"a".repeat(9000), MAX_PATH_BYTES).len(), MAX_PATH_BYTES);
         assert_eq!(beginning("aé", 2), "a");
     }
 

@@ -8,7 +8,7 @@ use clap::Args;
 use super::OutputFormat;
 
 /// The largest value of `--slow`, in seconds.
-const SLOWEST: u64 = 3600;
+const MAX_SLOW_SECONDS: u64 = 3600;
 
 /// The examples in the help text.
 const EXAMPLES: &str = "\
@@ -60,7 +60,7 @@ pub struct DoctorArguments {
     pub insecure: bool,
 
     /// For how long a reader is slow, and a connection idle, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=SLOWEST))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=MAX_SLOW_SECONDS))]
     pub slow: u64,
 
     /// Options of the server, as it was started with

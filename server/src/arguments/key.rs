@@ -52,12 +52,12 @@ pub struct KeyRotateArguments {
     pub place: KeyPlace,
 
     /// How long URLs of the previous key stay valid, in seconds; 0 ends them at once, also in the middle of a boot
-    #[arg(long, value_name = "SECONDS", default_value_t = 24 * 60 * 60, value_parser = clap::value_parser!(u64).range(..=MOST_GRACE))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 24 * 60 * 60, value_parser = clap::value_parser!(u64).range(..=MAX_GRACE_SECONDS))]
     pub grace_seconds: u64,
 }
 
 /// The longest grace period: ninety days.
-const MOST_GRACE: u64 = 90 * 24 * 60 * 60;
+const MAX_GRACE_SECONDS: u64 = 90 * 24 * 60 * 60;
 
 /// Where the installation key is.
 #[derive(Debug, Args)]

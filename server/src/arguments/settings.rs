@@ -21,7 +21,7 @@ use crate::store::BaseDefinition;
 pub struct IdleSeconds(u32);
 
 impl IdleSeconds {
-    const LONGEST: u32 = 24 * 60 * 60;
+    const MAX_SECONDS: u32 = 24 * 60 * 60;
 
     /// The time as a duration.
     pub fn duration(self) -> Duration {
@@ -33,8 +33,8 @@ impl FromStr for IdleSeconds {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let seconds = text.parse().ok().filter(|seconds| (1..=Self::LONGEST).contains(seconds));
-        seconds.map(Self).ok_or_else(|| format!("write 1 to {} seconds (a day)", Self::LONGEST))
+        let seconds = text.parse().ok().filter(|seconds| (1..=Self::MAX_SECONDS).contains(seconds));
+        seconds.map(Self).ok_or_else(|| format!("write 1 to {} seconds (a day)", Self::MAX_SECONDS))
     }
 }
 

@@ -18,7 +18,7 @@ use super::target::{AuditTarget, Log};
 const RETRY: Duration = Duration::from_secs(1);
 
 /// How many entries wait for the file at most.
-const MOST_PENDING: usize = 8192;
+const MAX_PENDING: usize = 8192;
 
 /// How many entries are written before they are synced to the disk. Requests that come meanwhile wait for the next batch together.
 const BATCH: usize = 4096;
@@ -111,7 +111,7 @@ impl Writer {
     /// Returns whom to reply to at the end.
     fn take(&mut self, message: Message) -> Option<SyncSender<()>> {
         match message {
-            Message::Entry(_) if self.pending.len() >= MOST_PENDING => self.shared.count_lost(),
+            Message::Entry(_) if self.pending.len() >= MAX_PENDING => self.shared.count_lost(),
             Message::Entry(entry) => self.pending.push_back(entry),
             Message::Sync(reply) => self.waiting.push(reply),
             Message::Wake => {}

@@ -32,8 +32,8 @@ const MAX_REDIRECTS: usize = 10;
 const BUFFER: usize = 1 << 20;
 /// How many bytes arrive between two looks at the room that is left.
 const LOOK: u64 = 16 << 20;
-/// The largest signature or metadata file that dayone reads.
-const LARGEST_SMALL: usize = 4 << 20;
+/// The maximum size of a signature or metadata file, in bytes.
+const MAX_SMALL_BYTES: usize = 4 << 20;
 
 /// How long to try again after failures.
 #[derive(Debug, Clone, Copy)]
@@ -287,8 +287,8 @@ impl Downloader {
         let mut bytes = Vec::new();
         while let Some(chunk) = answer.chunk().await.map_err(|error| Failed::Again(chain(&error.without_url())))? {
             bytes.extend_from_slice(&chunk);
-            if bytes.len() > LARGEST_SMALL {
-                return Err(FetchError::TooLarge { limit: LARGEST_SMALL as u64 }.into());
+            if bytes.len() > MAX_SMALL_BYTES {
+                return Err(FetchError::TooLarge { limit: MAX_SMALL_BYTES as u64 }.into());
             }
         }
         Ok(bytes)

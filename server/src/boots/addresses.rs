@@ -5,14 +5,16 @@ use std::net::IpAddr;
 use hosts::model::Topology;
 
 /// The maximum number of addresses, more than any host has.
-const MOST: usize = 64;
+const MAX_ADDRESSES: usize = 64;
 
 /// Returns the addresses of the interfaces that come up, without link-local and loopback addresses.
 pub fn static_addresses(topology: &Topology) -> Vec<IpAddr> {
     let active = topology.interfaces.iter().filter(|interface| interface.active);
     let addresses = active.flat_map(|interface| interface.ipv4.addresses.iter().chain(&interface.ipv6.addresses));
     let mut found = Vec::new();
-    for address in addresses.map(|address| address.network.addr()).filter(|address| !is_local(address)).take(MOST) {
+    for address in
+        addresses.map(|address| address.network.addr()).filter(|address| !is_local(address)).take(MAX_ADDRESSES)
+    {
         if !found.contains(&address) {
             found.push(address);
         }

@@ -11,7 +11,7 @@ use super::id::BootId;
 use crate::store::Store;
 
 /// How many records are written together at most. As many files are open meanwhile.
-const LARGEST_GROUP: usize = 64;
+const MAX_GROUP: usize = 64;
 
 /// The only writer of records of boots that run.
 pub(super) struct RecordWriter {
@@ -33,7 +33,7 @@ impl RecordWriter {
         let (waiting, mut writes) = mpsc::unbounded_channel();
         tokio::spawn(async move {
             let mut group = Vec::new();
-            while writes.recv_many(&mut group, LARGEST_GROUP).await > 0 {
+            while writes.recv_many(&mut group, MAX_GROUP).await > 0 {
                 let group = std::mem::take(&mut group);
                 if let Err(error) = tokio::task::spawn_blocking(move || write(group)).await {
                     error!(%error, "writing the records of boots ended badly");

@@ -22,13 +22,13 @@ use super::permits::Permits;
 use super::record::{BootRecord, BootState, NewBoot};
 use super::record_writer::RecordWriter;
 use super::records;
-use super::shared::{BootSettings, MOST_ACTIVE, Shared, name_of};
+use super::shared::{BootSettings, MAX_ACTIVE, Shared, name_of};
 use super::step::Step;
 use crate::audit::Audit;
 use crate::store::Store;
 
 /// How many boots that have ended the server keeps. The newest stay.
-const MOST_ENDED: usize = 1000;
+const MAX_ENDED: usize = 1000;
 
 /// How many records of new boots are written together. As many files are open meanwhile.
 const WRITTEN_TOGETHER: usize = 256;
@@ -65,7 +65,7 @@ impl Boots {
     ) -> io::Result<Self> {
         let reading = Arc::clone(&store);
         let found = tokio::task::spawn_blocking(move || records::load(&reading)).await.map_err(io::Error::other)??;
-        let at_once = settings.at_once.clamp(1, MOST_ACTIVE);
+        let at_once = settings.at_once.clamp(1, MAX_ACTIVE);
         let boots = Self(Arc::new(Shared {
             credentials: CredentialsStore::new(Arc::clone(&store)),
             writer: RecordWriter::start(Arc::clone(&store)),
@@ -95,7 +95,7 @@ impl Boots {
 
     /// Takes over other settings. Boots that run use them from their next connection to a BMC on.
     pub fn configure(&self, settings: BootSettings) {
-        let at_once = settings.at_once.clamp(1, MOST_ACTIVE);
+        let at_once = settings.at_once.clamp(1, MAX_ACTIVE);
         *self.0.settings.write() = Arc::new(settings);
         self.0.boot_permits.set(at_once);
         self.0.eject_permits.set(at_once);
@@ -247,7 +247,7 @@ impl Boots {
     async fn prune(&self) {
         let ended: Vec<BootId> =
             self.all().iter().filter(|boot| boot.record().is_ended()).map(|boot| boot.id()).collect();
-        for id in ended.iter().take(ended.len().saturating_sub(MOST_ENDED)) {
+        for id in ended.iter().take(ended.len().saturating_sub(MAX_ENDED)) {
             match self.0.remove(*id).await {
                 Ok(()) => drop(self.0.boots().remove(id)),
                 Err(error) => warn!(boot = %id, %error, "cannot remove the record of a boot that has ended"),

@@ -27,7 +27,7 @@ use redfish::bmc::Limits;
 use redfish::{ClientOptions, Verification};
 
 /// The maximum number of boots that have not ended: as many as a fleet may have hosts.
-pub(super) const MOST_ACTIVE: usize = 10_000;
+pub(super) const MAX_ACTIVE: usize = 10_000;
 
 /// The settings for boots.
 #[derive(Debug, Clone)]
@@ -147,8 +147,8 @@ impl Shared {
     /// Checks whether these boots can begin.
     pub(super) fn check(&self, new: &[NewBoot]) -> Result<(), CreateError> {
         let active: Vec<Arc<Boot>> = self.boots().values().filter(|boot| !boot.record().is_ended()).cloned().collect();
-        if active.len() + new.len() > MOST_ACTIVE {
-            return Err(CreateError::TooMany { new: new.len(), active: active.len(), most: MOST_ACTIVE });
+        if active.len() + new.len() > MAX_ACTIVE {
+            return Err(CreateError::TooMany { new: new.len(), active: active.len(), most: MAX_ACTIVE });
         }
         let settings = self.settings();
         let networks = &settings.client.networks;

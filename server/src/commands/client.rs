@@ -23,7 +23,7 @@ use redfish::{Certificates, Verification, client_config};
 const DEFAULT_SERVER: &str = "http://127.0.0.1:8080";
 const MAX_CONNECT: Duration = Duration::from_secs(10);
 /// The largest answer that the client accepts. A boot is a few KiB.
-const LARGEST_ANSWER: usize = 16 << 20;
+const MAX_ANSWER_BYTES: usize = 16 << 20;
 
 /// A finding about the documents.
 #[derive(Debug, Deserialize)]
@@ -154,7 +154,7 @@ pub(super) async fn read<T: for<'de> Deserialize<'de>>(mut answer: Response) -> 
     let mut body = Vec::new();
     while let Some(chunk) = answer.chunk().await.map_err(|error| unreachable(&error))? {
         body.extend_from_slice(&chunk);
-        if body.len() > LARGEST_ANSWER {
+        if body.len() > MAX_ANSWER_BYTES {
             return Err(ApiError::Unreachable("the server's answer is too long; is it a dayone server?".to_owned()));
         }
     }

@@ -2,7 +2,7 @@
 
 /// The longest line, and the longest event, that the parser keeps. A boot is a few KiB, and the first event of all boots has thousands
 /// of them.
-const LONGEST: usize = 32 << 20;
+const MAX_EVENT_BYTES: usize = 32 << 20;
 
 /// An event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(crate) struct Events {
 impl Events {
     pub(crate) fn add(&mut self, bytes: &[u8]) {
         self.unread.extend_from_slice(bytes);
-        if self.unread.len() > LONGEST && !self.unread.contains(&b'\n') {
+        if self.unread.len() > MAX_EVENT_BYTES && !self.unread.contains(&b'\n') {
             self.unread.clear();
         }
     }
@@ -41,7 +41,7 @@ impl Events {
                     }
                 }
                 Some(("id", value)) => value.trim_start().clone_into(&mut self.event.id),
-                Some(("data", value)) if self.event.data.len() + value.len() <= LONGEST => {
+                Some(("data", value)) if self.event.data.len() + value.len() <= MAX_EVENT_BYTES => {
                     self.event.data.push_str(value.strip_prefix(' ').unwrap_or(value));
                 }
                 // Ignore unknown fields, comments, which keep connections open, and data without an end.
@@ -63,7 +63,7 @@ mod tests {
             events.add(line.as_bytes());
             assert_eq!(events.next(), None);
         }
-        assert!(events.event.data.len() <= LONGEST, "{}", events.event.data.len());
+        assert!(events.event.data.len() <= MAX_EVENT_BYTES, "{}", events.event.data.len());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::terminal::{self, HEADING};
 use crate::arguments::{ExplainArguments, OutputFormat};
 
 /// How many similar codes an error names at most.
-const MOST_SIMILAR: usize = 3;
+const MAX_SIMILAR: usize = 3;
 
 #[derive(Serialize)]
 struct Explained {
@@ -67,7 +67,7 @@ fn nearest(code: &str) -> Vec<&'static str> {
         .filter(|(likeness, known)| *likeness > 0.85 || (code.len() > 3 && known.contains(&code)))
         .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
-    near.into_iter().take(MOST_SIMILAR).map(|(_, code)| code).collect()
+    near.into_iter().take(MAX_SIMILAR).map(|(_, code)| code).collect()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::arguments::InputFile;
 use crate::store::is_url;
 
 /// The maximum size of all files together. The library refuses much smaller documents; this limit is for endless files.
-const MOST: u64 = 512 << 20;
+const MAX_BYTES: u64 = 512 << 20;
 
 /// The extensions of documents. dayone ignores all other files in a directory.
 const EXTENSIONS: [&str; 9] =
@@ -42,7 +42,7 @@ pub(super) fn read_all(files: &[InputFile]) -> Result<Vec<ReadFile>, Failure> {
     if files.iter().filter(|file| **file == InputFile::StandardInput).count() > 1 {
         return Err(Failure::System("standard input (-) can be read only once".to_owned()));
     }
-    let mut left = MOST;
+    let mut left = MAX_BYTES;
     let mut all = Vec::new();
     for file in files {
         match file {
@@ -63,14 +63,17 @@ pub(super) fn read_all(files: &[InputFile]) -> Result<Vec<ReadFile>, Failure> {
 
 /// Reads one file, or standard input.
 pub(super) fn read_one(file: &InputFile) -> Result<Vec<u8>, Failure> {
-    read(file, &mut MOST.clone())
+    read(file, &mut MAX_BYTES.clone())
 }
 
 /// Reads a file, and subtracts its size from `left`. It cuts off a larger file, which is then too large for the library, and after
 /// which nothing is left.
 fn read(file: &InputFile, left: &mut u64) -> Result<Vec<u8>, Failure> {
     if *left == 0 {
-        return Err(Failure::Input(format!("cannot read {file}: the files before it already have {} MiB", MOST >> 20)));
+        return Err(Failure::Input(format!(
+            "cannot read {file}: the files before it already have {} MiB",
+            MAX_BYTES >> 20
+        )));
     }
     if let InputFile::Path(path) = file
         && is_url(path)

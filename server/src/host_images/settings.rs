@@ -10,8 +10,8 @@ use bytes::Bytes;
 use super::environment::Environment;
 use crate::ironic_agent::{AgentError, AgentSettings, PullSecret};
 
-/// The largest file that dayone reads.
-const LARGEST: u64 = 4 << 20;
+/// The maximum size of a file that dayone reads, in bytes.
+const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// Why dayone can make no image at the moment.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -53,8 +53,8 @@ fn optional(what: &'static str, path: &Path) -> Result<Option<Vec<u8>>, Settings
     let failed = |problem| SettingsError::File { what, path: path.to_owned(), problem };
     match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Ok(metadata) if metadata.len() > LARGEST => {
-            return Err(failed(format!("it has {} bytes, and may have {LARGEST}", metadata.len())));
+        Ok(metadata) if metadata.len() > MAX_FILE_BYTES => {
+            return Err(failed(format!("it has {} bytes, and may have {MAX_FILE_BYTES}", metadata.len())));
         }
         _ => {}
     }

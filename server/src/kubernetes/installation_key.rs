@@ -15,7 +15,7 @@ use crate::store::{InstallationKey, KeyError};
 /// An API server that is just starting refuses all requests for a moment.
 const REFUSED: Duration = Duration::from_secs(5);
 const FIRST_WAIT: Duration = Duration::from_millis(500);
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// Why there is no key. Trying again does not help.
 #[derive(Debug, thiserror::Error)]
@@ -64,7 +64,7 @@ pub async fn installation_key(client: &Client, namespace: &str, name: &str) -> R
         }
         tracing::warn!(seconds = wait.as_secs_f64(), "{error}; dayone tries again after this time");
         tokio::time::sleep(wait).await;
-        wait = wait.saturating_mul(2).min(LONGEST_WAIT);
+        wait = wait.saturating_mul(2).min(MAX_WAIT);
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 const FIRST: Duration = Duration::from_millis(5);
-const LONGEST: Duration = Duration::from_secs(1000);
+const MAX_PAUSE: Duration = Duration::from_secs(1000);
 
 /// Failures in a row, by owner.
 #[derive(Debug, Default)]
@@ -17,7 +17,7 @@ impl Retries {
     pub(super) fn failed(&self, owner: &str) -> Duration {
         let mut failures = self.0.lock();
         let count = failures.entry(owner.to_owned()).or_default();
-        let wait = FIRST.saturating_mul(2_u32.saturating_pow(*count)).min(LONGEST);
+        let wait = FIRST.saturating_mul(2_u32.saturating_pow(*count)).min(MAX_PAUSE);
         *count = count.saturating_add(1);
         wait
     }
@@ -39,7 +39,7 @@ mod tests {
         assert_eq!(waits, [5, 10, 20, 40]);
         assert_eq!(retries.failed("b"), FIRST);
         let last = (0..100).map(|_| retries.failed("a")).last().unwrap();
-        assert_eq!(last, LONGEST);
+        assert_eq!(last, MAX_PAUSE);
         retries.forget("a");
         assert_eq!(retries.failed("a"), FIRST);
     }

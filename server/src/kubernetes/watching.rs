@@ -25,11 +25,11 @@ use super::resources::SECRET_LABEL;
 
 /// How long to wait before dayone lists a kind again that the API server does not know: at first, and at most.
 const ABSENT_FIRST: Duration = Duration::from_secs(1);
-const ABSENT_AT_MOST: Duration = Duration::from_mins(5);
+const MAX_ABSENT: Duration = Duration::from_mins(5);
 
 /// The longest wait after a failed watch. Kube's own minute is meant for thousands of watchers. dayone has three, and a
 /// host waits for its image.
-const LONGEST_BACKOFF: Duration = Duration::from_secs(8);
+const MAX_BACKOFF: Duration = Duration::from_secs(8);
 
 /// The queue of the objects of one kind. The scheduler behind it keeps each object at most once.
 pub(super) struct WorkQueue<K: Kind> {
@@ -90,7 +90,7 @@ pub(super) async fn objects<K: Kind>(api: Api<DeserializeGuard<K>>, mut writer: 
     }
 }
 
-/// Kube's wait after each failure of a watch, but never longer than [`LONGEST_BACKOFF`].
+/// Kube's wait after each failure of a watch, but never longer than [`MAX_BACKOFF`].
 #[derive(Default)]
 struct ShortBackoff(watcher::DefaultBackoff);
 
@@ -98,7 +98,7 @@ impl Iterator for ShortBackoff {
     type Item = Duration;
 
     fn next(&mut self) -> Option<Duration> {
-        self.0.next().map(|wait| wait.min(LONGEST_BACKOFF))
+        self.0.next().map(|wait| wait.min(MAX_BACKOFF))
     }
 }
 
@@ -198,7 +198,7 @@ fn tolerate_absence<K: Kind, T: Send + 'static>(
                     let error = describe_watch(error).1;
                     tracing::info!("dayone cannot watch {}: {error}; it tries again from time to time", K::plural(&()));
                 }
-                wait = absent.map_or(ABSENT_FIRST, |wait| wait.saturating_mul(2).min(ABSENT_AT_MOST));
+                wait = absent.map_or(ABSENT_FIRST, |wait| wait.saturating_mul(2).min(MAX_ABSENT));
                 absent = Some(wait);
             }
             // Comes before each attempt.
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn the_wait_after_a_failed_watch_is_short() {
         let waits: Vec<_> = ShortBackoff::default().take(50).collect();
-        assert!(waits[0] < LONGEST_BACKOFF, "{waits:?}");
-        assert!(waits.iter().all(|wait| *wait <= LONGEST_BACKOFF), "{waits:?}");
+        assert!(waits[0] < MAX_BACKOFF, "{waits:?}");
+        assert!(waits.iter().all(|wait| *wait <= MAX_BACKOFF), "{waits:?}");
     }
 }

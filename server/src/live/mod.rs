@@ -11,4 +11,4 @@ pub(crate) use publisher::{Publisher, Subject};
 pub(crate) use update::{Changes, Content, Piece};
 
 /// How many clients follow the subjects of one publisher, or single boots, at once. Each holds a connection.
-pub(crate) const MOST_FOLLOWERS: usize = 64;
+pub(crate) const MAX_FOLLOWERS: usize = 64;

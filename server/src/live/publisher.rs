@@ -10,7 +10,7 @@ use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use super::MOST_FOLLOWERS;
+use super::MAX_FOLLOWERS;
 use super::follower::{Follower, Newest};
 use super::update::{Changes, Content, Update};
 
@@ -78,7 +78,7 @@ impl<S: Subject> Clone for Publisher<S> {
 impl<S: Subject> Publisher<S> {
     pub(crate) fn new() -> Self {
         Self(Arc::new(Shared {
-            places: Arc::new(Semaphore::new(MOST_FOLLOWERS)),
+            places: Arc::new(Semaphore::new(MAX_FOLLOWERS)),
             feeds: Mutex::new(Feeds { by_subject: BTreeMap::new(), round: 0, is_running: false }),
             joined: Notify::new(),
         }))

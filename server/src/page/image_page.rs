@@ -23,8 +23,8 @@ use crate::live::Content;
 use crate::store::StoredImage;
 use crate::units::bytes;
 
-/// How many files and changes the view shows. The API has all.
-const MOST: usize = 200;
+/// The maximum number of files, changes and boots in the view. The API has all.
+const MAX_ROWS: usize = 200;
 
 #[derive(Template)]
 #[template(path = "image.html")]
@@ -125,13 +125,13 @@ fn page<'a>(api: &Api, shell: &'a Shell, image: &StoredImage) -> ImagePage<'a> {
         size: body.summary.size.map(bytes).unwrap_or_default(),
         files: body.files.iter().map(file).collect(),
         reading: Reading { read: ReadView::of(image) },
-        embedded: embedded.iter().take(MOST).map(embedded_file).collect(),
-        more_embedded: embedded.len().saturating_sub(MOST),
-        changes: changes.iter().take(MOST).map(changed).collect(),
-        more_changes: changes.len().saturating_sub(MOST),
+        embedded: embedded.iter().take(MAX_ROWS).map(embedded_file).collect(),
+        more_embedded: embedded.len().saturating_sub(MAX_ROWS),
+        changes: changes.iter().take(MAX_ROWS).map(changed).collect(),
+        more_changes: changes.len().saturating_sub(MAX_ROWS),
         secure_boot: planned.as_ref().and_then(|planned| planned.secure_boot()),
         has_picture: image.has_keyfiles(),
-        boots: boots.take(MOST).map(|record| (record.id.to_string(), record.state.to_string())).collect(),
+        boots: boots.take(MAX_ROWS).map(|record| (record.id.to_string(), record.state.to_string())).collect(),
         image: body,
     }
 }

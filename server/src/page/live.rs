@@ -12,7 +12,7 @@ use super::subject::Followed;
 use crate::api::Api;
 use crate::api::access::Access;
 use crate::api::problem::{Problem, ProblemKind};
-use crate::live::{MOST_FOLLOWERS, Publisher};
+use crate::live::{MAX_FOLLOWERS, Publisher};
 
 /// Follows a view, until the session or the server ends.
 pub(super) async fn live(
@@ -28,7 +28,7 @@ pub(super) async fn live(
     let is_admitted = move || access.caller(&uri, &headers, certificate.as_ref()).is_ok();
     let followed = publisher.follow(Followed::of(query.as_deref()), &api, &api.stopping, is_admitted);
     followed.ok_or_else(|| {
-        let detail = format!("{MOST_FOLLOWERS} browsers follow the page already; reload it to see the present state");
+        let detail = format!("{MAX_FOLLOWERS} browsers follow the page already; reload it to see the present state");
         Problem::new(ProblemKind::TooManyBrowsers, detail)
     })
 }

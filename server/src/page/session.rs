@@ -17,10 +17,10 @@ use crate::api::origin::Source;
 use crate::api::problem::{Problem, ProblemKind};
 
 /// The largest form, in bytes. A token is a line of text.
-const LARGEST_FORM: usize = 16 << 10;
+const MAX_FORM_BYTES: usize = 16 << 10;
 
 /// How long a form may take to arrive.
-const SLOWEST_FORM: Duration = Duration::from_secs(10);
+const MAX_FORM_TIME: Duration = Duration::from_secs(10);
 
 /// Anybody can cause these lines.
 static FAILED: LogLimit = LogLimit::new();
@@ -34,7 +34,7 @@ pub(super) async fn log_in(
     body: Body,
 ) -> Result<Response, Problem> {
     refuse_foreign(&uri, &headers)?;
-    let form = tokio::time::timeout(SLOWEST_FORM, to_bytes(body, LARGEST_FORM)).await;
+    let form = tokio::time::timeout(MAX_FORM_TIME, to_bytes(body, MAX_FORM_BYTES)).await;
     let Ok(Ok(form)) = form else {
         return Err(Problem::new(ProblemKind::IncompleteRequest, "the form did not arrive, or it is too large"));
     };

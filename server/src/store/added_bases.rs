@@ -23,8 +23,8 @@ use super::record_cipher::RecordKind;
 use super::record_files::RecordFile;
 use super::registered_base::RegisteredBase;
 
-/// Larger than the record of any base.
-const LARGEST: u64 = 1 << 20;
+/// The maximum size of a record, in bytes: larger than that of any base.
+const MAX_RECORD_BYTES: u64 = 1 << 20;
 
 /// The ends of the names of files that dayone is still fetching.
 const UNFINISHED: [&str; 2] = ["partial", "partial.json"];
@@ -69,7 +69,7 @@ impl AddedBases {
             versions.last = versions.last.max(Some(version));
             let file = RecordFile::base(version);
             let (path, read) =
-                (data.path_of(&file), data.load_record(&file, LARGEST).map_err(|error| error.to_string()));
+                (data.path_of(&file), data.load_record(&file, MAX_RECORD_BYTES).map_err(|error| error.to_string()));
             match read.and_then(|json| BaseRecord::from_json(&json).map_err(|error| error.to_string())) {
                 Ok(record) => drop(versions.records.insert(version, record)),
                 Err(error) => {

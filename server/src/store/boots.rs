@@ -11,8 +11,8 @@ use super::data_keys::DecryptError;
 use super::record_cipher::RecordKind;
 use super::record_files::{ReadError, RecordFile};
 
-/// Larger than the record of any boot.
-const LARGEST: u64 = 1 << 20;
+/// The maximum size of a record, in bytes: larger than that of any boot.
+const MAX_RECORD_BYTES: u64 = 1 << 20;
 
 /// What the file of a boot's record holds.
 pub(crate) enum BootFile {
@@ -56,7 +56,7 @@ impl Store {
     pub(crate) fn read_boots(&self) -> io::Result<Vec<(String, io::Result<BootFile>)>> {
         let directory = self.persistence.directory()?;
         let read = |name: String| {
-            let read = match directory.load_record(&RecordFile::boot(&name), LARGEST) {
+            let read = match directory.load_record(&RecordFile::boot(&name), MAX_RECORD_BYTES) {
                 Ok(json) => Ok(BootFile::Record(json)),
                 Err(ReadError::Decrypt(error @ DecryptError::Changed)) => Ok(BootFile::Changed(error)),
                 Err(ReadError::Decrypt(error)) => Err(error.into()),

@@ -10,8 +10,8 @@ use data_encoding::HEXLOWER_PERMISSIVE;
 use super::record_cipher::{CannotEncrypt, DataKeyId, Form, KEY_LENGTH, RecordCipher, RecordKind};
 use crate::secret_file;
 
-/// Longer than any file with keys.
-const LONGEST: u64 = 64 << 10;
+/// The maximum size of a file with keys, in bytes: larger than any real one.
+const MAX_FILE_BYTES: u64 = 64 << 10;
 
 /// The first line of a file whose keys only decrypt.
 const NONE: &str = "none";
@@ -108,7 +108,7 @@ impl DataKeys {
         let opened = secret_file::open(path).map_err(failed)?;
         let file = opened.map_err(|mode| DataKeysError::Mode { path: path.to_owned(), mode })?;
         let mut text = String::new();
-        file.take(LONGEST).read_to_string(&mut text).map_err(failed)?;
+        file.take(MAX_FILE_BYTES).read_to_string(&mut text).map_err(failed)?;
         Self::parse(&text, path)
     }
 

@@ -18,7 +18,7 @@ use super::durable;
 const VERSION: u32 = 1;
 
 /// The maximum number of entries: more than anyone has base files, and small.
-const MOST: usize = 256;
+const MAX_ENTRIES: usize = 256;
 
 /// What the names of files with hash states begin with. The digest of their base follows.
 const STATES: &str = "base-states-";
@@ -103,7 +103,7 @@ impl DigestCache {
         // The former bytes of the same file will not come back.
         entries.retain(|entry| !entry.file.is_same_inode(&file));
         entries.push(Entry { file, sha256 });
-        let surplus = entries.len().saturating_sub(MOST);
+        let surplus = entries.len().saturating_sub(MAX_ENTRIES);
         entries.drain(..surplus);
         let (Some(path), Some(states_path)) = (&self.path, self.states_path(&sha256)) else { return };
         let json = serde_json::to_vec(&Json { version: VERSION, digests: entries.clone() }).map_err(io::Error::from);

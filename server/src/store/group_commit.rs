@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 /// How many records are written together at most. As many files are open meanwhile.
-const LARGEST_GROUP: usize = 64;
+const MAX_GROUP: usize = 64;
 
 /// A file with its content.
 pub(super) type NewFile = (PathBuf, Vec<u8>);
@@ -50,7 +50,7 @@ impl GroupCommit {
                 continue;
             }
             state.is_writing = true;
-            let size = state.waiting.len().min(LARGEST_GROUP);
+            let size = state.waiting.len().min(MAX_GROUP);
             let (numbers, files): (Vec<u64>, Vec<NewFile>) = state.waiting.drain(..size).unzip();
             MutexGuard::unlocked(&mut state, || {
                 let mut turn = Turn { commit: self, numbers, results: Vec::new() };
@@ -134,7 +134,7 @@ mod tests {
         let groups = disk.groups.into_inner();
         let written: Vec<&PathBuf> = groups.iter().flatten().collect();
         assert_eq!((written.len(), written.iter().collect::<BTreeSet<_>>().len()), (200, 200));
-        assert!(groups.len() < 50 && groups.iter().all(|group| group.len() <= LARGEST_GROUP), "{}", groups.len());
+        assert!(groups.len() < 50 && groups.iter().all(|group| group.len() <= MAX_GROUP), "{}", groups.len());
         let state = commit.state.into_inner();
         assert!(state.waiting.is_empty() && state.results.is_empty() && !state.is_writing);
     }

@@ -23,8 +23,8 @@ use super::record_files::RecordFile;
 /// The version of the JSON form.
 const VERSION: u32 = 2;
 
-/// Longer than any file of a key.
-const LONGEST: u64 = 4 << 10;
+/// The maximum size of the file, in bytes: larger than any real one.
+const MAX_FILE_BYTES: u64 = 4 << 10;
 
 /// The content of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,7 +126,7 @@ impl KeyFile {
             return Err(KeyError::Mode(mode));
         }
         let mut bytes = Vec::new();
-        file.take(LONGEST).read_to_end(&mut bytes)?;
+        file.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
         let form = Form::of(&bytes);
         let RecordFile { kind, name } = RecordFile::installation_key();
         let bytes = keys.decrypt(kind, &name, bytes).map_err(KeyError::Encrypted)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use imagelib::iso::IsoError;
-use imagelib::layout::{Layout, MOST_FILES};
+use imagelib::layout::{Layout, MAX_FILES};
 use parking_lot::Mutex;
 use tracing::debug;
 
@@ -31,7 +31,7 @@ impl Layouts {
         let base = &planned.base;
         match Layout::of_file(*name, overlay, &base.base, base.files_of(overlay)) {
             Ok(layout) => {
-                let layout = Arc::new(layout.reduced(MOST_FILES));
+                let layout = Arc::new(layout.reduced(MAX_FILES));
                 known.insert(name.as_str(), Arc::clone(&layout));
                 layout
             }

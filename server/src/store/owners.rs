@@ -13,7 +13,7 @@ use parking_lot::RwLock;
 pub(super) const LINGERING: Duration = Duration::from_hours(1);
 
 /// How many images of one owner linger at once. The oldest go first.
-const MOST_LINGERING: usize = 4;
+const MAX_LINGERING: usize = 4;
 
 /// The owners and their images. The caller passes the time.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl Owners {
         // Even if the clock was set back, the next image has a later date.
         entry.since = if date > entry.since { date } else { entry.since + Duration::from_secs(1) };
         entry.lingering.push_back((former, now + self.lingering));
-        while entry.lingering.len() > MOST_LINGERING {
+        while entry.lingering.len() > MAX_LINGERING {
             let oldest = entry.lingering.pop_front();
             dropped.extend(oldest.and_then(|(oldest, _)| drop_reference(counts, oldest)));
         }

@@ -13,8 +13,8 @@ use parking_lot::{Mutex, RwLock};
 use super::open_base::OpenBase;
 use super::planned_image::{PlanError, PlannedImage};
 
-/// How many plans of images that nobody reads stay in memory.
-const MOST: usize = 256;
+/// The maximum number of plans in memory of images that nobody reads.
+const MAX_PLANS: usize = 256;
 
 /// For how many checks of the bases, of which there is one every five seconds, an image counts as being read after a request. A client
 /// that reads an image range by range must not have it planned for each range, however many others do the same.
@@ -242,7 +242,7 @@ impl Plans {
             let mut kept = self.kept.lock();
             kept.extend(added.map(Arc::downgrade));
             for _ in 0..looked_at.min(kept.len()) {
-                if kept.len() <= MOST {
+                if kept.len() <= MAX_PLANS {
                     break;
                 }
                 match kept.pop_front().and_then(|cell| cell.upgrade()) {

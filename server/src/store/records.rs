@@ -14,8 +14,8 @@ use super::record::Record;
 use super::record_cipher::RecordKind;
 use super::record_files::{ReadError, RecordFile};
 
-/// Larger than any record: the API accepts no document of this size.
-const LARGEST: u64 = 64 << 20;
+/// The maximum size of a record, in bytes. The API accepts no document of this size.
+const MAX_RECORD_BYTES: u64 = 64 << 20;
 
 /// How many records a thread reads before it takes the next ones.
 const AT_ONCE: usize = 64;
@@ -53,7 +53,7 @@ fn read(data: &DataDirectory, id: &RecipeId) -> Option<Result<(PackedRecipe, Rec
     let file = RecordFile::image(id);
     let path = data.path_of(&file);
     let shown = path.display();
-    let json = match data.load_record(&file, LARGEST) {
+    let json = match data.load_record(&file, MAX_RECORD_BYTES) {
         Ok(json) => json,
         Err(ReadError::Decrypt(error @ DecryptError::Changed)) => {
             set_aside(data, &file, &error);

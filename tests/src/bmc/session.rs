@@ -18,7 +18,7 @@ const BASIC: &str = "Basic b3BlcmF0b3I6ZW11bGF0ZWQtc2VjcmV0";
 
 const TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 /// How many there are at most, as on many BMCs: who leaves sessions behind locks himself out.
-const MOST: usize = 6;
+const MAX_SESSIONS: usize = 6;
 
 /// The open sessions: tokens by their paths.
 #[derive(Default)]
@@ -44,7 +44,7 @@ impl Sessions {
         if body["UserName"] != USERNAME || body["Password"] != PASSWORD {
             return refused();
         }
-        if self.open.len() >= MOST {
+        if self.open.len() >= MAX_SESSIONS {
             let text =
                 "The session establishment failed due to the number of simultaneous sessions exceeding the limit.";
             return Answer::error(503, "SessionLimitExceeded", text, &[]);

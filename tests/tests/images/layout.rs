@@ -17,7 +17,7 @@ use acceptance::peers::run;
 use acceptance::server::dayone;
 use imagelib::base::Base;
 use imagelib::image::FileName;
-use imagelib::layout::{BootRole, Layout, MOST_FILES, Roles};
+use imagelib::layout::{BootRole, Layout, MAX_FILES, Roles};
 use imagelib::overlay::Overlay;
 use imagelib::source::Role;
 use layouts::LAYOUTS;
@@ -126,8 +126,8 @@ fn what_moved_to_the_end_is_found_there_and_has_its_role() {
             assert!(size > find(&before, BootRole::Initrd).unwrap().1, "{name}: {path} has not grown");
             assert!(extents[&path][0].start >= fs::metadata(&base).unwrap().len(), "{name}: {path} has not moved");
         }
-        let reduced = layout.reduced(MOST_FILES);
-        assert!(reduced.files().len() <= MOST_FILES && find(&reduced, BootRole::Initrd).unwrap().1 == size, "{name}");
+        let reduced = layout.reduced(MAX_FILES);
+        assert!(reduced.files().len() <= MAX_FILES && find(&reduced, BootRole::Initrd).unwrap().1 == size, "{name}");
     }
 }
 

@@ -9,7 +9,7 @@ use redfish::bmc::{Bmc, Medium};
 use serde_json::{Map, Value, json};
 
 /// The most requests for looking at a BMC, whatever it says: see the bounds on Managers and slots.
-const MOST_REQUESTS: usize = 100;
+const MAX_REQUESTS: usize = 100;
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// Looks at a BMC, and ends: well, or with an error that says something.
@@ -30,7 +30,7 @@ async fn look(vendor: &Vendor, what: &str) -> usize {
         assert!((20..2000).contains(&text.len()) && !text.contains('\n'), "{what}: {text}");
     }
     let requests = emulated.requests().len();
-    assert!(requests <= MOST_REQUESTS, "{what}: {requests} requests");
+    assert!(requests <= MAX_REQUESTS, "{what}: {requests} requests");
     requests
 }
 

@@ -12,7 +12,7 @@ const EXAMPLES: &str = "10";
 const SEED: &str = "1";
 
 /// The longest that all phases may take together, in seconds; some ninety are usual.
-const LONGEST: &str = "420";
+const MAX_SECONDS: &str = "420";
 
 /// What is not checked everywhere, and why.
 const CONFIGURATION: &str = r#"
@@ -124,7 +124,7 @@ fn requests_made_of_the_description_are_answered_as_it_says() {
     run(Command::new("chmod").arg("600").arg(path("tokens")));
 
     let mut command = Command::new("timeout");
-    command.args(["--kill-after=5", LONGEST, "unshare"]);
+    command.args(["--kill-after=5", MAX_SECONDS, "unshare"]);
     command.args(["--user", "--map-root-user", "--net", "--pid", "--fork", "--kill-child", "sh", "-c", SCRIPT, "sh"]);
     command.arg(directory.path()).arg(dayone().get_program()).arg(peer("st").get_program());
     command.args(["--config-file", "schemathesis.toml", "run"]);

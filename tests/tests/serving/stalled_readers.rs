@@ -15,7 +15,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 const READERS: usize = 1000;
 
 /// What a stalled reader may take of the kernel's memory on both sides, in KiB: 1465 without a bound, 254 with it.
-const MOST_KIB: usize = 512;
+const MAX_KIB: usize = 512;
 
 /// The memory of all TCP sockets here, in KiB.
 fn tcp_memory() -> usize {
@@ -66,7 +66,7 @@ fn readers_that_do_not_read_take_little_of_the_kernels_memory_and_of_nobodys_tim
     }
     thread::sleep(Duration::from_secs(3));
     let each = tcp_memory().saturating_sub(before) / READERS;
-    assert!(each < MOST_KIB, "{each} KiB for each reader");
+    assert!(each < MAX_KIB, "{each} KiB for each reader");
     let beside = p99(url);
     println!("{each} KiB for each reader; p99 of 64 KiB: {alone:?} alone, {beside:?} beside them");
     // Twice, and what a busy machine adds.

@@ -11,7 +11,7 @@ use crate::host::MacAddress;
 use crate::{checked_text, serde_as_text};
 
 /// The longest name of a network interface (`IFNAMSIZ`).
-const LONGEST_NAME: usize = 15;
+const MAX_NAME_BYTES: usize = 15;
 
 /// Why a text is not a part of such a network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -106,7 +106,7 @@ impl FromStr for NicName {
 
     fn from_str(text: &str) -> Result<Self, InitramfsNetworkError> {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-        let is_name = (1..=LONGEST_NAME).contains(&text.len()) && text.bytes().all(is_plain);
+        let is_name = (1..=MAX_NAME_BYTES).contains(&text.len()) && text.bytes().all(is_plain);
         if is_name && !text.starts_with('-') && !matches!(text, "." | "..") {
             Ok(Self(text.to_owned()))
         } else {

@@ -16,7 +16,7 @@ enum Form {
 
 use Form::{Mac, Name, Number, Targets, Word};
 
-const GREATEST: i128 = i32::MAX as i128;
+const MAX_INT: i128 = i32::MAX as i128;
 
 #[rustfmt::skip]
 const OPTIONS: &[(&str, Form)] = &[
@@ -27,29 +27,29 @@ const OPTIONS: &[(&str, Form)] = &[
     ("ad_user_port_key", Number(0, 1023)),
     ("all_slaves_active", Number(0, 1)),
     ("arp_all_targets", Word(&["any", "all"])),
-    ("arp_interval", Number(0, GREATEST)),
+    ("arp_interval", Number(0, MAX_INT)),
     ("arp_ip_target", Targets(is_ipv4)),
     ("arp_missed_max", Number(0, 255)),
     ("arp_validate", Word(&["none", "active", "backup", "all", "filter", "filter_active", "filter_backup"])),
     ("balance-slb", Number(0, 1)),
-    ("downdelay", Number(0, GREATEST)),
+    ("downdelay", Number(0, MAX_INT)),
     ("fail_over_mac", Word(&["none", "active", "follow"])),
     ("lacp_active", Word(&["off", "on"])),
     ("lacp_rate", Word(&["slow", "fast"])),
-    ("lp_interval", Number(1, GREATEST)),
-    ("miimon", Number(0, GREATEST)),
-    ("min_links", Number(0, GREATEST)),
+    ("lp_interval", Number(1, MAX_INT)),
+    ("miimon", Number(0, MAX_INT)),
+    ("min_links", Number(0, MAX_INT)),
     ("mode", Word(&BOND_MODES)),
     ("ns_ip6_target", Targets(is_ipv6)),
     ("num_grat_arp", Number(0, 255)),
     ("num_unsol_na", Number(0, 255)),
     ("packets_per_slave", Number(0, 65535)),
-    ("peer_notif_delay", Number(0, GREATEST)),
+    ("peer_notif_delay", Number(0, MAX_INT)),
     ("primary", Name),
     ("primary_reselect", Word(&["always", "better", "failure"])),
     ("resend_igmp", Number(0, 255)),
     ("tlb_dynamic_lb", Number(0, 1)),
-    ("updelay", Number(0, GREATEST)),
+    ("updelay", Number(0, MAX_INT)),
     ("use_carrier", Number(0, 1)),
     ("xmit_hash_policy", Word(&["layer2", "layer3+4", "layer2+3", "encap2+3", "encap3+4", "vlan+srcmac"])),
 ];
@@ -117,7 +117,7 @@ impl Options<'_, '_, '_> {
 
     fn number(&self, key: &str) -> i128 {
         let usual = if key == "miimon" { 100 } else { 0 };
-        self.get(key).and_then(|text| decimal_within(&text, 0, GREATEST)).unwrap_or(usual)
+        self.get(key).and_then(|text| decimal_within(&text, 0, MAX_INT)).unwrap_or(usual)
     }
 
     fn refuse(&mut self, key: &str, what: &str, fix: &str) {

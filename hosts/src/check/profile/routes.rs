@@ -5,7 +5,7 @@ use super::values::{decimal_within, integer, is_address, is_network, is_truth_wo
 use super::{Effect, Profile};
 use crate::nmstate_document::quoted;
 
-const GREATEST: i128 = u32::MAX as i128;
+const MAX_UINT32: i128 = u32::MAX as i128;
 
 pub(super) fn check(profile: &mut Profile<'_, '_>) {
     for (group, is_v6) in FAMILIES {
@@ -27,11 +27,11 @@ fn check_route(profile: &mut Profile<'_, '_>, group: &str, key: &str, is_v6: boo
     let is_route = Fields::of(&text, true).is_some_and(|fields| {
         let gateway = fields.gateway.filter(|gateway| !gateway.is_empty());
         // An older NetworkManager left out the gateway of IPv6 routes, and wrote the metric in its place.
-        let is_metric = |text: &str| is_v6 && fields.metric.is_none() && decimal_within(text, 0, GREATEST).is_some();
+        let is_metric = |text: &str| is_v6 && fields.metric.is_none() && decimal_within(text, 0, MAX_UINT32).is_some();
         is_address(fields.address, is_v6)
             && fields.length(is_v6).is_ok()
             && gateway.is_none_or(|gateway| is_address(gateway, is_v6) || is_metric(gateway))
-            && fields.metric.is_none_or(|metric| decimal_within(metric, 0, GREATEST).is_some())
+            && fields.metric.is_none_or(|metric| decimal_within(metric, 0, MAX_UINT32).is_some())
     });
     if !is_route {
         let expected = if is_v6 {
@@ -47,7 +47,7 @@ fn check_route(profile: &mut Profile<'_, '_>, group: &str, key: &str, is_v6: boo
 fn option(name: &str, value: &str, is_v6: bool) -> Option<bool> {
     let number = |greatest| decimal_within(value, 0, greatest).is_some();
     Some(match name {
-        "advmss" | "cwnd" | "initcwnd" | "initrwnd" | "mtu" | "rto_min" | "table" | "window" => number(GREATEST),
+        "advmss" | "cwnd" | "initcwnd" | "initrwnd" | "mtu" | "rto_min" | "table" | "window" => number(MAX_UINT32),
         "lock-advmss" | "lock-cwnd" | "lock-initcwnd" | "lock-initrwnd" | "lock-mtu" | "lock-window" | "onlink"
         | "quickack" => is_truth_word(value),
         "scope" | "tos" => number(255) && !is_v6,
@@ -80,7 +80,7 @@ fn check_options(profile: &mut Profile<'_, '_>, group: &str, key: &str, route: &
     if matches!(kind, "blackhole" | "unreachable" | "prohibit" | "throw") && has_gateway {
         let what = format!("has the type {kind}, and the route has a gateway");
         profile.refuse(group, key, &what, "remove one of the two");
-    } else if kind != "unicast" && get("weight").is_some_and(|weight| decimal_within(weight, 1, GREATEST).is_some()) {
+    } else if kind != "unicast" && get("weight").is_some_and(|weight| decimal_within(weight, 1, MAX_UINT32).is_some()) {
         let what = format!("has a weight, and a route of type {kind} has none");
         profile.refuse(group, key, &what, "remove the weight");
     } else if kind == "local"
@@ -133,13 +133,13 @@ fn rule(text: &str, is_v6: bool) -> Result<(), String> {
         };
         let takes: &dyn Fn(&str) -> bool = match name {
             "from" | "to" => &|value| value == "all" || is_network(value, is_v6),
-            "priority" => &|value| within(value, 0, GREATEST),
-            "table" => &|value| within(value, 0, GREATEST) || matches!(value, "main" | "local" | "default"),
+            "priority" => &|value| within(value, 0, MAX_UINT32),
+            "table" => &|value| within(value, 0, MAX_UINT32) || matches!(value, "main" | "local" | "default"),
             "tos" => &|value| u8::from_str_radix(value.strip_prefix("0x").unwrap_or(value), 16).is_ok(),
             "ipproto" => &|value| decimal_within(value, 0, 255).is_some(),
             "sport" | "dport" => &is_ports,
             "fwmark" => {
-                &|value| value.split('/').count() <= 2 && value.split('/').all(|part| within(part, 0, GREATEST))
+                &|value| value.split('/').count() <= 2 && value.split('/').all(|part| within(part, 0, MAX_UINT32))
             }
             "iif" | "oif" => &|value| !value.is_empty(),
             "suppress_prefixlength" => &|value| within(value, 0, if is_v6 { 128 } else { 32 }),
@@ -197,5 +197,5 @@ fn is_ports(text: &str) -> bool {
 
 fn is_range(text: &str) -> bool {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
-    within(first, 0, GREATEST) && within(last, 0, GREATEST) && integer(first) <= integer(last)
+    within(first, 0, MAX_UINT32) && within(last, 0, MAX_UINT32) && integer(first) <= integer(last)
 }

@@ -6,14 +6,14 @@ use super::values::{decimal_within, hardware_address, is_truth_word};
 use crate::nmstate_document::quoted;
 
 const GROUP: &str = "sriov";
-const GREATEST: i128 = u32::MAX as i128;
+const MAX_UINT32: i128 = u32::MAX as i128;
 
 pub(super) fn check(profile: &mut Profile<'_, '_>) {
     let Some(group) = profile.group(GROUP) else { return };
     let total = profile.number(GROUP, "total-vfs").unwrap_or(0);
     for entry in group.entries() {
         let Some(index) = entry.key.strip_prefix("vf.") else { continue };
-        let Some(index) = decimal_within(index, 0, GREATEST).filter(|_| index.bytes().all(|b| b.is_ascii_digit()))
+        let Some(index) = decimal_within(index, 0, MAX_UINT32).filter(|_| index.bytes().all(|b| b.is_ascii_digit()))
         else {
             let message = "is not a function: NetworkManager ignores it; write vf. and a number".to_owned();
             profile.problem(GROUP, Some(entry.key), Effect::Ignored, message);
@@ -57,7 +57,7 @@ fn problem(attributes: &str) -> Option<Wrong> {
                 return Some(Wrong::Refused(format!("has {}, which is not a MAC address", quoted(mac))));
             }
             ("min-tx-rate" | "max-tx-rate", Some(rate)) => {
-                let Some(rate) = decimal_within(rate, 0, GREATEST) else { return ignored("which is not a number") };
+                let Some(rate) = decimal_within(rate, 0, MAX_UINT32) else { return ignored("which is not a number") };
                 *(if name == "min-tx-rate" { &mut rates.0 } else { &mut rates.1 }) = Some(rate);
             }
             ("spoof-check" | "trust", Some(value)) => {
@@ -95,7 +95,7 @@ fn is_vlan(vlan: &str) -> bool {
     match parts.as_slice() {
         [id, rest @ ..] if rest.len() <= 2 => {
             decimal_within(id, 0, 4095).is_some()
-                && rest.first().is_none_or(|qos| qos.is_empty() || decimal_within(qos, 0, GREATEST).is_some())
+                && rest.first().is_none_or(|qos| qos.is_empty() || decimal_within(qos, 0, MAX_UINT32).is_some())
                 && rest.get(1).is_none_or(|protocol| matches!(*protocol, "q" | "ad"))
         }
         _ => false,

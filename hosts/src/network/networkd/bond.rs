@@ -33,7 +33,7 @@ const OPTIONS: &[(&str, &str, &str)] = &[
 ];
 
 /// How many addresses the kernel asks for by ARP (`BOND_MAX_ARP_TARGETS`).
-const MOST_TARGETS: usize = 16;
+const MAX_ARP_TARGETS: usize = 16;
 
 /// Writes the options of a bond.
 pub(super) fn write(bond: &Bond, path: &DocumentPath, netdev: &mut Content, findings: &mut Findings<'_>) {
@@ -60,7 +60,7 @@ pub(super) fn write(bond: &Bond, path: &DocumentPath, netdev: &mut Content, find
     }
     if let Some(targets) = bond.option("arp_ip_target") {
         let targets: Vec<&str> = targets.split(',').map(str::trim).collect();
-        if targets.len() > MOST_TARGETS || targets.iter().any(|target| target.parse::<Ipv4Addr>().is_err()) {
+        if targets.len() > MAX_ARP_TARGETS || targets.iter().any(|target| target.parse::<Ipv4Addr>().is_err()) {
             findings.refuse(&option_at(path, "arp_ip_target"), "it is not a list of IPv4 addresses, 16 at most");
         }
         netdev.set("Bond", "ARPIPTargets", targets.join(" "));

@@ -7,8 +7,8 @@ use super::colours;
 use super::picture::Picture;
 use crate::model::Interface;
 
-/// How many interfaces are drawn, and how many networks.
-pub(super) const MOST: usize = 1000;
+/// The maximum number of interfaces in a picture, and of networks.
+pub(super) const MAX_DRAWN: usize = 1000;
 
 /// More columns than any host has; what goes in circles ends here.
 const COLUMNS: usize = 24;
@@ -44,7 +44,7 @@ impl Graph {
     pub(super) fn of(picture: &Picture<'_>) -> Self {
         let topology = picture.topology;
         let mut graph = Self::default();
-        let drawn: Vec<&Interface> = topology.interfaces.iter().take(MOST).collect();
+        let drawn: Vec<&Interface> = topology.interfaces.iter().take(MAX_DRAWN).collect();
         for interface in &drawn {
             let node = graph.add(card::interface(topology, interface, picture.boot_mac));
             graph.by_name.insert(interface.name.clone(), node);

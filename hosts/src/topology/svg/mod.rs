@@ -19,7 +19,7 @@ use std::fmt::Write as _;
 
 use card::Card;
 use draw::Canvas;
-use graph::{Graph, MOST};
+use graph::{Graph, MAX_DRAWN};
 use place::{BETWEEN_CARDS, HEADING, Line, MARGIN, Placed};
 use text::Font;
 
@@ -56,7 +56,7 @@ impl Picture<'_> {
             _ => format!("{number} {what}s"),
         };
         let interfaces = self.topology.interfaces.len();
-        let drawn = interfaces.min(MOST);
+        let drawn = interfaces.min(MAX_DRAWN);
         let mut subtitle = counted(interfaces, "interface");
         if drawn < interfaces {
             // Writing to a String does not fail.
@@ -68,7 +68,7 @@ impl Picture<'_> {
     /// The picture in words, for those who cannot see it.
     fn description(&self) -> String {
         let mut description = String::new();
-        for interface in self.topology.interfaces.iter().take(MOST) {
+        for interface in self.topology.interfaces.iter().take(MAX_DRAWN) {
             let addresses = interface.describe_addresses();
             let separator = if addresses.is_empty() { "" } else { ": " };
             let what = text::limited(&self.topology.describe(interface), 200);

@@ -7,7 +7,7 @@ use ipnet::IpNet;
 
 use super::card::{Card, Shape};
 use super::colours;
-use super::graph::{Graph, MOST};
+use super::graph::{Graph, MAX_DRAWN};
 use crate::model::{Interface, MAIN_TABLE, Route, RouteKind, Topology};
 
 const ACCENT: &str = "#2f6f44";
@@ -73,7 +73,7 @@ pub(super) fn add(topology: &Topology, graph: &mut Graph) {
             cards.push((card, BTreeSet::from([*node])));
         }
     }
-    cards.truncate(MOST);
+    cards.truncate(MAX_DRAWN);
     graph.add_last(cards);
 }
 

@@ -3,8 +3,8 @@
 //! Fonts are those of whoever looks. Widths are therefore bounds: of `DejaVu Sans Bold`, among the widest of usual
 //! fonts, and of fixed fonts, which agree.
 
-/// Names are shown up to here.
-const LONGEST: usize = 40;
+/// The maximum length of a name in a picture, in characters.
+const MAX_CHARACTERS: usize = 40;
 
 /// A font, by what it is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,7 @@ fn proportional(c: char) -> i64 {
 
 /// A name as it is shown: one that is too long ends in an ellipsis.
 pub(super) fn shortened(text: &str) -> String {
-    limited(text, LONGEST)
+    limited(text, MAX_CHARACTERS)
 }
 
 /// At most so many characters of a text, all of which can be shown.

@@ -15,22 +15,24 @@ use layers::{layer, nic};
 use routes::{Beyond, beyond};
 
 /// How many interfaces a document has at most.
-const MOST: usize = 9;
+const MAX_INTERFACES: usize = 9;
 
 /// A document with up to four NICs and what may stand on them.
 pub fn documents() -> impl Strategy<Value = Value> {
     let nics = prop::collection::vec(nic(), 1..=4);
-    let layers = prop::collection::vec((layer(), any::<Index>()), 0..MOST - 4);
-    (nics, layers, prop::collection::vec(settings(), MOST), beyond()).prop_map(|(nics, layers, settings, beyond)| {
-        let mut document = Document::default();
-        for (number, nic) in nics.into_iter().enumerate() {
-            document.interfaces.push(nic.interface(number));
-        }
-        for (layer, place) in layers {
-            layer.put_on_top(&mut document, place);
-        }
-        document.finish(&settings, &beyond)
-    })
+    let layers = prop::collection::vec((layer(), any::<Index>()), 0..MAX_INTERFACES - 4);
+    (nics, layers, prop::collection::vec(settings(), MAX_INTERFACES), beyond()).prop_map(
+        |(nics, layers, settings, beyond)| {
+            let mut document = Document::default();
+            for (number, nic) in nics.into_iter().enumerate() {
+                document.interfaces.push(nic.interface(number));
+            }
+            for (layer, place) in layers {
+                layer.put_on_top(&mut document, place);
+            }
+            document.finish(&settings, &beyond)
+        },
+    )
 }
 
 /// An interface as the document grows.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::lexer::ScriptWord;
 use crate::boot_config::path::absolute;
 
-/// Longer paths are nobody's.
-const LONGEST_PATH: usize = 4096;
+/// The maximum length of a path, in bytes. No real path is longer.
+const MAX_PATH_BYTES: usize = 4096;
 /// How many variables are looked up for one path: they may be made of each other.
 const MAX_LOOKUPS: usize = 64;
 /// What a pattern has for any text.
@@ -97,7 +97,7 @@ impl Variables {
             // A device, which the variable may begin with, is not part of the path.
             let value = if start == 0 { without_device(value) } else { value };
             text = [text.get(..start)?, value, text.get(end..)?].concat();
-            if text.len() > LONGEST_PATH {
+            if text.len() > MAX_PATH_BYTES {
                 return None;
             }
         }

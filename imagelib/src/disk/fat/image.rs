@@ -12,15 +12,15 @@ use super::table::Table;
 use crate::source::Source;
 
 /// An allocation table of this size is that of a file system of 4 GiB, where an EFI system partition has megabytes.
-const LARGEST_TABLE: u64 = 4 << 20;
+const MAX_TABLE_BYTES: u64 = 4 << 20;
 /// All directories together.
-const LARGEST_DIRECTORIES: u64 = 2 << 20;
+const MAX_DIRECTORIES_BYTES: u64 = 2 << 20;
 /// Directories within each other.
 const DEEPEST: usize = 16;
 /// A configuration file that is kept.
-const LARGEST_CONFIGURATION: u32 = 256 << 10;
+const MAX_CONFIGURATION_BYTES: u32 = 256 << 10;
 /// All configuration files together.
-const LARGEST_CONFIGURATIONS: u64 = 2 << 20;
+const MAX_CONFIGURATIONS_BYTES: u64 = 2 << 20;
 /// What the names of boot loaders' configuration files end with.
 const CONFIGURATIONS: [&str; 2] = [".cfg", ".conf"];
 
@@ -66,8 +66,8 @@ impl FatImage {
         if geometry.size > length {
             return Err(FatError::Incomplete { expected: geometry.size, actual: length });
         }
-        if geometry.table_size > LARGEST_TABLE {
-            return Err(FatError::TooLarge { what: "allocation tables", limit: LARGEST_TABLE });
+        if geometry.table_size > MAX_TABLE_BYTES {
+            return Err(FatError::TooLarge { what: "allocation tables", limit: MAX_TABLE_BYTES });
         }
         let mut pieces = BTreeMap::from([(0, boot)]);
         if let Some(info) = geometry.info {
@@ -188,10 +188,10 @@ impl Walk<'_> {
     fn directory(&mut self, first: u32) -> Result<Listing, FatError> {
         let length = u64::from(self.geometry.cluster_size);
         // A directory has no size of its own: the bound is what all of them may have.
-        let chain = self.table.chain(first, LARGEST_DIRECTORIES / length + 1)?;
+        let chain = self.table.chain(first, MAX_DIRECTORIES_BYTES / length + 1)?;
         self.directory_bytes += chain.len() as u64 * length;
-        if self.directory_bytes > LARGEST_DIRECTORIES {
-            return Err(FatError::TooLarge { what: "directories", limit: LARGEST_DIRECTORIES });
+        if self.directory_bytes > MAX_DIRECTORIES_BYTES {
+            return Err(FatError::TooLarge { what: "directories", limit: MAX_DIRECTORIES_BYTES });
         }
         let places = self.keep(&chain)?;
         let bytes = places.iter().filter_map(|place| self.pieces.get(place)).flatten().copied().collect();
@@ -210,7 +210,7 @@ impl Walk<'_> {
         let length = chain.len() as u64 * u64::from(self.geometry.cluster_size);
         let wanted = CONFIGURATIONS.iter().any(|end| path.to_ascii_lowercase().ends_with(end));
         let mut kept = None;
-        if wanted && entry.size <= LARGEST_CONFIGURATION && self.kept_bytes + length <= LARGEST_CONFIGURATIONS {
+        if wanted && entry.size <= MAX_CONFIGURATION_BYTES && self.kept_bytes + length <= MAX_CONFIGURATIONS_BYTES {
             self.kept_bytes += length;
             kept = Some(self.keep(&chain)?);
         }

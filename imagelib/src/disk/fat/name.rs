@@ -7,7 +7,7 @@ use super::FatError;
 use vocabulary::checked_text;
 
 /// How many UTF-16 units a long name has at most.
-const LONGEST: usize = 255;
+const MAX_UNITS: usize = 255;
 /// Directories within each other: more than any boot medium has.
 const DEEPEST: usize = 16;
 
@@ -40,7 +40,7 @@ impl FromStr for FatPath {
 fn check(name: &str) -> Result<(), FatError> {
     let reason = if name.is_empty() {
         "it is empty"
-    } else if name.encode_utf16().count() > LONGEST {
+    } else if name.encode_utf16().count() > MAX_UNITS {
         "it is longer than 255 characters"
     } else if name.chars().any(|c| c.is_control() || "\"*:<>?\\|".contains(c)) {
         "it has a character that is not allowed there"

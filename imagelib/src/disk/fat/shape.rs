@@ -13,7 +13,7 @@ const LEAST_FAT32_CLUSTERS: u64 = 65525 + 64;
 /// A data drive's clusters.
 const SMALL_CLUSTER: u64 = 2048;
 /// The bound of a data drive: fewer clusters than FAT16 can have.
-const MOST_SMALL_CLUSTERS: u64 = 60_000;
+const MAX_SMALL_CLUSTERS: u64 = 60_000;
 /// The records of a root directory of FAT12 and FAT16, if they need not be more.
 const ROOT_RECORDS: u64 = 512;
 /// Where the copy of a FAT32 boot sector is, and where the sector that counts free clusters.
@@ -33,8 +33,8 @@ pub(super) fn fat32(needed: impl Fn(u64) -> u64) -> Result<Geometry, FatError> {
 /// The same for a data drive, with so many records in its root directory.
 pub(super) fn small(needed: impl Fn(u64) -> u64, root_records: u64) -> Result<Geometry, FatError> {
     let clusters = needed(SMALL_CLUSTER);
-    if clusters > MOST_SMALL_CLUSTERS {
-        return Err(FatError::TooLarge { what: "files", limit: MOST_SMALL_CLUSTERS * SMALL_CLUSTER });
+    if clusters > MAX_SMALL_CLUSTERS {
+        return Err(FatError::TooLarge { what: "files", limit: MAX_SMALL_CLUSTERS * SMALL_CLUSTER });
     }
     shape(SMALL_CLUSTER, clusters, Some(root_records.max(ROOT_RECORDS)))
 }

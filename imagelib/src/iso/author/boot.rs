@@ -14,7 +14,7 @@ const PLATFORM_UEFI: u8 = 0xef;
 const BIOS_SECTORS: u16 = 4;
 
 /// The largest loader that is held in memory. ISOLINUX has 40 KiB.
-const LARGEST_LOADER: usize = 256 << 10;
+const MAX_LOADER_BYTES: usize = 256 << 10;
 
 /// Where the boot information table begins in a loader, and where what it sums up begins (mkisofs(8), `-boot-info-table`).
 const TABLE: usize = 8;
@@ -96,7 +96,7 @@ pub(super) fn with_information_table(
     let [Segment::Own(Content::Bytes(loader))] = file.new.content.as_slice() else {
         return Err(refuse("its bytes must be in memory, in one piece"));
     };
-    if loader.len() > LARGEST_LOADER {
+    if loader.len() > MAX_LOADER_BYTES {
         return Err(refuse("it has more than 256 KiB"));
     }
     let (Some(head), true) = (loader.get(..TABLE), loader.len() as u64 > BLOCK) else {

@@ -15,7 +15,7 @@ pub(super) const IGNINFO: &str = "coreos/igninfo.json";
 const DEFAULT_FILE: &str = "images/ignition.img";
 
 /// The largest area that makes sense, in bytes: it is memory for everyone who reads what is embedded.
-pub(super) const LARGEST_AREA: u64 = 64 << 20;
+pub(super) const MAX_AREA_BYTES: u64 = 64 << 20;
 
 /// Where an archive may begin, in bytes.
 const ALIGNMENT: u64 = 4;
@@ -64,8 +64,8 @@ impl IgnitionArea {
         let (Some(offset), true) = (within(&entry.extents, start, length), length > 0 && !entry.is_directory()) else {
             return Err(CoreosIsoError::Outside { by, path: json.file, offset: start, length });
         };
-        if length > LARGEST_AREA {
-            return Err(CoreosIsoError::IgnitionSize { size: length, limit: LARGEST_AREA });
+        if length > MAX_AREA_BYTES {
+            return Err(CoreosIsoError::IgnitionSize { size: length, limit: MAX_AREA_BYTES });
         }
         // Behind the initrd in one file, as on s390x, an archive that is not compressed must begin at a multiple of four bytes from the
         // beginning of the initrd, which begins at a page: the kernel finds it nowhere else (init/initramfs.c).

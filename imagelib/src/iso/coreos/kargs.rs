@@ -17,14 +17,14 @@ use crate::source::Source;
 pub(super) const KARGS: &str = "coreos/kargs.json";
 
 /// coreos-installer refuses larger areas, and so does the kernel a longer command line on `x86_64` (`COMMAND_LINE_SIZE`).
-pub(super) const LARGEST_AREA: u64 = 2048;
+pub(super) const MAX_AREA_BYTES: u64 = 2048;
 
 /// The header in the system area that described the areas before `kargs.json` did: a magic number, the size of the
 /// areas, the offset of a copy of the default arguments, and the areas' offsets up to a zero. Everything little-endian.
 const HEADER_OFFSET: u64 = 32 * 1024 - 24 - 72;
 const HEADER_LENGTH: u64 = 72;
 const HEADER_MAGIC: &[u8] = b"coreKarg";
-const HEADER_MOST_AREAS: usize = 6;
+const MAX_HEADER_AREAS: usize = 6;
 
 /// `kargs.json`. The order of the fields is that in which coreos-installer writes them.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
@@ -161,7 +161,7 @@ impl KernelArgumentAreas {
             Ok(KernelArgumentArea { file: None, offset, pad, end })
         };
         let default = area(field(1))?.decode(source, size)?;
-        let offsets = (0..HEADER_MOST_AREAS).map(|index| field(2 + index)).take_while(|offset| *offset != 0);
+        let offsets = (0..MAX_HEADER_AREAS).map(|index| field(2 + index)).take_while(|offset| *offset != 0);
         let areas = offsets.map(area).collect::<Result<_, _>>()?;
         Self::new(source, size, default, areas).map(Some)
     }
@@ -246,10 +246,10 @@ impl KernelArgumentAreas {
 }
 
 fn check_size(size: u64) -> Result<(), CoreosIsoError> {
-    if (2..=LARGEST_AREA).contains(&size) {
+    if (2..=MAX_AREA_BYTES).contains(&size) {
         return Ok(());
     }
-    Err(CoreosIsoError::KernelArgumentSize { size, limit: LARGEST_AREA })
+    Err(CoreosIsoError::KernelArgumentSize { size, limit: MAX_AREA_BYTES })
 }
 
 fn parse(text: &str) -> Result<KernelArguments, CoreosIsoError> {

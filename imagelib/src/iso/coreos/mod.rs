@@ -28,7 +28,7 @@ use crate::overlay::Patch;
 use crate::source::Source;
 
 /// The largest of the small JSON files that describe the areas, in bytes. Real ones have less than one KiB.
-const LARGEST_JSON: u64 = 64 << 10;
+const MAX_JSON_BYTES: u64 = 64 << 10;
 
 /// A CoreOS live ISO and its embed areas.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,7 +140,7 @@ fn read_json<T: DeserializeOwned>(
     path: &'static str,
 ) -> Result<Option<(T, FileEntry)>, CoreosIsoError> {
     let Some(entry) = find(source, volume, path)? else { return Ok(None) };
-    let content = entry.read(source, LARGEST_JSON)?;
+    let content = entry.read(source, MAX_JSON_BYTES)?;
     serde_json::from_slice(&content)
         .map(|json| Some((json, entry)))
         .map_err(|error| CoreosIsoError::Json { path, error })

@@ -12,7 +12,7 @@ use super::record_id::{DirectoryId, RecordId};
 use super::tree::{DescriptorBlock, Directory, Entry, File, Image, Node, Occupied, PathTableBytes, Tree};
 use crate::fields::u16_le;
 use crate::iso::descriptor::{PathTable, ROOT_RECORD, path_tables};
-use crate::iso::directory::{self, LARGEST_DIRECTORY};
+use crate::iso::directory::{self, MAX_DIRECTORY_BYTES};
 use crate::iso::fields::read_bytes;
 use crate::iso::record::{Naming, Record};
 use crate::iso::rock_ridge;
@@ -21,7 +21,7 @@ use crate::iso::{BLOCK, DescriptorKind, Extent, IsoError, TreeKind, Volume};
 use crate::source::Source;
 
 /// The most that all directories and path tables of an image may take. An installation DVD has 5 MiB in all trees.
-const LARGEST_TREES: u64 = 64 << 20;
+const MAX_TREES_BYTES: u64 = 64 << 20;
 
 /// Where a descriptor says how many discs belong together (ECMA-119 §8.4.11).
 const SET_SIZE: usize = 120;
@@ -211,8 +211,8 @@ impl Capture<'_> {
         if depth > DEEPEST {
             return Err(IsoError::Nesting(offset).into());
         }
-        if length > LARGEST_DIRECTORY {
-            return Err(IsoError::DirectoriesTooLarge { offset, limit: LARGEST_DIRECTORY }.into());
+        if length > MAX_DIRECTORY_BYTES {
+            return Err(IsoError::DirectoriesTooLarge { offset, limit: MAX_DIRECTORY_BYTES }.into());
         }
         if length > 0 && !self.seen.insert(offset) {
             let same = self.image.directories.iter().any(|other| other.tree == tree && other.extent.offset == offset);
@@ -290,7 +290,7 @@ impl Capture<'_> {
 
     fn budget(&mut self, length: u64) -> Result<(), NotEditable> {
         self.read = self.read.saturating_add(length);
-        if self.read > LARGEST_TREES { Err(NotEditable::DirectoriesTooLarge(LARGEST_TREES)) } else { Ok(()) }
+        if self.read > MAX_TREES_BYTES { Err(NotEditable::DirectoriesTooLarge(MAX_TREES_BYTES)) } else { Ok(()) }
     }
 }
 

@@ -18,8 +18,8 @@ const FILES: [&str; 9] = [
     "/sha256sums.txt",
     "/.treeinfo",
 ];
-/// That of a Debian DVD has half a megabyte.
-const LARGEST: u64 = 4 << 20;
+/// The maximum length of a file with checksums, in bytes. That of a Debian DVD has half a megabyte.
+const MAX_LIST_BYTES: u64 = 4 << 20;
 
 /// Reads the files with checksums that an image has.
 pub(super) fn read(source: &dyn Source, image: &Image) -> Result<Vec<ChecksumFile>, IsoError> {
@@ -27,7 +27,7 @@ pub(super) fn read(source: &dyn Source, image: &Image) -> Result<Vec<ChecksumFil
     for path in FILES {
         let Some(Found::File(record, File { extent, reason: None })) = image.find(0, path) else { continue };
         let Extent { offset, length } = *extent;
-        if length > LARGEST || files.iter().any(|file: &ChecksumFile| file.record == record) {
+        if length > MAX_LIST_BYTES || files.iter().any(|file: &ChecksumFile| file.record == record) {
             continue;
         }
         let text = read_bytes(source, offset, length)?;

@@ -16,7 +16,7 @@ use crate::overlay::{Content, Segment};
 use crate::source::{Role, Source};
 
 /// Zeros that are worth hashing while an image is planned.
-const MOST_ZEROS: u64 = 1 << 20;
+const MAX_HASHED_ZEROS: u64 = 1 << 20;
 
 /// A file with checksums.
 #[derive(Debug)]
@@ -109,7 +109,7 @@ impl Hashes {
         for (index, segment) in content.iter().filter(|segment| segment.length() > 0).enumerate() {
             match segment {
                 Segment::Own(Content::Bytes(bytes)) => hashes.update(bytes),
-                Segment::Own(Content::Zeros(length)) if *length <= MOST_ZEROS => {
+                Segment::Own(Content::Zeros(length)) if *length <= MAX_HASHED_ZEROS => {
                     hashes.update(&vec![0; usize::try_from(*length).ok()?]);
                 }
                 Segment::Base { file: Role::Iso, offset, length } if index == 0 => {

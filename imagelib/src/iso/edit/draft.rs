@@ -21,7 +21,7 @@ use crate::overlay::{Patch, Segment};
 use crate::source::Role;
 
 /// The largest file that one record describes: what is longer, others split into several extents.
-const LARGEST_FILE: u64 = (1 << 32) - BLOCK;
+const MAX_FILE_BYTES: u64 = (1 << 32) - BLOCK;
 
 /// A directory that is not in the image.
 #[derive(Debug)]
@@ -284,8 +284,8 @@ pub(super) fn find<'a>(image: &'a Image, path: &str) -> Result<(RecordId, &'a Fi
 
 fn file_size(path: &str, content: &[Segment]) -> Result<u32, EditError> {
     let size = content.iter().fold(0_u64, |sum, segment| sum.saturating_add(segment.length()));
-    let too_large = || EditError::FileTooLarge { path: path.to_owned(), size, limit: LARGEST_FILE };
-    u32::try_from(size).ok().filter(|_| size <= LARGEST_FILE).ok_or_else(too_large)
+    let too_large = || EditError::FileTooLarge { path: path.to_owned(), size, limit: MAX_FILE_BYTES };
+    u32::try_from(size).ok().filter(|_| size <= MAX_FILE_BYTES).ok_or_else(too_large)
 }
 
 fn within(path: &str, Patch { offset, content }: &Patch, size: u64) -> Result<(), EditError> {

@@ -6,8 +6,8 @@ use crate::iso::record::Naming;
 
 /// Characters that a Joliet name cannot have (Joliet specification, "Allowed Character Set").
 const NOT_JOLIET: &str = "*/:;?\\";
-/// Longest name of Joliet, in characters of two bytes.
-const LONGEST_JOLIET: usize = 64;
+/// The maximum length of a Joliet name, in UTF-16 units.
+const MAX_JOLIET_UNITS: usize = 64;
 
 /// The form of the names that a tree of ISO 9660 or Joliet has, learnt from those in it.
 #[derive(Debug, Default)]
@@ -88,7 +88,7 @@ impl NameStyle {
             return Err("it has a character that Joliet does not allow");
         }
         let mut units: Vec<u16> = name.encode_utf16().collect();
-        if units.len() > LONGEST_JOLIET {
+        if units.len() > MAX_JOLIET_UNITS {
             return Err("it is longer than 64 characters");
         }
         if self.version && !directory {

@@ -12,7 +12,7 @@ use crate::iso::record::{Naming, Record};
 use crate::iso::{BLOCK, Extent};
 
 /// Symbolic links followed on the way to one file.
-const MOST_LINKS: usize = 8;
+const MAX_LINKS: usize = 8;
 
 /// All that is known of an image.
 #[derive(Debug, Default)]
@@ -183,7 +183,7 @@ impl Image {
                 Node::File(_) => return None,
                 Node::Symlink(target) => {
                     links += 1;
-                    if links > MOST_LINKS {
+                    if links > MAX_LINKS {
                         return None;
                     }
                     if target.starts_with('/') {

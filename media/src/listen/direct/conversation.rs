@@ -21,7 +21,7 @@ use crate::listen::table::Standing;
 const READ: usize = 2 << 10;
 
 /// A longer head is hyper's, which knows what is too long.
-const LONGEST_HEAD: usize = 8 << 10;
+const MAX_HEAD_BYTES: usize = 8 << 10;
 
 /// The direct requests of one connection.
 pub(crate) struct Conversation<'a, S, D: DirectAnswers> {
@@ -74,7 +74,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin, D: DirectAnswers> Conversation<'a, S
                     self.read.advance(length);
                     self.send(answer).await?;
                 }
-                Parsed::Incomplete if self.read.len() < LONGEST_HEAD => {
+                Parsed::Incomplete if self.read.len() < MAX_HEAD_BYTES => {
                     if !self.has_more(phase).await? {
                         self.stream.shutdown().await?;
                         return Ok(Next::Ended);

@@ -126,9 +126,9 @@ fn because(reason: Option<&String>) -> String {
 
 /// The first values of a list that may be long: HPE lists 80 ports.
 fn some_of(offered: &[String]) -> String {
-    const MOST: usize = 24;
-    let shown = offered.iter().take(MOST).map(String::as_str).collect::<Vec<_>>().join(", ");
-    if offered.len() > MOST { format!("{shown} and {} more", offered.len() - MOST) } else { shown }
+    const MAX_SHOWN: usize = 24;
+    let shown = offered.iter().take(MAX_SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if offered.len() > MAX_SHOWN { format!("{shown} and {} more", offered.len() - MAX_SHOWN) } else { shown }
 }
 
 fn last(attempts: &[Attempt]) -> String {

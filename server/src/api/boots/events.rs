@@ -21,7 +21,7 @@ use crate::api::access::Access;
 use crate::api::parameters::NoQuery;
 use crate::api::problem::{Problem, ProblemKind};
 use crate::boots::View;
-use crate::live::MOST_FOLLOWERS;
+use crate::live::MAX_FOLLOWERS;
 
 /// The minimum time between two events.
 const PACE: Duration = Duration::from_millis(200);
@@ -84,7 +84,7 @@ pub(super) async fn events(
     }
     let place = Arc::clone(&api.boot_followers).try_acquire_owned().map_err(|_| {
         let detail = format!(
-            "{MOST_FOLLOWERS} clients follow single boots already; follow all boots in one stream (GET /v1/boots/events), or try again"
+            "{MAX_FOLLOWERS} clients follow single boots already; follow all boots in one stream (GET /v1/boots/events), or try again"
         );
         Problem::new(ProblemKind::TooManyFollowers, detail)
     })?;

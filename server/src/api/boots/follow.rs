@@ -15,7 +15,7 @@ use crate::api::access::Access;
 use crate::api::parameters::{StrictQuery, query_parameters};
 use crate::api::problem::{Problem, ProblemKind};
 use crate::boots::Listed;
-use crate::live::{BootPieces, Changes, Content, MOST_FOLLOWERS, Piece, Subject};
+use crate::live::{BootPieces, Changes, Content, MAX_FOLLOWERS, Piece, Subject};
 
 query_parameters! {
     /// Selects boots to follow.
@@ -72,7 +72,7 @@ pub(super) async fn follow(
     let is_admitted = move || access.caller(&uri, &headers, certificate.as_ref()).is_ok();
     let followed = api.followed_boots.follow(FollowedBoots { host }, &api, &api.stopping, is_admitted);
     followed.ok_or_else(|| {
-        let detail = format!("{MOST_FOLLOWERS} clients follow all boots already; end one, or list the boots instead");
+        let detail = format!("{MAX_FOLLOWERS} clients follow all boots already; end one, or list the boots instead");
         Problem::new(ProblemKind::TooManyFollowers, detail)
     })
 }

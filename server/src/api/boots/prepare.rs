@@ -28,7 +28,7 @@ use redfish::{BmcAddress, Credentials, Password};
 const DEFAULT_BOOTED_WITHIN: u64 = 30 * 60;
 
 /// The maximum of both time limits, in seconds: a day.
-const LONGEST: u64 = 24 * 60 * 60;
+const MAX_SECONDS: u64 = 24 * 60 * 60;
 
 /// Boots that can begin, and whose images are not published yet.
 pub(super) struct Prepared {
@@ -52,8 +52,11 @@ pub(super) fn prepare(api: &Api, order: &BootOrder) -> Result<Prepared, Problem>
 
 fn check(settings: &BootSettings) -> Result<(), Problem> {
     for (name, seconds) in [("booted_within", settings.booted_within), ("shutdown_within", settings.shutdown_within)] {
-        if seconds.is_some_and(|seconds| seconds > LONGEST) {
-            return Err(Problem::new(ProblemKind::WrongParameter, format!("{name}: at most {LONGEST} seconds, a day")));
+        if seconds.is_some_and(|seconds| seconds > MAX_SECONDS) {
+            return Err(Problem::new(
+                ProblemKind::WrongParameter,
+                format!("{name}: at most {MAX_SECONDS} seconds, a day"),
+            ));
         }
     }
     if let Some(interface) = &settings.firmware_interface {

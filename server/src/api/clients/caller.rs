@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::role::Role;
 
 /// The longest name, in bytes.
-const LONGEST: usize = 64;
+const MAX_NAME_BYTES: usize = 64;
 
 /// The name of a client, for logs. Not a secret.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,7 +15,7 @@ pub struct ClientName(Arc<str>);
 
 /// Why a text is not the name of a client.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the name must have 1 to {LONGEST} letters, digits, dots, hyphens, underscores, colons or at signs")]
+#[error("the name must have 1 to {MAX_NAME_BYTES} letters, digits, dots, hyphens, underscores, colons or at signs")]
 pub struct NotAClientName;
 
 fn is_allowed(character: char) -> bool {
@@ -25,7 +25,7 @@ fn is_allowed(character: char) -> bool {
 impl ClientName {
     /// Parses a name.
     pub fn parse(text: &str) -> Result<Self, NotAClientName> {
-        if (1..=LONGEST).contains(&text.len()) && text.chars().all(is_allowed) {
+        if (1..=MAX_NAME_BYTES).contains(&text.len()) && text.chars().all(is_allowed) {
             Ok(Self(text.into()))
         } else {
             Err(NotAClientName)
@@ -35,14 +35,14 @@ impl ClientName {
     /// Makes a name from any text: other characters become underscores.
     pub(crate) fn of_text(text: &str) -> Self {
         let allowed = |character| if is_allowed(character) { character } else { '_' };
-        let name: String = text.chars().take(LONGEST).map(allowed).collect();
+        let name: String = text.chars().take(MAX_NAME_BYTES).map(allowed).collect();
         Self(if name.is_empty() { "_".into() } else { name.into() })
     }
 
     /// The name of the client whose token is in this line of a file.
     pub(super) fn of_line(path: &Path, line: usize) -> Self {
         let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let file: String = file.chars().take(LONGEST - 10).collect();
+        let file: String = file.chars().take(MAX_NAME_BYTES - 10).collect();
         Self::of_text(&format!("{file}:{line}"))
     }
 

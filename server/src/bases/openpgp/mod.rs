@@ -20,7 +20,7 @@ pub use error::SignatureError;
 const BUNDLED: &str = include_str!("coreos-keys.asc");
 
 /// The largest file of keys that dayone reads, in bytes.
-const LARGEST: u64 = 4 << 20;
+const MAX_KEYS_BYTES: u64 = 4 << 20;
 
 /// How far a publisher's clock may be ahead.
 const AHEAD: Duration = Duration::from_hours(1);
@@ -54,7 +54,7 @@ impl Keyring {
 
     /// Adds the keys of a file, armored or not.
     pub fn add_file(&mut self, path: &Path) -> Result<(), KeyringError> {
-        self.add(&crate::store::read_limited(path, LARGEST)?)
+        self.add(&crate::store::read_limited(path, MAX_KEYS_BYTES)?)
     }
 
     /// Adds keys, armored or not.

@@ -19,7 +19,7 @@ use crate::store::StoredImage;
 /// The interval between two checks.
 const INTERVAL: Duration = Duration::from_secs(1);
 /// The longest wait, however slowly a host reads.
-const LONGEST: Duration = Duration::from_hours(24);
+const MAX_WAIT: Duration = Duration::from_hours(24);
 
 /// The result of waiting, with its description.
 enum Outcome {
@@ -81,7 +81,7 @@ impl<'a> Waiting<'a> {
             }
             let waited = self.powered.until(Timestamp::now());
             let limit = record.options.booted_within();
-            let end = waited >= LONGEST || (waited >= limit && !reads.in_progress);
+            let end = waited >= MAX_WAIT || (waited >= limit && !reads.in_progress);
             // If the BMC has its own copy of the image, dayone will see no more reads, so there is nothing to wait for.
             if (end || reads.copied)
                 && let Some(reasons) = self.signs.all_hidden(&record, &reads, end)
@@ -89,7 +89,7 @@ impl<'a> Waiting<'a> {
                 return Ok(Outcome::Unknown(unknown(&record, &reads, &reasons)));
             }
             if end {
-                return Err(Stop::Failed(too_late(&record, &reads, waited.min(LONGEST)).into()));
+                return Err(Stop::Failed(too_late(&record, &reads, waited.min(MAX_WAIT)).into()));
             }
             self.boot.show_progress(progress(&record, &reads, waited, limit));
             tokio::select! {

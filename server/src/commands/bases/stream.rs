@@ -14,7 +14,7 @@ use crate::commands::failure::Failure;
 use crate::store::{BaseSource, Location};
 
 /// The largest metadata file, in bytes. Today's have some ten thousand.
-const LARGEST: u64 = 4 << 20;
+const MAX_METADATA_BYTES: u64 = 4 << 20;
 
 #[derive(Deserialize)]
 struct Metadata {
@@ -74,7 +74,7 @@ fn name(stream: &str) -> Result<&str, Failure> {
 async fn read(location: &str, verification: &Verification) -> Result<(Vec<u8>, bool), Failure> {
     let what = || format!("cannot read {location}");
     if !location.contains("://") {
-        let json = crate::store::read_limited(Path::new(location), LARGEST);
+        let json = crate::store::read_limited(Path::new(location), MAX_METADATA_BYTES);
         return Ok((json.map_err(|error| Failure::system(&what(), &error))?, true));
     }
     let url = match location.parse() {
@@ -82,7 +82,7 @@ async fn read(location: &str, verification: &Verification) -> Result<(Vec<u8>, b
         Ok(Location::Path(_)) => return Err(Failure::System(format!("{location} is not a URL"))),
         Err(error) => return Err(Failure::system(&what(), &error)),
     };
-    let downloader = Downloader::new(AllowedSources::any(), verification, Patience::default(), LARGEST);
+    let downloader = Downloader::new(AllowedSources::any(), verification, Patience::default(), MAX_METADATA_BYTES);
     let downloader = downloader.map_err(Failure::System)?;
     let json = downloader.read_small(&url).await.map_err(|error| Failure::input(&what(), &error))?;
     Ok((json, url.scheme() == "https"))

@@ -13,7 +13,7 @@ use serde_json::Value;
 /// The Ignition config of a CoreOS initramfs.
 const CONFIG: &str = "config.ign";
 /// The maximum size of an Ignition config, in bytes.
-const LARGEST_CONFIG: u64 = 64 << 20;
+const MAX_CONFIG_BYTES: u64 = 64 << 20;
 
 /// Embedded files, and the contents of their Ignition config.
 #[derive(Debug, Default, Serialize)]
@@ -61,7 +61,7 @@ pub(super) fn read<S: Source + ?Sized>(
         }
         let mut config = Vec::new();
         if path == CONFIG {
-            reader.by_ref().take(LARGEST_CONFIG).read_to_end(&mut config)?;
+            reader.by_ref().take(MAX_CONFIG_BYTES).read_to_end(&mut config)?;
             ignition = Ignition::read(&config);
         }
         let sha256 = Digest::of_reader(&mut config.as_slice().chain(reader.by_ref()))?;

@@ -14,7 +14,7 @@ use crate::kubernetes::unready::PATIENCE;
 /// The API server's limit for the message of a condition.
 const MESSAGE_BYTES: usize = 32_768;
 const RETRY: Duration = Duration::from_secs(10);
-const RETRY_AT_MOST: Duration = Duration::from_mins(10);
+const MAX_RETRY: Duration = Duration::from_mins(10);
 
 /// The inputs of an image that the status records.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,7 +93,7 @@ pub(in crate::kubernetes) fn conclude(object: &PreprovisioningImage, outcome: &O
             draft.fail(failure, inputs.as_ref());
             if [reason::MISSING_NETWORK_DATA, reason::FORBIDDEN].contains(&failure.reason) {
                 // No event reports a new Secret without dayone's label, or a right that was granted.
-                again = Some(draft.since_error().saturating_add(RETRY).min(RETRY_AT_MOST));
+                again = Some(draft.since_error().saturating_add(RETRY).min(MAX_RETRY));
             }
         }
     }

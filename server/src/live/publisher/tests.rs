@@ -92,7 +92,7 @@ async fn streams_end_with_their_subject_with_their_admission_and_with_the_server
 #[tokio::test]
 async fn places_are_limited_and_the_task_ends_when_nobody_follows() {
     let fixture = Fixture::new();
-    let streams: Vec<_> = (0..MOST_FOLLOWERS).map(|_| fixture.follow("a").unwrap()).collect();
+    let streams: Vec<_> = (0..MAX_FOLLOWERS).map(|_| fixture.follow("a").unwrap()).collect();
     assert!(fixture.follow("a").is_none());
     drop(streams);
     while fixture.is_running() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Described, GrowthError, NotGrowable, editable};
 use crate::iso::Extent;
 use crate::iso::coreos::KernelArgumentAreas;
-use crate::iso::coreos::kargs::{KARGS, LARGEST_AREA};
+use crate::iso::coreos::kargs::{KARGS, MAX_AREA_BYTES};
 use crate::iso::edit::{Edit, Editor};
 use crate::kernel_arguments::KernelArguments;
 use crate::overlay::Segment;
@@ -13,7 +13,7 @@ use crate::source::Role;
 
 /// The longest command line of a larger area, in bytes. The kernel takes 2047 (`COMMAND_LINE_SIZE` of `x86_64`, aarch64
 /// and ppc64le), and before ours GRUB and isolinux put `BOOT_IMAGE=`, a device and two paths.
-const LONGEST: u64 = 2047 - 128;
+const MAX_COMMAND_LINE_BYTES: u64 = 2047 - 128;
 
 /// The files that hold areas, and the one that describes these.
 #[derive(Debug, Clone)]
@@ -56,13 +56,13 @@ impl ArgumentFiles {
         arguments: &KernelArguments,
     ) -> Result<Vec<Edit>, GrowthError> {
         let line = arguments.to_string();
-        let (size, limit) = (line.len() as u64, LONGEST.max(there.capacity()));
+        let (size, limit) = (line.len() as u64, MAX_COMMAND_LINE_BYTES.max(there.capacity()));
         if size > limit {
             return Err(GrowthError::KernelArgumentsTooLong { size, limit });
         }
         let mut edits = Vec::new();
         let Some(mut json) = there.description().cloned() else { return Ok(edits) };
-        json.size = LARGEST_AREA;
+        json.size = MAX_AREA_BYTES;
         for file in &self.files {
             let mut content = Vec::new();
             let start = file.extent.offset;
@@ -73,10 +73,10 @@ impl ArgumentFiles {
                     continue;
                 };
                 content.push(base(position, described.offset));
-                content.push(Segment::bytes(area.encode(&line, LARGEST_AREA)));
+                content.push(Segment::bytes(area.encode(&line, MAX_AREA_BYTES)));
                 position = described.offset + there.size();
                 described.offset += shift;
-                shift += LARGEST_AREA - there.size();
+                shift += MAX_AREA_BYTES - there.size();
             }
             content.push(base(position, file.extent.length));
             edits.push(Edit::Replace { path: file.path.clone(), content });

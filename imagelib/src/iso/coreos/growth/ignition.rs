@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::{Described, NotGrowable, editable};
-use crate::iso::coreos::ignition::{IGNINFO, LARGEST_AREA};
+use crate::iso::coreos::ignition::{IGNINFO, MAX_AREA_BYTES};
 use crate::iso::coreos::{CoreosIsoError, IgnitionArea};
 use crate::iso::edit::{Edit, Editor};
 use crate::overlay::Segment;
@@ -32,8 +32,8 @@ impl IgnitionFile {
     pub(super) fn edits(&self, area: &IgnitionArea, archive: Bytes) -> Result<Vec<Edit>, CoreosIsoError> {
         let size = archive.len() as u64;
         let length = size.next_multiple_of(STEP);
-        if length > LARGEST_AREA {
-            return Err(CoreosIsoError::ArchiveTooLarge { size, capacity: LARGEST_AREA });
+        if length > MAX_AREA_BYTES {
+            return Err(CoreosIsoError::ArchiveTooLarge { size, capacity: MAX_AREA_BYTES });
         }
         let content = vec![Segment::bytes(archive), Segment::zeros(length - size)];
         let mut edits = vec![Edit::Replace { path: self.path.clone(), content }];

@@ -25,11 +25,11 @@ use crate::source::{Role, Source};
 const MINISO: &str = "coreos/miniso.dat";
 
 /// The largest description that makes sense, in bytes. coreos-installer sets the same bound; real ones have 16 KiB.
-const LARGEST_DESCRIPTION: u64 = 1 << 20;
+const MAX_DESCRIPTION_BYTES: u64 = 1 << 20;
 
 /// The most that can lie between the files of a minimal ISO: descriptors, directories, and the padding of `isohybrid`
 /// to a multiple of one MiB.
-const LARGEST_BETWEEN: u64 = 4 << 20;
+const MAX_BYTES_BETWEEN: u64 = 4 << 20;
 
 /// The argument by which the system finds its medium, which holds no root file system here.
 const MEDIUM_ARGUMENT: &str = "coreos.liveiso";
@@ -57,7 +57,7 @@ impl MinimalIso {
     /// the minimal ISO: see [`MinimalIso::verify`].
     pub fn probe(source: &dyn Source, volume: &Volume) -> Result<Option<Self>, MinimalIsoError> {
         let Some(entry) = super::find(source, volume, MINISO)? else { return Ok(None) };
-        let description = entry.read(source, LARGEST_DESCRIPTION)?;
+        let description = entry.read(source, MAX_DESCRIPTION_BYTES)?;
         let description = format::parse(&description)?;
         let found = unpacked(&description, source.size())?;
         let base = (Role::Iso, source);
@@ -108,7 +108,7 @@ fn patched(image: &Overlay, patches: Vec<Patch>) -> Result<Overlay, OverlayError
 
 /// What lies between the common files, and ranges of the full ISO, which has `full_size` bytes.
 fn unpacked(description: &PackedIso<'_>, full_size: u64) -> Result<Overlay, MinimalIsoError> {
-    let between = Compression::Xz.decompress(description.between, LARGEST_BETWEEN)?;
+    let between = Compression::Xz.decompress(description.between, MAX_BYTES_BETWEEN)?;
     let mut segments = Vec::new();
     let mut position = 0_u64;
     let mut rest = between.as_slice();

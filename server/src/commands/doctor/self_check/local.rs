@@ -15,8 +15,8 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// The beginning of the probe's content.
 const BEGINNING: &str = "dayone probe\ninstance: ";
 
-/// The largest content that can be a probe.
-const LARGEST: usize = 1 << 20;
+/// The maximum length of content that can be a probe, in bytes.
+const MAX_PROBE_BYTES: usize = 1 << 20;
 
 /// What listens at the address of the images.
 pub(super) enum Local {
@@ -58,7 +58,7 @@ async fn ask_at(client: &reqwest::Client, address: SocketAddr, tls: bool) -> Loc
     let mut content = Vec::new();
     while let Ok(Some(bytes)) = answer.chunk().await {
         content.extend_from_slice(&bytes);
-        if content.len() > LARGEST {
+        if content.len() > MAX_PROBE_BYTES {
             break;
         }
     }

@@ -11,7 +11,7 @@ use super::xml::Events;
 use crate::input::yaml::Budget;
 
 /// How large all parts that dayone reads may be together, decompressed. 10,000 hosts with 50 values each take a quarter.
-const MOST: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 /// How many parts a workbook may have. One of a hundred sheets has a few hundred.
 const MAX_PARTS: usize = 10_000;
 /// How old workbooks (.xls) begin, and encrypted ones.
@@ -56,7 +56,7 @@ impl<'a, 'b> Package<'a, 'b> {
                 return Err(format!("has more than {MAX_PARTS} parts"));
             }
         }
-        let left = MOST.min(budget.limits().bytes);
+        let left = MAX_BYTES.min(budget.limits().bytes);
         Ok(Self { archive, parts, budget, left })
     }
 
@@ -81,7 +81,7 @@ impl<'a, 'b> Package<'a, 'b> {
         let mut part = entry.verifying_reader(unpacked).take(self.left as u64 + 1);
         part.read_to_end(&mut bytes).map_err(|_| damaged())?;
         let too_much =
-            || format!("has more than {} MiB of XML; split the table", MOST.min(self.budget.limits().bytes) >> 20);
+            || format!("has more than {} MiB of XML; split the table", MAX_BYTES.min(self.budget.limits().bytes) >> 20);
         self.left = self.left.checked_sub(bytes.len()).ok_or_else(too_much)?;
         self.budget.take_bytes(bytes.len()).map_err(|problem| problem.message)?;
         String::from_utf8(bytes).map(Some).map_err(|_| format!("has a part that is not UTF-8: {name}"))

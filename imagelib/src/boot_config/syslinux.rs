@@ -37,18 +37,33 @@ struct Label {
     loader: Option<&'static str>,
 }
 
+/// Command lines outside the labels. Of each, the last one counts.
+#[derive(Default)]
+struct CommandLines {
+    /// `DEFAULT`.
+    default: Option<Directive>,
+    /// `ONTIMEOUT`.
+    timeout: Option<Directive>,
+}
+
+/// What a command line may do.
+struct Allowed {
+    /// Name a kernel in place of a label: `IMPLICIT`.
+    kernels: bool,
+    /// Give a kernel arguments: `ALLOWOPTIONS`.
+    arguments: bool,
+}
+
 struct Reader<'a> {
     text: &'a [u8],
     in_help: bool,
     /// The value of an `APPEND` outside any label: what labels without their own have.
     default_append: Option<Range<usize>>,
     label: Option<Label>,
-    /// `DEFAULT` and `ONTIMEOUT`. Of each, the last one counts.
-    command_lines: [Option<Directive>; 2],
+    command_lines: CommandLines,
     /// Whether `UI` shows a menu.
     has_menu: bool,
-    /// Whether a command line may name a kernel in place of a label, and give it arguments: `IMPLICIT`, `ALLOWOPTIONS`.
-    allowed: [bool; 2],
+    allowed: Allowed,
     parsed: Parsed,
 }
 
@@ -58,9 +73,9 @@ pub(super) fn parse(text: &[u8]) -> Parsed {
         in_help: false,
         default_append: None,
         label: None,
-        command_lines: [None, None],
+        command_lines: CommandLines::default(),
         has_menu: false,
-        allowed: [true, true],
+        allowed: Allowed { kernels: true, arguments: true },
         parsed: Parsed::default(),
     };
     for line in lines(text) {
@@ -90,10 +105,10 @@ impl Reader<'_> {
             "include" => self.include(value),
             "config" if self.label.is_none() => self.include(value),
             "ui" => self.has_menu |= one_of(&MENUS, &lossy(self.text, &first_word(self.text, value).0)).is_some(),
-            "default" => self.command_lines[0] = Some(Directive { line: line.clone(), key, value }),
-            "ontimeout" => self.command_lines[1] = Some(Directive { line: line.clone(), key, value }),
-            "implicit" => self.allowed[0] = slice(self.text, &value) != b"0",
-            "allowoptions" => self.allowed[1] = slice(self.text, &value) != b"0",
+            "default" => self.command_lines.default = Some(Directive { line: line.clone(), key, value }),
+            "ontimeout" => self.command_lines.timeout = Some(Directive { line: line.clone(), key, value }),
+            "implicit" => self.allowed.kernels = slice(self.text, &value) != b"0",
+            "allowoptions" => self.allowed.arguments = slice(self.text, &value) != b"0",
             _ => self.read_setting(&keyword, Directive { line: line.clone(), key, value }),
         }
         if let Some(label) = self.label.as_mut().filter(|_| !keyword.is_empty() && !keyword.starts_with('#')) {
@@ -188,7 +203,7 @@ impl Reader<'_> {
     /// An `APPEND` outside any label belongs to it in SYSLINUX 4 and before, and does not in 5 and 6: these begin with
     /// the arguments of the command line alone. What is added to the command line holds in all of them.
     fn end_command_lines(&mut self) {
-        let [default, timeout] = std::mem::take(&mut self.command_lines);
+        let CommandLines { default, timeout } = std::mem::take(&mut self.command_lines);
         let named = |line: &Directive| lossy(self.text, &first_word(self.text, line.value.clone()).0);
         let written = default.as_ref().map(named);
         self.parsed.default.shows_menu =
@@ -200,10 +215,10 @@ impl Reader<'_> {
             let kernel = lossy(self.text, &path);
             let mut labels = self.parsed.entries.iter().filter(|entry| !entry.implicit);
             let is_label = labels.any(|entry| entry.id.as_ref() == Some(&kernel));
-            if path.is_empty() || !self.allowed[0] || is_label || !is_linux(&kernel) {
+            if path.is_empty() || !self.allowed.kernels || is_label || !is_linux(&kernel) {
                 continue;
             }
-            if !self.allowed[1] {
+            if !self.allowed.arguments {
                 rest = path.end..path.end;
             }
             let boots = self.implicit(kernel.clone(), path, rest);

@@ -151,7 +151,7 @@ pub fn examine(source: &dyn Source) -> Examined {
         vendor: None,
         problem: None,
     };
-    match found.look(source) {
+    match found.read(source) {
         Ok(()) => {}
         Err(error @ PeError::Read(_)) => found.problem = Some(Problem::Unreadable(error.to_string())),
         Err(PeError::Gzip) => found.problem = Some(Problem::Gzip),
@@ -175,7 +175,7 @@ impl Examined {
         }
     }
 
-    fn look(&mut self, source: &dyn Source) -> Result<(), PeError> {
+    fn read(&mut self, source: &dyn Source) -> Result<(), PeError> {
         let program = PeImage::read(source)?;
         self.architecture = Architecture::of(program.machine);
         let ranges = program.signed_ranges()?;

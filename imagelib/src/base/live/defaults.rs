@@ -45,30 +45,30 @@ pub(super) enum MenuDefault {
     Nothing,
 }
 
-/// The default of a menu. If it is not certain which entry is the default, one customisable entry is enough.
-pub(super) fn of(menu: &Menu<'_>) -> MenuDefault {
+/// Returns what a menu boots by default. If it is not certain which entry is the default, one customisable entry is enough.
+pub(super) fn default_of(menu: &Menu<'_>) -> MenuDefault {
     let unattended = menu.after_timeout().filter(|known| matches!(known.starts, Starts::Unchangeable(_)));
     let certain = unattended.or_else(|| menu.chosen()).filter(|known| *known.starts != Starts::Nothing);
     let any = || menu.entries.iter().find(|known| matches!(known.starts, Starts::Linux(_) | Starts::Uki(_)));
-    let first_away = || menu.entries.iter().find(|known| matches!(known.starts, Starts::Unchangeable(_)));
-    match certain.or_else(any).or_else(first_away) {
+    let first_unchangeable = || menu.entries.iter().find(|known| matches!(known.starts, Starts::Unchangeable(_)));
+    match certain.or_else(any).or_else(first_unchangeable) {
         Some(MenuEntry { starts: Starts::Linux(initrd), .. }) => MenuDefault::Reached(certain.map(|_| *initrd)),
         Some(MenuEntry { starts: Starts::Uki(_), .. }) => MenuDefault::Reached(None),
         Some(MenuEntry { configuration, entry, starts: Starts::Unchangeable(reason) }) => {
-            MenuDefault::Unreached(place(configuration, entry), reason.clone())
+            MenuDefault::Unreached(describe_entry(configuration, entry), reason.clone())
         }
         _ => MenuDefault::Nothing,
     }
 }
 
 /// The name of an entry in messages.
-pub(super) fn place(configuration: &Configuration, entry: &BootEntry) -> String {
+pub(super) fn describe_entry(configuration: &Configuration, entry: &BootEntry) -> String {
     format!("boot entry {:?} of {}", entry.title, configuration.path())
 }
 
 impl<'a> Menu<'a> {
     /// The first thing that one of the configurations says about the default.
-    fn said<T>(&self, of: impl Fn(&'a DefaultEntry) -> Option<T>) -> Option<T> {
+    fn first_setting<T>(&self, of: impl Fn(&'a DefaultEntry) -> Option<T>) -> Option<T> {
         let all = std::iter::once(self.first).chain(self.others.iter().copied());
         all.map(|configuration| configuration.found.config.default_entry()).find_map(of)
     }
@@ -79,22 +79,22 @@ impl<'a> Menu<'a> {
 
     /// What SYSLINUX boots at the end of its time limit, which may be another entry than its default.
     fn after_timeout(&self) -> Option<&MenuEntry<'a>> {
-        self.labelled(self.said(|default| default.after_timeout.as_deref())?)
+        self.labelled(self.first_setting(|default| default.after_timeout.as_deref())?)
     }
 
     fn chosen(&self) -> Option<&MenuEntry<'a>> {
-        let written = self.said(|default| default.written.as_deref());
+        let written = self.first_setting(|default| default.written.as_deref());
         match self.first.found.config.loader() {
             // If the loader shows a menu, the menu's own default counts.
             Loader::Syslinux => {
-                let marked = self.said(|default| default.marked.as_deref());
-                let shows_menu = self.said(|default| default.shows_menu.then_some(())).is_some();
+                let marked = self.first_setting(|default| default.marked.as_deref());
+                let shows_menu = self.first_setting(|default| default.shows_menu.then_some(())).is_some();
                 let named = [marked, written].into_iter().flatten().find_map(|label| self.labelled(label));
                 named.or_else(|| self.entries.first().filter(|_| shows_menu))
             }
             Loader::Grub => match written {
                 None | Some("0") => self.entries.iter().find(|known| !known.entry.title.is_empty()),
-                Some(number) if number.bytes().all(|byte| byte.is_ascii_digit()) => self.counted(number.parse().ok()?),
+                Some(number) if number.bytes().all(|byte| byte.is_ascii_digit()) => self.entry_at(number.parse().ok()?),
                 Some(name) => {
                     let titled = self.entries.iter().find(|known| known.entry.title == name);
                     titled.or_else(|| self.labelled(name))
@@ -105,7 +105,7 @@ impl<'a> Menu<'a> {
     }
 
     /// The entry of GRUB's menu with this number. `None` where submenus, conditions or other configurations change the count.
-    fn counted(&self, number: usize) -> Option<&MenuEntry<'a>> {
+    fn entry_at(&self, number: usize) -> Option<&MenuEntry<'a>> {
         let config = &self.first.found.config;
         let is_whole = self.others.is_empty() && config.includes().is_empty() && config.default_entry().is_countable;
         let mut entries = self.entries.iter().filter(|known| !known.entry.title.is_empty()).collect::<Vec<_>>();

@@ -1,6 +1,6 @@
 //! Warnings about live ISOs.
 
-use super::defaults::place;
+use super::defaults::describe_entry;
 use super::{EntryView, LiveInitrd, LiveIso, NotCustomisable, paths};
 use crate::delivery;
 use vocabulary::report::{DocumentPath, Report};
@@ -48,7 +48,7 @@ pub(crate) fn unreached_paths(live: &LiveIso) -> Report {
 pub(crate) fn unreached<'a>(entries: impl Iterator<Item = EntryView<'a>>) -> Report {
     let mut report = Report::new();
     for view in entries.filter(|view| view.initrd.is_none()) {
-        let path = DocumentPath::document(&place(view.configuration, view.entry));
+        let path = DocumentPath::document(&describe_entry(view.configuration, view.entry));
         let message = format!(
             "{}: the system that it starts gets no network configuration",
             paths::not_found(view.entry, view.linux)

@@ -13,6 +13,12 @@ use crate::source::{Role, Source};
 /// How many lists of files that end with one initramfs are read. No real menu has so many.
 const MAX_LISTS: usize = 16;
 
+/// The bytes of a file, as ranges of the ISO. A file on FAT may have several.
+type Extents = Vec<Range<u64>>;
+
+/// The files that a menu loads together, by their bytes.
+type FileList = Vec<Extents>;
+
 /// An initramfs on an ISO.
 #[derive(Debug, Clone)]
 pub struct LiveInitrd {
@@ -20,12 +26,12 @@ pub struct LiveInitrd {
     pub path: String,
     /// The index of its EFI system partition; `None` for the ISO file system.
     pub(crate) esp: Option<usize>,
-    /// Its bytes, as ranges of the ISO. A file on FAT may have several.
-    pub(crate) extents: Vec<Range<u64>>,
+    /// Its bytes.
+    pub(crate) extents: Extents,
     /// What dayone has found in it, or why dayone cannot extend it.
     pub state: Result<Surveyed, UnusableInitrd>,
-    /// The lists of files of which it is the last, and that menus load, as the places of their bytes.
-    lists: Vec<Vec<Vec<Range<u64>>>>,
+    /// The lists of files that menus load and of which it is the last.
+    lists: Vec<FileList>,
 }
 
 impl LiveInitrd {
@@ -48,7 +54,7 @@ pub(super) enum NamedFile {
 struct FoundFile {
     path: String,
     esp: Option<usize>,
-    extents: Vec<Range<u64>>,
+    extents: Extents,
     editable: Result<(), NotEditable>,
 }
 
@@ -132,25 +138,25 @@ impl<'a> Collection<'a> {
 
     fn add_list(&mut self, files: &[FoundFile]) -> Result<Option<usize>, IsoError> {
         let Some(last) = files.last() else { return Ok(None) };
-        let places: Vec<Vec<Range<u64>>> = files.iter().map(|file| file.extents.clone()).collect();
-        // One file may have several names, so its place identifies it.
+        let together: FileList = files.iter().map(|file| file.extents.clone()).collect();
+        // One file may have several names, so its bytes identify it.
         let known = self.found.iter().position(|known| known.esp == last.esp && known.extents == last.extents);
         let lists = known.and_then(|known| self.found.get(known)).map_or(&[][..], |known| known.lists.as_slice());
-        if lists.contains(&places) {
+        if lists.contains(&together) {
             return Ok(known);
         }
         let state = match &last.editable {
             Err(reason) => Err(reason.clone().into()),
             Ok(()) if lists.len() >= MAX_LISTS => Err(UnusableInitrd::Shared),
-            Ok(()) => survey_ranges(self.source, places.iter().map(Vec::as_slice))?,
+            Ok(()) => survey_ranges(self.source, together.iter().map(Vec::as_slice))?,
         };
         let Some((index, known)) = known.and_then(|known| Some((known, self.found.get_mut(known)?))) else {
             let FoundFile { path, esp, extents, .. } = last;
             let (path, extents) = (path.clone(), extents.clone());
-            self.found.push(LiveInitrd { path, esp: *esp, extents, state, lists: vec![places] });
+            self.found.push(LiveInitrd { path, esp: *esp, extents, state, lists: vec![together] });
             return Ok(Some(self.found.len() - 1));
         };
-        known.lists.push(places);
+        known.lists.push(together);
         known.state = match (known.state.clone(), state) {
             (Ok(one), Ok(other)) => one.and(&other).ok_or(UnusableInitrd::Shared),
             (Err(reason), _) | (_, Err(reason)) => Err(reason),

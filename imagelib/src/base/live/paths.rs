@@ -94,7 +94,7 @@ impl Finder<'_> {
         for known in menus.iter().flat_map(|menu| &menu.entries) {
             // Entries whose initrd is missing have their own finding.
             if let (Starts::Unchangeable(reason), Boots::Other(_)) = (known.starts, &known.entry.boots) {
-                paths.add(defaults::place(known.configuration, known.entry), reason.clone(), None);
+                paths.add(defaults::describe_entry(known.configuration, known.entry), reason.clone(), None);
             }
         }
         paths
@@ -274,7 +274,7 @@ impl Finder<'_> {
     ) {
         // Only GRUB on a local disk reads these, to start the ISO as a file.
         let menus = menus.filter(|menu| !menu.first.path().ends_with("/loopback.cfg"));
-        let defaults: Vec<MenuDefault> = menus.map(defaults::of).collect();
+        let defaults: Vec<MenuDefault> = menus.map(defaults::default_of).collect();
         if defaults.is_empty() {
             let reason = "is a boot loader whose menu dayone did not find; dayone reads the menus of ISOLINUX, GRUB and \
                  systemd-boot";

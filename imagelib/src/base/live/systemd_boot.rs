@@ -1,6 +1,6 @@
 //! What systemd-boot starts: entries of its menu, and unified kernel images, which it lists by itself.
 
-use super::defaults::{MenuEntry, Starts, place};
+use super::defaults::{MenuEntry, Starts, describe_entry};
 use crate::boot_config::Loader;
 use crate::boot_medium::Program;
 use crate::disk::fat::{FatFile, FatImage};
@@ -64,7 +64,7 @@ pub(super) fn default<'a>(
         }
         let away = meant.into_iter().find_map(|known| match known.starts {
             Starts::Unchangeable(reason) => {
-                Some(UnchangeableDefault::Entry(place(known.configuration, known.entry), reason.clone()))
+                Some(UnchangeableDefault::Entry(describe_entry(known.configuration, known.entry), reason.clone()))
             }
             Starts::Linux(_) | Starts::Uki(_) | Starts::Nothing => None,
         });

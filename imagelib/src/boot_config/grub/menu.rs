@@ -29,7 +29,9 @@ const OTHER_COMMANDS: [&str; 10] = [
     "ntldr",
 ];
 
-struct Menu {
+/// What the commands of one menu entry do, or those outside any entry, before it is clear how many kernels they load.
+struct EntryDraft {
+    place: Place,
     title: String,
     id: Option<String>,
     lines: RangeInclusive<usize>,
@@ -42,9 +44,9 @@ struct Menu {
     device: Option<String>,
 }
 
-impl Menu {
-    fn new(title: String, id: Option<String>, lines: RangeInclusive<usize>) -> Self {
-        Self { title, id, lines, steps: Vec::new(), program: None, command: None, device: None }
+impl EntryDraft {
+    fn new(place: Place, title: String, id: Option<String>, lines: RangeInclusive<usize>) -> Self {
+        Self { place, title, id, lines, steps: Vec::new(), program: None, command: None, device: None }
     }
 
     /// Notes what a command of it does besides loading a kernel.
@@ -64,6 +66,13 @@ impl Menu {
     }
 }
 
+/// Where commands stand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    MenuEntry,
+    OutsideEntries,
+}
+
 /// A command that loads something.
 enum Step {
     Kernel { path: String, words: Vec<Word>, slot: Slot, line: usize, device: Option<String> },
@@ -71,8 +80,8 @@ enum Step {
 }
 
 impl Step {
-    /// With the device that it loads from, where that is certainly not the medium: its own, or the one chosen before.
-    fn on(mut self, chosen: Option<&String>, loopbacks: &Loopbacks) -> Self {
+    /// Sets the device that it loads from, where that is certainly not the medium: its own, or the one chosen before.
+    fn with_device(mut self, chosen: Option<&String>, loopbacks: &Loopbacks) -> Self {
         let of = |path: &str| if path.starts_with('(') { loopbacks.foreign(path) } else { chosen.cloned() };
         match &mut self {
             Self::Kernel { path, device, .. } => *device = of(path),
@@ -89,7 +98,7 @@ pub(in super::super) fn parse(text: &[u8]) -> Parsed {
         Parsed { default: DefaultEntry { is_countable: true, ..DefaultEntry::default() }, ..Parsed::default() };
     // Commands outside any menu entry come first.
     let mut loopbacks = Loopbacks::default();
-    let mut menus = vec![Menu::new(String::new(), None, 1..=1)];
+    let mut drafts = vec![EntryDraft::new(Place::OutsideEntries, String::new(), None, 1..=1)];
     for event in events(text) {
         match event {
             Event::Submenu => parsed.default.is_countable = false,
@@ -97,7 +106,7 @@ pub(in super::super) fn parse(text: &[u8]) -> Parsed {
                 parsed.default.is_countable &= certain;
                 let (title, id) = title_and_id(&header);
                 let first = header.first().map_or(0, |word| word.span.start);
-                menus.push(Menu::new(title, id, line_of(first)..=line_of(end)));
+                drafts.push(EntryDraft::new(Place::MenuEntry, title, id, line_of(first)..=line_of(end)));
             }
             Event::Command { words, menu, certain } => {
                 parsed.variables.note(&words, certain);
@@ -113,10 +122,10 @@ pub(in super::super) fn parse(text: &[u8]) -> Parsed {
                     }
                     [command, rest @ ..] => {
                         let step = step(text, command, rest, line_of(command.span.start));
-                        let menu = menus.get_mut(menu.map_or(0, |index| index + 1));
-                        if let Some(menu) = menu {
-                            menu.note(&words, &loopbacks);
-                            menu.steps.extend(step.map(|step| step.on(menu.device.as_ref(), &loopbacks)));
+                        let draft = drafts.get_mut(menu.map_or(0, |index| index + 1));
+                        if let Some(draft) = draft {
+                            draft.note(&words, &loopbacks);
+                            draft.steps.extend(step.map(|step| step.with_device(draft.device.as_ref(), &loopbacks)));
                         }
                     }
                     [] => {}
@@ -124,8 +133,8 @@ pub(in super::super) fn parse(text: &[u8]) -> Parsed {
             }
         }
     }
-    for (index, menu) in menus.into_iter().enumerate() {
-        entries(menu, index == 0, &mut parsed.entries);
+    for draft in drafts {
+        push_entries(draft, &mut parsed.entries);
     }
     parsed.entries.truncate(MAX_ENTRIES);
     parsed.default.written = parsed.variables.assigned("default").map(str::to_owned);
@@ -185,13 +194,13 @@ fn step(text: &[u8], command: &ScriptWord, rest: &[ScriptWord], line: usize) -> 
     }
 }
 
-/// The entries of one menu entry: one for each kernel.
+/// Adds the entries of one menu entry: one for each kernel.
 ///
 /// A kernel's initrds are those loaded behind it and before the next kernel. If there are none, both kernels stand in the
 /// branches of a condition, and the initrds behind it are for both.
-fn entries(menu: Menu, outside: bool, entries: &mut Vec<BootEntry>) {
-    let Menu { title, id, lines, steps, program, command, .. } = menu;
-    if !outside && !steps.iter().any(|step| matches!(step, Step::Kernel { .. })) {
+fn push_entries(draft: EntryDraft, entries: &mut Vec<BootEntry>) {
+    let EntryDraft { place, title, id, lines, steps, program, command, .. } = draft;
+    if place == Place::MenuEntry && !steps.iter().any(|step| matches!(step, Step::Kernel { .. })) {
         let boots = Boots::Other(command.map_or(NotEditable::NoKernel, NotEditable::Command));
         entries.push(BootEntry { title, id, implicit: false, lines, boots, program, device: None });
         return;
@@ -219,7 +228,10 @@ fn entries(menu: Menu, outside: bool, entries: &mut Vec<BootEntry>) {
                 after_kernel = true;
                 let initrd_lists = initrd_lists.clone();
                 let spans = Spans { words, argument_slot: slot, initrd_lists, inherited: None };
-                let lines = if outside { line..=line } else { lines.clone() };
+                let lines = match place {
+                    Place::MenuEntry => lines.clone(),
+                    Place::OutsideEntries => line..=line,
+                };
                 let boots = Boots::linux(path.clone(), initrds.clone(), spans);
                 let device = device.or_else(|| initrd_device.clone());
                 let program = Some(path).filter(|_| matches!(boots, Boots::Other(_)));

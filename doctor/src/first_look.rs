@@ -22,7 +22,7 @@ pub(super) struct FirstLook {
 }
 
 /// Sends the first requests, and follows redirects.
-pub(super) async fn look(
+pub(super) async fn examine(
     url: Url,
     verifier: &Arc<SharedVerifier>,
     traffic: &Arc<Traffic>,

@@ -106,7 +106,7 @@ async fn examine_file(text: &str, options: &Options, expected: Option<&[u8]>) ->
     let url = parse(text)?;
     let traffic = Arc::<Traffic>::default();
     let verifier = Arc::new(SharedVerifier::new(options.trust.clone()));
-    let look = first_look::look(url.clone(), &verifier, &traffic).await;
+    let look = first_look::examine(url.clone(), &verifier, &traffic).await;
     let look = look.map_err(|error| DoctorError::Unreachable { stage: error.stage(), reason: error.to_string() })?;
     let mut examinations = vec![
         Examination::new("url", "form of the URL", url_form::examine(text, &url)),

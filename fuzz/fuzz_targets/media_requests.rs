@@ -47,7 +47,7 @@ impl Published for Files {
 /// A plane, and the calls home that it expects.
 struct Plane {
     address: SocketAddr,
-    homes: CallHomes,
+    calls: CallHomes,
 }
 
 /// One plane that reads simple requests by itself, and one that leaves all to hyper.
@@ -64,7 +64,7 @@ fn plane(directly: bool) -> Plane {
             let listener = Listener::bind(([127, 0, 0, 1], 0).into(), Options::default()).await.expect("a port");
             let service = media::service(Arc::new(Files), MediaMetrics::default());
             let address = listener.local_addr().expect("a port");
-            sender.send(Plane { address, homes: service.call_homes().clone() }).expect("the target waits");
+            sender.send(Plane { address, calls: service.call_homes().clone() }).expect("the target waits");
             if directly {
                 listener.serve_directly(service, CancellationToken::new()).await;
             } else {
@@ -104,7 +104,7 @@ fuzz_target!(|data: &[u8]| {
 fn send(plane: &Plane, data: &[u8]) -> Vec<u8> {
     let token: media::MediaToken = TOKEN.parse().expect("a token");
     // The answer to a call that is to be recorded would wait for that.
-    plane.homes.recorded(token);
+    plane.calls.recorded(token);
     let mut stream = TcpStream::connect(plane.address).expect("the plane listens");
     stream.set_read_timeout(Some(Duration::from_secs(25))).expect("a socket");
     // The plane may close the connection before it has read everything.
@@ -119,7 +119,7 @@ fn send(plane: &Plane, data: &[u8]) -> Vec<u8> {
     assert!(received.len() <= 512 * (data.len() + 16), "{} bytes for {}", received.len(), data.len());
     let is_answered = received.windows(9).any(|window| window == b" 204 No C");
     assert!(!is_answered || data.windows(TOKEN.len()).any(|window| window == TOKEN.as_bytes()), "a call is answered without the token");
-    plane.homes.forget(&token);
+    plane.calls.forget(&token);
     received
 }
 

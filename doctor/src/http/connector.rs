@@ -98,18 +98,18 @@ impl Connector {
         Connection::start(stream, defaults, pace, (verifier.certificate(), verifier.error())).await
     }
 
-    /// Sends these bytes on a new connection in place of a request, and returns at most `most` bytes of what comes back.
+    /// Sends these bytes on a new connection in place of a request, and returns at most `max_bytes` bytes of the answer.
     /// Empty if the server closes the connection at once.
-    pub(crate) async fn say(&self, bytes: &[u8], most: usize) -> Result<Vec<u8>, RequestError> {
+    pub(crate) async fn send_raw(&self, bytes: &[u8], max_bytes: usize) -> Result<Vec<u8>, RequestError> {
         let mut stream = self.tcp(Pace::Fast).await?;
-        let said = async {
+        let exchange = async {
             stream.write_all(bytes).await?;
-            let mut heard = Vec::new();
-            (&mut stream).take(most as u64).read_to_end(&mut heard).await?;
-            Ok::<_, io::Error>(heard)
+            let mut answer = Vec::new();
+            (&mut stream).take(max_bytes as u64).read_to_end(&mut answer).await?;
+            Ok::<_, io::Error>(answer)
         };
-        match timeout(CONNECTING, said).await {
-            Ok(Ok(heard)) => Ok(heard),
+        match timeout(CONNECTING, exchange).await {
+            Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionReset => Ok(Vec::new()),
             Ok(Err(error)) => Err(RequestError::Tls(error)),
             Err(_) => Err(RequestError::Silence(CONNECTING)),

@@ -20,8 +20,8 @@ const READ: usize = 7;
 
 /// Whether the server goes on with the firmware's handshake.
 pub(super) async fn examine(connector: &Connector) -> Result<Option<Finding>, RequestError> {
-    let heard = connector.say(&CLIENT_HELLO, READ).await?;
-    let refusal = match heard.as_slice() {
+    let answer = connector.send_raw(&CLIENT_HELLO, READ).await?;
+    let refusal = match answer.as_slice() {
         // A handshake record with a ServerHello.
         [22, _, _, _, _, 2, ..] => return Ok(None),
         [21, _, _, _, _, _, description, ..] => format!("TLS alert {description}{}", name(*description)),

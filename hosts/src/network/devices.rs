@@ -40,13 +40,13 @@ impl<'a> Device<'a> {
     }
 
     /// Whether the gateway of a route is in no network of the interface, so that the host must be told that it is on the link.
-    pub(super) fn has_gateway_beyond(&self, route: &Route) -> bool {
+    pub(super) fn has_off_link_gateway(&self, route: &Route) -> bool {
         route.gateway.is_some_and(|gateway| !self.interface.ip(Family::of(gateway)).finds_on_link(gateway))
     }
 
     /// Refuses a gateway that is in no network of the interface. For forms that cannot say that it is on the link.
-    pub(super) fn refuse_gateway_beyond(&self, route: &Route, findings: &mut Findings<'_>) {
-        if self.has_gateway_beyond(route) {
+    pub(super) fn refuse_off_link_gateway(&self, route: &Route, findings: &mut Findings<'_>) {
+        if self.has_off_link_gateway(route) {
             findings.refuse(&route.gateway_path, "no address of the interface is in its network");
         }
     }

@@ -46,13 +46,13 @@ pub struct TooManyExpected;
 /// The calls that somebody waits for, and those that are recorded. Clones share them. They are only in memory: after a restart,
 /// the caller must call [`expect`](Self::expect) and [`recorded`](Self::recorded) again.
 #[derive(Clone, Default)]
-pub struct CallHomes(Arc<Mutex<Homes>>);
+pub struct CallHomes(Arc<Mutex<CallsByToken>>);
 
-type Homes = HashMap<MediaToken, Home>;
+type CallsByToken = HashMap<MediaToken, TokenCalls>;
 
 /// What is known about the calls with one token.
 #[derive(Default)]
-struct Home {
+struct TokenCalls {
     /// Several callers may wait for the same call.
     waiting: Vec<Waiting>,
     /// Whether a call is recorded, so that a host that is not sure of that gets its answer.
@@ -69,7 +69,7 @@ struct Waiting {
 pub struct ExpectedCall {
     call: watch::Receiver<Option<Call>>,
     is_recorded: watch::Sender<bool>,
-    homes: CallHomes,
+    calls: CallHomes,
     token: MediaToken,
 }
 
@@ -89,43 +89,43 @@ pub(super) struct Pending(Vec<watch::Receiver<bool>>);
 impl CallHomes {
     /// Waits for the call of the host that has `token`, from now on. Earlier calls do not count, recorded or not.
     pub fn expect(&self, token: MediaToken) -> Result<ExpectedCall, TooManyExpected> {
-        let mut homes = self.homes();
-        make_room(&mut homes);
-        if homes.len() >= MAX_EXPECTED {
+        let mut calls = self.by_token();
+        make_room(&mut calls);
+        if calls.len() >= MAX_EXPECTED {
             return Err(TooManyExpected);
         }
         let (sender, call) = watch::channel(None);
         let (is_recorded, receiver) = watch::channel(false);
-        let home = homes.entry(token).or_default();
-        home.is_recorded = false;
-        home.waiting.retain(Waiting::is_open);
-        home.waiting.push(Waiting { call: sender, is_recorded: receiver });
-        Ok(ExpectedCall { call, is_recorded, homes: self.clone(), token })
+        let token_calls = calls.entry(token).or_default();
+        token_calls.is_recorded = false;
+        token_calls.waiting.retain(Waiting::is_open);
+        token_calls.waiting.push(Waiting { call: sender, is_recorded: receiver });
+        Ok(ExpectedCall { call, is_recorded, calls: self.clone(), token })
     }
 
     /// Answers calls with `token` that nobody waits for with 204: the call of this host was recorded before a restart, and it may
     /// not know that.
     pub fn recorded(&self, token: MediaToken) {
-        let mut homes = self.homes();
-        make_room(&mut homes);
-        if homes.len() < MAX_EXPECTED {
-            homes.entry(token).or_default().is_recorded = true;
+        let mut calls = self.by_token();
+        make_room(&mut calls);
+        if calls.len() < MAX_EXPECTED {
+            calls.entry(token).or_default().is_recorded = true;
         }
     }
 
     /// Stops waiting for the call of `token`, for everybody.
     pub fn forget(&self, token: &MediaToken) {
-        self.homes().remove(token);
+        self.by_token().remove(token);
     }
 
     /// Sends a call to everybody who waits for it. Only the first of several calls counts. Returns `None` for a call that nobody
     /// expects.
     pub(super) fn call(&self, token: &str, head: &Parts) -> Option<Called> {
         let token = token.parse::<MediaToken>().ok()?;
-        let homes = self.homes();
-        let home = homes.get(&token)?;
+        let calls = self.by_token();
+        let token_calls = calls.get(&token)?;
         let mut pending = Vec::new();
-        for waiting in home.waiting.iter().filter(|waiting| waiting.is_open()) {
+        for waiting in token_calls.waiting.iter().filter(|waiting| waiting.is_open()) {
             waiting.call.send_if_modified(|call| {
                 let first = call.is_none();
                 call.get_or_insert_with(|| Call::of(head));
@@ -134,21 +134,21 @@ impl CallHomes {
             pending.push(waiting.is_recorded.clone());
         }
         if pending.is_empty() {
-            home.is_recorded.then_some(Called::Recorded)
+            token_calls.is_recorded.then_some(Called::Recorded)
         } else {
             Some(Called::Pending(Pending(pending)))
         }
     }
 
-    fn homes(&self) -> MutexGuard<'_, Homes> {
+    fn by_token(&self) -> MutexGuard<'_, CallsByToken> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Forgets what nobody waits for, if there is no place for another token.
-fn make_room(homes: &mut Homes) {
-    if homes.len() >= MAX_EXPECTED {
-        homes.retain(|_, home| home.waiting.iter().any(Waiting::is_open));
+fn make_room(calls: &mut CallsByToken) {
+    if calls.len() >= MAX_EXPECTED {
+        calls.retain(|_, token_calls| token_calls.waiting.iter().any(Waiting::is_open));
     }
 }
 
@@ -175,8 +175,8 @@ impl ExpectedCall {
     /// Notes that whatever follows from the call is recorded durably. Hosts that have called, and those that call again, get
     /// their answer.
     pub fn recorded(self) {
-        if let Some(home) = self.homes.homes().get_mut(&self.token) {
-            home.is_recorded = true;
+        if let Some(token_calls) = self.calls.by_token().get_mut(&self.token) {
+            token_calls.is_recorded = true;
         }
         self.is_recorded.send_replace(true);
     }
@@ -211,7 +211,7 @@ impl Call {
 
 impl fmt::Debug for CallHomes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallHomes").field("known", &self.homes().len()).finish()
+        f.debug_struct("CallHomes").field("known", &self.by_token().len()).finish()
     }
 }
 

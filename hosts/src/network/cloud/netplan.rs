@@ -111,7 +111,7 @@ fn route_of(route: &Route, device: &Device<'_>) -> Object {
         Some(gateway) => entry.set("via", gateway.to_string()),
         None => entry.set("scope", "link"),
     }
-    entry.set_some("on-link", device.has_gateway_beyond(route).then_some(true));
+    entry.set_some("on-link", device.has_off_link_gateway(route).then_some(true));
     entry.set_some("metric", route.metric);
     entry
 }

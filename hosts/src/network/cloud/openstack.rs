@@ -195,7 +195,7 @@ fn networks_of(device: &Device<'_>, networks: &mut Vec<Value>, findings: &mut Fi
 }
 
 fn route_of(route: &Route, device: &Device<'_>, findings: &mut Findings<'_>) -> Option<Value> {
-    device.refuse_gateway_beyond(route, findings);
+    device.refuse_off_link_gateway(route, findings);
     let Some(gateway) = route.gateway else {
         findings.refuse(&route.path, "every route there has a gateway");
         return None;

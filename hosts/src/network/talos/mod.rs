@@ -122,7 +122,7 @@ fn addresses_of(device: &Device<'_>) -> impl Iterator<Item = Value> {
 }
 
 fn route_of(route: &Route, device: &Device<'_>, findings: &mut Findings<'_>) -> Value {
-    device.refuse_gateway_beyond(route, findings);
+    device.refuse_off_link_gateway(route, findings);
     // The list of keys that can be expressed allows only the defaults of the others.
     let Route {
         destination,

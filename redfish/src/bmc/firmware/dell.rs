@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::desired_setting::{DesiredSetting, dhcp_if_needed};
 use super::network::StaticAddress;
 use super::settings::NewValue;
-use super::wish::{Wish, dhcp_if_needed};
 
 pub(super) const URL: &str = "HttpDev1Uri";
 const ENABLED: &str = "HttpDev1EnDis";
@@ -29,42 +29,44 @@ pub(super) fn parents(attribute: &str) -> &'static [&'static str] {
 }
 
 /// What a boot from this URL needs.
-pub(super) fn wishes(
+pub(super) fn desired_settings(
     current: &Map<String, Value>,
     image_url: &str,
     network: Option<(&str, &StaticAddress)>,
-) -> Vec<Wish> {
+) -> Vec<DesiredSetting> {
     let text = |value: &str| NewValue::Value(json!(value));
-    let mut wishes = vec![Wish::needed(ENABLED, text("Enabled")), Wish::needed(URL, NewValue::Url)];
+    let mut desired =
+        vec![DesiredSetting::needed(ENABLED, text("Enabled")), DesiredSetting::needed(URL, NewValue::Url)];
     if image_url.starts_with("http://") {
         // With the default, OneWay, the firmware refuses plain HTTP (UEFI0417).
-        wishes.push(Wish::if_there("HttpDev1TlsMode", text("None")));
+        desired.push(DesiredSetting::if_there("HttpDev1TlsMode", text("None")));
     }
     let Some((interface, address)) = network else {
-        wishes.extend(dhcp_if_needed(current, ADDRESS, DHCP));
-        return wishes;
+        desired.extend(dhcp_if_needed(current, ADDRESS, DHCP));
+        return desired;
     };
-    wishes.extend([
-        Wish::needed("HttpDev1Interface", text(interface)),
-        Wish::if_there("HttpDev1Protocol", text("IPv4")),
-        Wish::needed(DHCP, text("Disabled")),
-        Wish::needed(ADDRESS, text(&address.address.to_string())),
-        Wish::needed("HttpDev1Mask", text(&address.mask().to_string())),
+    desired.extend([
+        DesiredSetting::needed("HttpDev1Interface", text(interface)),
+        DesiredSetting::if_there("HttpDev1Protocol", text("IPv4")),
+        DesiredSetting::needed(DHCP, text("Disabled")),
+        DesiredSetting::needed(ADDRESS, text(&address.address.to_string())),
+        DesiredSetting::needed("HttpDev1Mask", text(&address.mask().to_string())),
     ]);
     if let Some(gateway) = address.gateway {
-        wishes.push(Wish::needed("HttpDev1Gateway", text(&gateway.to_string())));
+        desired.push(DesiredSetting::needed("HttpDev1Gateway", text(&gateway.to_string())));
     }
     match address.vlan {
         Some(vlan) => {
-            wishes.push(Wish::needed(VLAN, text("Enabled")));
-            wishes.push(Wish::needed("HttpDev1VlanId", NewValue::Value(json!(vlan))));
+            desired.push(DesiredSetting::needed(VLAN, text("Enabled")));
+            desired.push(DesiredSetting::needed("HttpDev1VlanId", NewValue::Value(json!(vlan))));
         }
-        None => wishes.push(Wish::if_there(VLAN, text("Disabled"))),
+        None => desired.push(DesiredSetting::if_there(VLAN, text("Disabled"))),
     }
     if !address.dns.is_empty() {
-        wishes.push(Wish::if_there(DNS_DHCP, text("Disabled")));
+        desired.push(DesiredSetting::if_there(DNS_DHCP, text("Disabled")));
         let servers = address.dns.iter().zip(["HttpDev1Dns1", "HttpDev1Dns2"]);
-        wishes.extend(servers.map(|(server, attribute)| Wish::if_there(attribute, text(&server.to_string()))));
+        desired
+            .extend(servers.map(|(server, attribute)| DesiredSetting::if_there(attribute, text(&server.to_string()))));
     }
-    wishes
+    desired
 }

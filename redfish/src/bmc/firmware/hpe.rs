@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::desired_setting::{DesiredSetting, dhcp_if_needed};
 use super::network::StaticAddress;
 use super::settings::NewValue;
-use super::wish::{Wish, dhcp_if_needed};
 
 pub(super) const URL: &str = "UrlBootFile";
 const DHCP: &str = "Dhcpv4";
@@ -22,29 +22,32 @@ pub(super) fn parents(attribute: &str) -> &'static [&'static str] {
 }
 
 /// What a boot from this URL needs.
-pub(super) fn wishes(current: &Map<String, Value>, network: Option<(&str, &StaticAddress)>) -> Vec<Wish> {
+pub(super) fn desired_settings(
+    current: &Map<String, Value>,
+    network: Option<(&str, &StaticAddress)>,
+) -> Vec<DesiredSetting> {
     let text = |value: &str| NewValue::Value(json!(value));
-    let mut wishes = vec![Wish::needed(URL, NewValue::Url)];
+    let mut desired = vec![DesiredSetting::needed(URL, NewValue::Url)];
     if current.get("HttpSupport").and_then(Value::as_str) == Some("Disabled") {
-        wishes.push(Wish::if_there("HttpSupport", text("Auto")));
+        desired.push(DesiredSetting::if_there("HttpSupport", text("Auto")));
     }
     let Some((interface, address)) = network else {
-        wishes.extend(dhcp_if_needed(current, ADDRESS, DHCP));
-        return wishes;
+        desired.extend(dhcp_if_needed(current, ADDRESS, DHCP));
+        return desired;
     };
-    wishes.extend([
-        Wish::needed("PreBootNetwork", text(interface)),
-        Wish::needed(DHCP, text("Disabled")),
-        Wish::needed(ADDRESS, text(&address.address.to_string())),
-        Wish::needed("Ipv4SubnetMask", text(&address.mask().to_string())),
+    desired.extend([
+        DesiredSetting::needed("PreBootNetwork", text(interface)),
+        DesiredSetting::needed(DHCP, text("Disabled")),
+        DesiredSetting::needed(ADDRESS, text(&address.address.to_string())),
+        DesiredSetting::needed("Ipv4SubnetMask", text(&address.mask().to_string())),
     ]);
     if let Some(gateway) = address.gateway {
-        wishes.push(Wish::needed("Ipv4Gateway", text(&gateway.to_string())));
+        desired.push(DesiredSetting::needed("Ipv4Gateway", text(&gateway.to_string())));
     }
     if let Some(server) = address.dns.first() {
-        wishes.push(Wish::if_there("Ipv4PrimaryDNS", text(&server.to_string())));
+        desired.push(DesiredSetting::if_there("Ipv4PrimaryDNS", text(&server.to_string())));
     }
     // A VLAN of the site's own would put a tag on every frame. No source has the word that switches VLANs on.
-    wishes.push(Wish::if_there("VlanControl", text("Disabled")));
-    wishes
+    desired.push(DesiredSetting::if_there("VlanControl", text("Disabled")));
+    desired
 }

@@ -4,6 +4,7 @@
 //! effect at the host's next start. `docs/bmcs.md` has the source of each attribute and value.
 
 mod dell;
+mod desired_setting;
 mod error;
 mod hpe;
 mod jobs;
@@ -17,7 +18,6 @@ mod settings;
 mod stage;
 #[cfg(test)]
 mod tests;
-mod wish;
 
 pub use error::FirmwareError;
 pub use network::{FirmwareNetwork, StaticAddress};

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
+use super::desired_setting::changes;
 use super::error::FirmwareError;
 use super::network::{FirmwareNetwork, StaticAddress};
 use super::settings::FirmwareSettings;
-use super::wish::changes;
 use super::{dell, hpe, registry};
 use crate::bmc::error::BmcError;
 use crate::bmc::medium::Medium;
@@ -66,11 +66,11 @@ impl Bmc {
         let mut quirks = Vec::new();
         let network = self.usable_network(survey, &current, network, &mut quirks).await?;
         let network = network.as_ref().map(|(interface, address)| (interface.as_str(), address));
-        let wishes = match survey.vendor {
-            Vendor::Dell => dell::wishes(&current, image_url, network),
-            _ => hpe::wishes(&current, network),
+        let desired = match survey.vendor {
+            Vendor::Dell => dell::desired_settings(&current, image_url, network),
+            _ => hpe::desired_settings(&current, network),
         };
-        let changes = changes(&current, image_url, wishes)?;
+        let changes = changes(&current, image_url, desired)?;
         let settings = FirmwareSettings { changes, ..firmware.settings };
         let settings = match earlier {
             Some(earlier) => settings.after(earlier),

@@ -27,18 +27,6 @@ pub struct Detected {
     pub evidence: Vec<String>,
 }
 
-impl Detected {
-    /// Replaces the profile with the user's choice, if there is one. The evidence stays.
-    #[must_use]
-    pub fn or_chosen(mut self, chosen: Option<DeliveryProfile>) -> Self {
-        if let Some(profile) = chosen.filter(|profile| *profile != self.profile) {
-            self.evidence.push(format!("chosen: {profile}, instead of the detected {}", self.profile));
-            self.profile = profile;
-        }
-        self
-    }
-}
-
 /// The files whose contents [`detect`] reads, and what tells how a system fetches its root file system. Pass them to
 /// [`survey`](crate::initramfs::survey).
 pub fn release_files() -> Vec<MemberPath> {

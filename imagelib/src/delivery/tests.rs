@@ -162,11 +162,6 @@ fn profiles_have_one_name() {
     }
     let message = "Dracut".parse::<DeliveryProfile>().unwrap_err().to_string();
     assert!(DeliveryProfile::ALL.iter().all(|profile| message.contains(profile.as_str())), "{message}");
-    let detected = detect(&surveyed(&initramfs(&DRACUT)));
-    assert_eq!(detected.clone().or_chosen(None), detected);
-    let chosen = detected.or_chosen(Some(DeliveryProfile::Networkd));
-    assert_eq!(chosen.profile, DeliveryProfile::Networkd);
-    assert_eq!(chosen.evidence.last().unwrap(), "chosen: networkd, instead of the detected dracut");
 }
 
 #[test]

@@ -108,11 +108,6 @@ impl SealedRecipe {
     pub fn recipe(&self) -> &Recipe {
         &self.recipe
     }
-
-    /// Drops the canonical form and returns the recipe.
-    pub fn into_recipe(self) -> Recipe {
-        self.recipe
-    }
 }
 
 debug_only!(SealedRecipe { id, recipe });

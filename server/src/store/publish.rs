@@ -72,16 +72,6 @@ impl Store {
         Ok((open, name))
     }
 
-    /// Publishes the data image of `recipe`, as [`publish`](Self::publish) does for images over bases.
-    pub fn publish_data(
-        &self,
-        recipe: SealedRecipe,
-        label: Option<String>,
-    ) -> Result<(Arc<StoredImage>, Publication), StoreError> {
-        let _same_key = self.added.publishing.read();
-        self.publish_over(&self.empty_base, NewImage { base: None, recipe, label, limits: AccessLimits::default() })
-    }
-
     fn publish_over(
         &self,
         open: &Arc<OpenBase>,

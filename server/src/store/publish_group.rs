@@ -38,8 +38,8 @@ struct Known {
 }
 
 impl Store {
-    /// Publishes images, each as [`publish`](Self::publish) or [`publish_data`](Self::publish_data) does, and returns the
-    /// results in the same order. An error of one image does not affect the others.
+    /// Publishes images, each as [`publish_image`](Self::publish_image) does, and returns the results in the same order. An
+    /// error of one image does not affect the others.
     ///
     /// dayone writes all records before it waits for the disk, so that the disk can write them together. The group holds the
     /// locks of its images meanwhile: a group should have some tens of images.

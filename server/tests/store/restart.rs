@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-use dayone::store::{OpenError, Publication, StoreError};
+use dayone::store::{NewImage, OpenError, Publication, StoreError};
 use imagelib::base::Format;
 use imagelib::compression::Compression;
 use imagelib::data_image::{DataKind, FileSystem};
@@ -11,6 +11,7 @@ use imagelib::digest::Digest;
 use imagelib::ignition::Additions;
 use imagelib::image::FileName;
 use imagelib::recipe::{DataDrive, Recipe};
+use media::access::AccessLimits;
 use media::served::{Lookup, Published as _};
 
 use super::support::*;
@@ -287,15 +288,22 @@ fn a_data_image_needs_no_base_to_come_back() {
     let drive =
         DataDrive { user_data: Some("#!/bin/sh\n".into()), ..DataDrive::new(DataKind::NoCloud, FileSystem::Iso) };
     let nothing = Recipe::new(store.empty_base().identity, Format::Data, Additions::default());
-    let (image, publication) =
-        store.publish_data(Recipe { data: Some(drive), ..nothing.clone() }.seal(), None).unwrap();
+    let publish = |recipe: Recipe| {
+        store.publish_image(NewImage {
+            base: None,
+            recipe: recipe.seal(),
+            label: None,
+            limits: AccessLimits::default(),
+        })
+    };
+    let (image, publication) = publish(Recipe { data: Some(drive), ..nothing.clone() }).unwrap();
     assert_eq!((publication, image.base_name()), (Publication::Created, None));
     let before = see(&store, &image, "data.iso");
     let Seen::File { bytes, .. } = &before else { panic!("{before:?}") };
     assert_eq!(image.digest(FileName::DataIso).unwrap(), Digest::of(bytes));
     // Neither a drive without a purpose nor another image gets by without a base.
     for recipe in [nothing.clone(), Recipe { format: Format::Initrd, ..nothing }] {
-        assert!(matches!(store.publish_data(recipe.seal(), None), Err(StoreError::Image(_))));
+        assert!(matches!(publish(recipe), Err(StoreError::Image(_))));
     }
     store.recheck();
     assert_eq!(see(&store, &image, "data.iso"), before);

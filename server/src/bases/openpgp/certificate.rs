@@ -46,13 +46,6 @@ impl Certificate {
         Some(usable.map(|()| Signer { certificate: self, subkey: Some(&subkey.key) }))
     }
 
-    /// Whether the primary key or a subkey may sign now.
-    #[cfg(test)]
-    pub(super) fn can_sign(&self) -> bool {
-        let primary = || self.usable().is_ok_and(|flags| flags.is_none_or(|flags| flags.sign()));
-        primary() || self.0.public_subkeys.iter().any(|subkey| self.usable_subkey(subkey).is_ok())
-    }
-
     /// Checks that the primary key is neither revoked nor expired, and returns what it is for, if its owner has said.
     fn usable(&self) -> Result<Option<KeyFlags>, SignatureError> {
         let key = &self.0.primary_key;
@@ -166,4 +159,19 @@ pub(super) fn end(created: SystemTime, lifetime: Duration) -> Option<SystemTime>
 /// A time of a packet.
 pub(super) fn time(timestamp: Timestamp) -> SystemTime {
     timestamp.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bases::openpgp::Keyring;
+
+    #[test]
+    fn the_bundled_keys_may_sign_now() {
+        for certificate in Keyring::bundled().0.iter() {
+            let primary = certificate.usable().is_ok_and(|flags| flags.is_none_or(|flags| flags.sign()));
+            let mut subkeys = certificate.0.public_subkeys.iter();
+            let may_sign = primary || subkeys.any(|subkey| certificate.usable_subkey(subkey).is_ok());
+            assert!(may_sign, "{}", certificate.describe());
+        }
+    }
 }

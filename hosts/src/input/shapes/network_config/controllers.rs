@@ -56,7 +56,7 @@ pub(super) fn bond_parameters(
     for (key, option, unit) in BOND_OPTIONS {
         let Some(value) = parameters.mapping.get(key).filter(|value| !value.is_null()) else { continue };
         let value = match unit {
-            Some(unit) => time(parameters, key, unit, unit, report)?.map_or(Value::Null, Value::from),
+            Some(unit) => time(parameters, key, unit, report)?.map_or(Value::Null, Value::from),
             None => value.clone(),
         };
         bond_option(parameters, key, option, &value, names, entry, report)?;
@@ -139,7 +139,7 @@ pub(super) fn bridge_parameters(
             keys.push("aging-time");
         }
         for key in keys {
-            let Some(seconds) = time(parameters, key, 1000, 1000, report)? else { continue };
+            let Some(seconds) = time(parameters, key, 1000, report)? else { continue };
             // Debian's examples switch STP off and set its delays to 0.
             if stp == Some(false) && range.is_some_and(|(least, most)| !(least..=most).contains(&seconds)) {
                 let message = format!("is not used: {key_of_stp} is off");
@@ -191,8 +191,8 @@ fn switch(fields: &Fields<'_>, key: &str, report: &mut Report) -> Result<Option<
     }
 }
 
-/// Reads a time. A number without a suffix counts in `unit` milliseconds, and the result in `wanted` milliseconds.
-fn time(fields: &Fields<'_>, key: &str, unit: u64, wanted: u64, report: &mut Report) -> Result<Option<u64>, Reported> {
+/// Reads a time, and returns it in units of `unit` milliseconds. A number without a suffix counts in the same unit.
+fn time(fields: &Fields<'_>, key: &str, unit: u64, report: &mut Report) -> Result<Option<u64>, Reported> {
     let text = match fields.mapping.get(key) {
         Some(Value::Number(number)) => number.to_string(),
         Some(Value::String(text)) => text.clone(),
@@ -202,20 +202,21 @@ fn time(fields: &Fields<'_>, key: &str, unit: u64, wanted: u64, report: &mut Rep
             String::new()
         }
     };
-    let (digits, unit) = if let Some(digits) = text.strip_suffix("ms") {
+    let (digits, milliseconds_each) = if let Some(digits) = text.strip_suffix("ms") {
         (digits, 1)
     } else if let Some(digits) = text.strip_suffix('s') {
         (digits, 1000)
     } else {
         (text.as_str(), unit)
     };
-    let Some(milliseconds) = digits.trim().parse::<u64>().ok().and_then(|number| number.checked_mul(unit)) else {
+    let Some(milliseconds) = digits.trim().parse::<u64>().ok().and_then(|number| number.checked_mul(milliseconds_each))
+    else {
         let message = format!("is {}, which is not a time such as 100ms or 15s", quoted(&text));
         return Err(fields.wrong(key, "network-config-invalid", message, report));
     };
-    if milliseconds % wanted != 0 {
+    if milliseconds % unit != 0 {
         refuse(fields, key, "NMState has only whole seconds here", report);
         return Err(Reported);
     }
-    Ok(Some(milliseconds / wanted))
+    Ok(Some(milliseconds / unit))
 }

@@ -4,6 +4,7 @@ pub mod api;
 pub mod arguments;
 pub mod audit;
 pub mod bases;
+mod boot_mode;
 pub mod boots;
 pub mod commands;
 mod compose;

@@ -12,27 +12,14 @@ use base64::prelude::*;
 use reqwest::blocking::Client;
 use serde_json::Value;
 
+use crate::one_host::nmstate_of;
 use crate::server::Server;
-
-const NMSTATE: &str = "
-    interfaces:
-    - name: eth0
-      type: ethernet
-      state: up
-      ipv4:
-        enabled: true
-        address:
-        - ip: 192.0.2.20
-          prefix-length: 24
-";
 
 /// A BareMetalHost with the Secrets of its network and of its BMC, which is at `origin` and asks for the user `admin`.
 pub fn documents(name: &str, origin: &str, system: &str, password: &str) -> String {
-    // worker-1 has 192.0.2.21.
-    let number = name.rsplit('-').next().and_then(|number| number.parse::<u8>().ok()).unwrap_or_default();
-    let nmstate = NMSTATE.replace("192.0.2.20", &format!("192.0.2.{}", 20 + number));
+    let nmstate = nmstate_of(name).replace('\n', "\n    ");
     format!(
-        "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}-network}}\nstringData:\n  nmstate: |{nmstate}---\n\
+        "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}-network}}\nstringData:\n  nmstate: |\n    {nmstate}\n---\n\
          apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}-bmc}}\nstringData: {{username: admin, password: {password}}}\n---\n\
          apiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {{name: {name}}}\nspec:\n  \
            preprovisioningNetworkDataName: {name}-network\n  bmc:\n    address: redfish-virtualmedia+{origin}{system}\n    \

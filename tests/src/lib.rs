@@ -28,6 +28,8 @@ pub mod machine_hosts;
 pub mod metal3;
 pub mod network_manager;
 pub mod nginx;
+#[path = "../../server/tests/api/one_host.rs"]
+pub mod one_host;
 pub mod packaging;
 pub mod peers;
 pub mod prometheus;

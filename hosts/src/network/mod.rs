@@ -259,11 +259,11 @@ fn check<'a>(
     if let Some(boot_mac) = host.boot_mac {
         boot_nic::check(&document, &interfaces, boot_mac, path, report);
     }
+    let mut prepared = document.clone();
+    name_types(&mut prepared, &interfaces);
+    other_names::name_ports(&mut prepared, &interfaces);
     if report.has_errors() {
         let bad = parts::Bad::of(report, path);
-        let mut prepared = document.clone();
-        name_types(&mut prepared, &interfaces);
-        other_names::name_ports(&mut prepared, &interfaces);
         engine::diagnose(&Value::Mapping(prepared.into_owned()), values, bad, path, report);
         return None;
     }
@@ -272,9 +272,6 @@ fn check<'a>(
         report.error("no-interfaces", &path.key("interfaces"), message);
         return None;
     }
-    let mut prepared = document.clone();
-    name_types(&mut prepared, &interfaces);
-    other_names::name_ports(&mut prepared, &interfaces);
     mac::resolve(&mut prepared, &interfaces, host.boot_mac, report);
     (!report.has_errors()).then_some(Checked { document: prepared, values, hostname })
 }

@@ -128,7 +128,7 @@ impl Bmc {
                     }
                     _ => {
                         // Such an iLO refuses every change of the override.
-                        if error.messages().iter().any(|message| message.key() == "UnsupportedOperation") {
+                        if error.says("UnsupportedOperation") {
                             forms.retain(|other| other.target().is_none());
                         }
                         let faults = attempt::named_properties(&error, &[TARGET, ENABLED, MODE]);
@@ -229,7 +229,7 @@ impl Bmc {
                 match result {
                     Ok(()) => break,
                     // With an iDRAC 10, the System's own properties are read-only.
-                    Err(error) if is_not_writable(&error) && resource.path == current.system.path => {
+                    Err(error) if error.says("PropertyNotWritable") && resource.path == current.system.path => {
                         match &current.settings {
                             Some(settings) => resource = settings,
                             None => return Err(error),
@@ -391,9 +391,4 @@ impl Bmc {
 fn is_shown(form: &OverrideForm, shown: &BootSource) -> bool {
     let is_disabled = shown.enabled.as_deref() == Some("Disabled");
     form.target().is_none_or(|target| shown.target.as_deref() == Some(target) && !is_disabled)
-}
-
-/// Whether a BMC says that a property is read-only.
-fn is_not_writable(error: &RedfishError) -> bool {
-    error.messages().iter().any(|message| message.key() == "PropertyNotWritable")
 }

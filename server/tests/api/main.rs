@@ -24,6 +24,8 @@ mod key_rotation;
 mod keyfiles;
 mod limits;
 mod list;
+#[expect(unreachable_pub, reason = "the acceptance crate has it as well, and there it is public")]
+mod one_host;
 mod openapi;
 mod orders;
 mod page;

@@ -2,40 +2,22 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use dayone::api::clients::ApiClients;
-use dayone::bases::FetchSettings;
-use dayone::boots::BootSettings;
+use dayone::arguments::Settings;
 use dayone::services::{Config, Server, StartError};
-use dayone::store::{DataKeys, DirectoryError, OpenError};
+use dayone::store::{DirectoryError, OpenError};
 use imagelib::compression::Compression;
 use imagelib::cpio::Archive;
 use reqwest::{Client, RequestBuilder, StatusCode};
 use serde_json::Value;
 use tempfile::TempDir;
 
+pub(crate) use super::one_host::{NMSTATE, nmstate_of};
+
 pub(crate) const TOKEN: &str = "a-token-of-some-length";
-
-/// NMState of one host.
-pub(crate) const NMSTATE: &str = "\
-interfaces:
-- name: eth0
-  type: ethernet
-  state: up
-  ipv4:
-    enabled: true
-    address:
-    - ip: 192.0.2.20
-      prefix-length: 24
-";
-
-/// [`NMSTATE`] with an address of the host's own: `worker-1` has 192.0.2.21.
-pub(crate) fn nmstate_of(name: &str) -> String {
-    let number = name.rsplit('-').next().and_then(|number| number.parse::<u8>().ok()).unwrap_or_default();
-    NMSTATE.replace("192.0.2.20", &format!("192.0.2.{}", 20 + number))
-}
 
 /// A BareMetalHost called `name` with its Secret.
 pub(crate) fn bare_metal_host(name: &str) -> String {
@@ -80,26 +62,19 @@ impl Place {
             format!("ipa=kernel:{},initrd:{}", path("kernel"), path("initrd")),
             format!("plain={}", path("plain.iso")),
         ];
+        let any: SocketAddr = ([127, 0, 0, 1], 0).into();
+        let settings = Settings {
+            data_dir: Some(self.path("data")),
+            base: bases.iter().map(|base| base.parse().unwrap()).collect(),
+            api_listen: Some(any),
+            media_listen: Some(any),
+            ..Settings::default()
+        };
         Config {
-            data_dir: self.path("data"),
-            data_keys: DataKeys::default(),
-            site_key: None,
-            bases: bases.iter().map(|base| base.parse().unwrap()).collect(),
-            fetches: FetchSettings::default(),
-            api_listen: "127.0.0.1:0".parse().unwrap(),
-            api_clients: ApiClients::default(),
-            api_requests_per_second: None,
-            audit: None,
-            api_tls: None,
-            media_listen: Some("127.0.0.1:0".parse().unwrap()),
-            media_url: None,
-            media_tls: None,
             media_idle: Duration::from_secs(10),
-            media_per_address: None,
-            media_sendfile: true,
-            boots: BootSettings::default(),
             drain: Duration::from_secs(5),
             recheck: Duration::from_millis(100),
+            ..Config::new(settings, None).unwrap()
         }
     }
 

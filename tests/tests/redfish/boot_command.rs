@@ -7,26 +7,17 @@ use std::time::{Duration, Instant};
 
 use acceptance::bases::coreos_iso;
 use acceptance::boots::Callers;
+use acceptance::one_host::{NMSTATE, nmstate_of};
 use acceptance::server::{Server, dayone, free_address};
 use acceptance::sushy::{Emulator, Options};
 use serde_json::Value;
 use tempfile::TempDir;
 
-const NMSTATE: &str = "
-    interfaces:
-    - name: eth0
-      type: ethernet
-      state: up
-      ipv4: {enabled: true, address: [{ip: 192.0.2.20, prefix-length: 24}]}
-";
-
 /// A BareMetalHost with the Secret of its network; of its BMC there is none.
 fn host(name: &str, bmc: &Emulator) -> String {
-    // worker-1 has 192.0.2.21.
-    let number = name.rsplit('-').next().unwrap_or_default();
-    let nmstate = NMSTATE.replace("192.0.2.20", &format!("192.0.2.2{number}"));
+    let nmstate = nmstate_of(name).replace('\n', "\n    ");
     format!(
-        "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}-network}}\nstringData:\n  nmstate: |{nmstate}---\n\
+        "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}-network}}\nstringData:\n  nmstate: |\n    {nmstate}\n---\n\
          apiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {{name: {name}}}\nspec:\n  \
            preprovisioningNetworkDataName: {name}-network\n  bmc:\n    address: redfish-virtualmedia+{}{}\n---\n",
         bmc.origin, bmc.system
@@ -140,7 +131,7 @@ fn hosts_are_booted_from_every_document_that_describes_them() {
     };
 
     // OpenShift's installer has the BMC's password beside its address.
-    let nmstate = NMSTATE.replace('\n', "\n          ");
+    let nmstate = format!("\n{NMSTATE}").replace('\n', "\n          ");
     let install_config = format!(
         "apiVersion: v1\nbaseDomain: example.com\nmetadata: {{name: lab}}\nnetworking: {{machineNetwork: [{{cidr: 192.0.2.0/24}}]}}\n\
          platform:\n  baremetal:\n    apiVIPs: [192.0.2.2]\n    ingressVIPs: [192.0.2.3]\n    hosts:\n    - name: worker-0\n      \

@@ -4,17 +4,14 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use acceptance::bases::coreos_iso;
-use acceptance::bmc::target::{impatient, limits};
 use acceptance::bmc::{EmulatedBmc, Failure, Fault, Machine, Options, PASSWORD, Record, USERNAME, Vendor};
 use base64::prelude::*;
-use dayone::api::clients::ApiClients;
-use dayone::boots::BootSettings;
-use dayone::services::{Config, Server};
-use dayone::store::DataKeys;
+use dayone::services::Server;
 use reqwest::Client;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use crate::own_server;
 
 /// A server of this process, and what is needed to talk to it.
 struct Dayone {
@@ -26,28 +23,7 @@ struct Dayone {
 impl Dayone {
     async fn start() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let base = format!("coreos={}", coreos_iso(&[]).display());
-        let config = Config {
-            data_dir: directory.path().join("data"),
-            data_keys: DataKeys::default(),
-            site_key: None,
-            bases: vec![base.parse().unwrap()],
-            api_listen: "127.0.0.1:0".parse().unwrap(),
-            api_clients: ApiClients::default(),
-            api_requests_per_second: None,
-            audit: None,
-            api_tls: None,
-            media_listen: Some("127.0.0.1:0".parse().unwrap()),
-            media_url: None,
-            media_tls: None,
-            media_idle: Duration::from_secs(10),
-            fetches: dayone::bases::FetchSettings::default(),
-            media_per_address: None,
-            media_sendfile: true,
-            boots: BootSettings { client: impatient(), limits: limits(), ..BootSettings::default() },
-            drain: Duration::from_secs(1),
-            recheck: Duration::from_secs(5),
-        };
+        let config = own_server::config(directory.path(), None);
         let server = Server::start(config).await.unwrap();
         Self { directory, server, client: Client::new() }
     }

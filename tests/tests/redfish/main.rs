@@ -22,6 +22,7 @@ mod http_boot;
 mod ironic;
 mod ironic_agent;
 mod key_rotation;
+mod own_server;
 mod recorded;
 mod secure_boot;
 mod self_check;

@@ -7,7 +7,6 @@ use super::error::FirmwareError;
 use super::jobs::{Job, JobState};
 use super::present::Present;
 use super::settings::{Change, FirmwareSettings};
-use crate::RedfishError;
 use crate::bmc::Bmc;
 use crate::bmc::attempt::{Attempt, Meaning};
 use crate::bmc::error::BmcError;
@@ -103,10 +102,9 @@ impl Bmc {
                 Ok(answer) => return Ok(answer.location),
                 Err(error) => error,
             };
-            let is_waiting = |error: &RedfishError| error.messages().iter().any(|message| message.key() == "SYS011");
             match Meaning::of(&error) {
                 Meaning::Final => return Err(error.into()),
-                _ if is_waiting(&error) => return Err(FirmwareError::Waiting("SYS011".to_owned()).into()),
+                _ if error.says("SYS011") => return Err(FirmwareError::Waiting("SYS011".to_owned()).into()),
                 Meaning::Busy | Meaning::Unknown if tries < MAX_TRIES => {
                     tries += 1;
                     tokio::time::sleep(self.limits().pause).await;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use media::ExpectedCall;
 
 use super::{Stop, connect, http_boot, media_time, refusals, secure_boot, stored_image, wait};
+use crate::boot_mode::redfish_boot_mode;
 use crate::boots::boot::Boot;
 use crate::boots::call_home;
 use crate::boots::evidence::Evidence;
@@ -87,10 +88,7 @@ impl<'a> Steps<'a> {
         self.boot.show_progress("reading the state of the BMC");
         let bmc = self.connected().await?;
         let survey = bmc.survey().await?;
-        let mode = record.boot_mode.map(|mode| match mode {
-            vocabulary::host::BootMode::Legacy => BootMode::Legacy,
-            vocabulary::host::BootMode::Uefi | vocabulary::host::BootMode::UefiSecureBoot => BootMode::Uefi,
-        });
+        let mode = record.boot_mode.map(redfish_boot_mode);
         let by_http = record.method == BootMethod::Http;
         let plan = if by_http {
             // What an earlier attempt has found there. By now, the settings may be those that it has staged.
@@ -137,9 +135,8 @@ impl<'a> Steps<'a> {
         })
         .await?;
         self.check_not_deleted()?;
-        // Reads of the same image during an earlier boot do not count.
-        if by_http && !self.shared.is_shared(self.boot) {
-            image.restart_reading();
+        if by_http {
+            self.restart_reading(&image);
         }
         if let Some(settings) = &plan.firmware {
             let earlier = ours.iter().find(|earlier| **earlier != url);
@@ -154,10 +151,7 @@ impl<'a> Steps<'a> {
                 self.eject_earlier(&survey, url).await?;
             }
         }
-        // Reads of the same image during an earlier boot do not count.
-        if !self.shared.is_shared(self.boot) {
-            image.restart_reading();
-        }
+        self.restart_reading(&image);
         self.boot.show_progress("inserting the image; some BMCs read all of it before they answer");
         let inserted = self.connected().await?.insert(&plan, &url).await?;
         let copied = reading::is_copied(&image, record.file_name());
@@ -179,6 +173,13 @@ impl<'a> Steps<'a> {
             record.done(Step::Insert, detail);
         })
         .await
+    }
+
+    /// Forgets what was read of the image: reads during an earlier boot do not count. Leaves it if other boots use the image now.
+    fn restart_reading(&self, image: &StoredImage) {
+        if !self.shared.is_shared(self.boot) {
+            image.restart_reading();
+        }
     }
 
     /// Ejects the image that was inserted before a restart, or by a failed attempt. dayone does not know how much of it the BMC

@@ -1,8 +1,9 @@
 //! Finds the BMC that the arguments select: by its address, or with documents.
 
-use vocabulary::host::{self, BmcSpec};
+use vocabulary::host::BmcSpec;
 
 use crate::arguments::{BmcAccess, BmcArguments, InputFile};
+use crate::boot_mode::redfish_boot_mode;
 use crate::commands::documents;
 use crate::commands::failure::Failure;
 use redfish::bmc::BootMode;
@@ -27,10 +28,7 @@ pub(super) fn of(arguments: &BmcArguments) -> Result<ChosenBmc, Failure> {
         Some(files) => Some(documents::one_bmc(&files, arguments.host.as_deref())?),
         None => None,
     };
-    let mode = host.as_ref().and_then(|host| host.boot_mode).map(|mode| match mode {
-        host::BootMode::Uefi | host::BootMode::UefiSecureBoot => BootMode::Uefi,
-        host::BootMode::Legacy => BootMode::Legacy,
-    });
+    let mode = host.as_ref().and_then(|host| host.boot_mode).map(redfish_boot_mode);
     let spec = host.map(|host| host.bmc);
     let address = match (&spec, arguments.bmc.as_slice()) {
         (Some(spec), _) => spec.address.as_str(),

@@ -3,7 +3,6 @@
 use imagelib::base::{DeliveryProfile, Format, KernelInitrdBase};
 use imagelib::initramfs::InitramfsError;
 use imagelib::source::Source;
-use vocabulary::report::Report;
 
 use super::{Common, InitramfsFeatures, Inspection, Kind, Member, carried};
 
@@ -30,7 +29,7 @@ pub(super) fn inspect(
         entries: member.entries,
     });
     let customised = base.customised || !carried.files.is_empty();
-    let (size, carried, findings) = (source.size(), Some(carried), Report::new());
+    let (size, carried) = (source.size(), Some(carried));
     let kind = Kind::Initramfs {
         members: members.collect(),
         profile: base.profile,
@@ -40,17 +39,6 @@ pub(super) fn inspect(
     let network_manager_version = base.network_manager_version;
     Ok(Inspection {
         kind,
-        common: Common {
-            size,
-            formats,
-            network_manager_version,
-            secure_boot: None,
-            http_boot: None,
-            minimal_iso: None,
-            medium_reads: Vec::new(),
-            customised,
-            carried,
-            findings,
-        },
+        common: Common { size, formats, network_manager_version, customised, carried, ..Common::default() },
     })
 }

@@ -18,18 +18,7 @@ pub(super) fn inspect(
     network_manager_version: Option<NetworkManagerVersion>,
 ) -> Result<Inspection, InitramfsError> {
     let (size, findings) = (base.size, base.report());
-    let mut common = Common {
-        size,
-        formats,
-        network_manager_version,
-        secure_boot: None,
-        http_boot: None,
-        minimal_iso: None,
-        medium_reads: Vec::new(),
-        customised: false,
-        carried: None,
-        findings,
-    };
+    let mut common = Common { size, formats, network_manager_version, findings, ..Common::default() };
     let hybrid = base.is_hybrid();
     let iso = Iso { volume_id: base.volume_id, hybrid };
     let (areas, live) = match base.system {
@@ -61,13 +50,9 @@ pub(super) fn inspect_disk(
         size: base.size,
         formats,
         network_manager_version,
-        secure_boot: None,
-        http_boot: None,
-        minimal_iso: None,
-        medium_reads: Vec::new(),
         customised: base.is_customised(),
-        carried: None,
         findings: live.map_or_else(|_| Report::new(), |live| live.report()),
+        ..Common::default()
     };
     let problem = base.problem().map(|problem| problem.to_string());
     let talos_meta = base.talos_meta.as_ref().map(|meta| meta.keys().collect());

@@ -81,7 +81,7 @@ enum Kind {
     },
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Common {
     /// Length in bytes.
     size: u64,

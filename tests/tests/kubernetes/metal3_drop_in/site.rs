@@ -8,6 +8,7 @@ use acceptance::bases::coreos_iso;
 use acceptance::container::{Container, Program};
 use acceptance::kubernetes::ApiServer;
 use acceptance::metal3::Site;
+use acceptance::one_host::NMSTATE;
 use acceptance::peers::run_text;
 use acceptance::server::{free_address, wait_for};
 use reqwest::blocking::{Client, Response};
@@ -31,18 +32,6 @@ const ENCODED_PULL_SECRET: &str =
 const REGISTRIES: &str = "[[registry]]\n  location = \"registry.example.com\"\n  insecure = false\n";
 
 pub const CERTIFICATES: &str = "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUexample\n-----END CERTIFICATE-----\n";
-
-pub const NMSTATE: &str = "
-interfaces:
-- name: eth0
-  type: ethernet
-  state: up
-  ipv4:
-    enabled: true
-    address:
-    - ip: 192.0.2.20
-      prefix-length: 24
-";
 
 pub const CA_BUNDLE: &str = "/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt";
 

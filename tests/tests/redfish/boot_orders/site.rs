@@ -6,14 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use acceptance::bases::coreos_iso;
 use acceptance::bmc::target::{impatient, limits};
 use acceptance::bmc::{EmulatedBmc, PASSWORD, USERNAME};
 use acceptance::boots::{call_homes, documents};
-use dayone::api::clients::ApiClients;
 use dayone::boots::BootSettings;
 use dayone::services::{Config, Server};
-use dayone::store::DataKeys;
 use redfish::ClientOptions;
 use redfish::bmc::Limits;
 use reqwest::Client;
@@ -21,6 +18,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
+
+use crate::own_server;
 
 /// How long to wait for something that must happen.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -190,29 +189,8 @@ impl Drop for Host {
 }
 
 fn config(directory: &Path, addresses: Option<(SocketAddr, SocketAddr)>) -> Config {
-    let any: SocketAddr = ([127, 0, 0, 1], 0).into();
-    let (api, media) = addresses.unwrap_or((any, any));
     let client = ClientOptions { request_timeout: Duration::from_secs(3), ..impatient() };
     let limits = Limits { pause: Duration::from_millis(20), insert: Duration::from_secs(3), ..limits() };
-    Config {
-        data_dir: directory.join("data"),
-        data_keys: DataKeys::default(),
-        site_key: None,
-        bases: vec![format!("coreos={}", coreos_iso(&[]).display()).parse().expect("a base")],
-        api_listen: api,
-        api_clients: ApiClients::default(),
-        api_requests_per_second: None,
-        audit: None,
-        api_tls: None,
-        media_listen: Some(media),
-        media_url: None,
-        media_tls: None,
-        media_idle: Duration::from_secs(10),
-        fetches: dayone::bases::FetchSettings::default(),
-        media_per_address: None,
-        media_sendfile: true,
-        boots: BootSettings { client, limits, ..BootSettings::default() },
-        drain: Duration::from_secs(1),
-        recheck: Duration::from_secs(5),
-    }
+    let boots = BootSettings { client, limits, ..BootSettings::default() };
+    Config { boots, ..own_server::config(directory, addresses) }
 }

@@ -11,6 +11,19 @@ use vocabulary::report::{DocumentPath, Report, Reported};
 /// How long a list of links, networks or routes may be. No real host has more.
 const LENGTH: usize = 2000;
 
+/// Translates a document, and fails if it has errors, whatever `translate` returns for it.
+pub(in crate::input::shapes) fn without_errors<T>(
+    report: &mut Report,
+    translate: impl FnOnce(&mut Report) -> Result<T, Reported>,
+) -> Result<T, Reported> {
+    // A report of its own, because `report` may have errors of other documents.
+    let mut found = Report::new();
+    let translated = translate(&mut found);
+    let has_errors = found.has_errors();
+    report.append(found);
+    if has_errors { Err(Reported) } else { translated }
+}
+
 /// Returns whether the list at `key` is too long, which it reports.
 fn is_too_long(fields: &Fields<'_>, key: &str, report: &mut Report) -> bool {
     let length = fields.mapping.get(key).and_then(Value::as_sequence).map_or(0, Vec::len);

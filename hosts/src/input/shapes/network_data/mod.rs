@@ -33,11 +33,7 @@ pub(super) fn translate(
     path: &DocumentPath,
     report: &mut Report,
 ) -> Result<NmstateDocument, Reported> {
-    let mut found = Report::new();
-    let translated = translated(document, path, &mut found);
-    let has_errors = found.has_errors();
-    report.append(found);
-    if has_errors { Err(Reported) } else { Ok(translated) }
+    members::without_errors(report, |found| Ok(translated(document, path, found)))
 }
 
 fn translated(document: &Mapping, path: &DocumentPath, report: &mut Report) -> NmstateDocument {

@@ -14,6 +14,7 @@ use super::properties::Properties;
 use super::shown_image::ShownImage;
 use super::state::MediaState;
 use super::survey::{Insert, Slot};
+use super::vendor::Vendor;
 use crate::RedfishError;
 
 /// An image in its slot. [`Bmc::eject`] needs only `slot` to undo it.
@@ -38,6 +39,36 @@ impl Inserted {
     pub fn shown_as(&self, image_url: &str) -> Option<ShownImage> {
         ShownImage::of(&self.state, image_url)
     }
+}
+
+/// An image on its way into one slot.
+struct Insertion<'a> {
+    bmc: &'a Bmc,
+    vendor: Vendor,
+    image_url: &'a str,
+    /// Whether the plan has no slot after this one.
+    is_last: bool,
+    /// The slot before the first request.
+    slot: Slot,
+    etag: Option<String>,
+    /// Whether another image was ejected.
+    replaced: bool,
+    forms: FormSequence,
+    /// The parameters that the action requires, if dayone has read its description.
+    required: Option<BTreeSet<Parameter>>,
+    /// How often the BMC was busy.
+    busy: u32,
+    /// Whether a request that did not reach the BMC was sent again.
+    was_resent: bool,
+    attempts: &'a mut Vec<Attempt>,
+}
+
+/// What follows an error of the BMC.
+enum Next {
+    /// The slot has the image all the same.
+    Inserted(Inserted),
+    /// Send this form.
+    Send(Form),
 }
 
 /// Why a slot did not get the image.
@@ -86,17 +117,11 @@ impl Bmc {
         attempts: &mut Vec<Attempt>,
     ) -> Result<Inserted, SlotFailure> {
         let resource = self.client().get(&slot.path).await?;
-        let mut slot = Slot::read(&slot.path, &resource.body);
-        let inserted = |state, form, replaced, notes| Inserted {
-            slot: slot.path.clone(),
-            state,
-            form,
-            replaced,
-            notes,
-            attempts: Vec::new(),
-        };
+        let slot = Slot::read(&slot.path, &resource.body);
         if slot.state.is_connected() && slot.state.names(image_url) {
-            return Ok(inserted(slot.state.clone(), None, false, Vec::new()));
+            let Slot { path, state, .. } = slot;
+            let (notes, attempts) = (Vec::new(), Vec::new());
+            return Ok(Inserted { slot: path, state, form: None, replaced: false, notes, attempts });
         }
         // A leftover URL must go, too: some BMCs would take the same URL for inserted already.
         let replaced = slot.state.is_connected();
@@ -106,79 +131,21 @@ impl Bmc {
                 _ => {}
             }
         }
-        let before = slot.state.clone();
-        let mut forms = FormSequence::new(&form::forms(plan.vendor, &slot));
-        let mut required = BTreeSet::new();
-        let mut has_read_info = false;
-        let mut form = forms.first().ok_or(SlotFailure::Unsuitable)?;
-        let mut busy = 0;
-        let mut was_resent = false;
-        loop {
-            check_protocol(slot.insert.as_ref(), image_url)?;
-            let body = form.body(image_url, slot.insert.as_ref());
-            let result = if let (Method::Post, Some(insert)) = (form.method, &slot.insert) {
-                self.try_post(&insert.target, &body, self.limits().insert, attempts).await
-            } else {
-                // If something was ejected, the slot has changed since its ETag was read.
-                let etag = resource.etag.as_deref().filter(|_| slot.state.is_empty());
-                self.try_patch(&slot.path, &body, etag, self.limits().insert, attempts).await
-            };
-            let Err(error) = result else {
-                return match self.wait_until_inserted(&slot.path, &before, image_url, attempts).await {
-                    Ok((state, notes)) => Ok(inserted(state, Some(form), replaced, notes)),
-                    Err(error) => Err(self.eject_unconfirmed(&slot, error).await.into()),
-                };
-            };
-            let next = match Meaning::of(&error) {
-                Meaning::Final => return Err(error.into()),
-                Meaning::Licence => {
-                    return Err(BmcError::Licence { vendor: plan.vendor, message: bmc_messages(&error) }.into());
-                }
-                Meaning::Image => {
-                    let attempts = std::mem::take(attempts);
-                    return Err(BmcError::ImageUnreachable { message: bmc_messages(&error), attempts }.into());
-                }
-                Meaning::Form if attempt::refuses_url(&error) => {
-                    let attempts = std::mem::take(attempts);
-                    return Err(BmcError::Url { message: bmc_messages(&error), attempts }.into());
-                }
-                Meaning::Unknown => match self.wait_until_inserted(&slot.path, &before, image_url, attempts).await {
-                    Ok((state, notes)) => return Ok(inserted(state, Some(form), replaced, notes)),
-                    // The request did not reach the BMC.
-                    Err(BmcError::NotInserted { attempts: tried, .. })
-                        if !was_resent && matches!(error, RedfishError::Broken { .. }) =>
-                    {
-                        was_resent = true;
-                        *attempts = tried;
-                        Some(form.clone())
-                    }
-                    Err(error) => return Err(self.eject_unconfirmed(&slot, error).await.into()),
-                },
-                Meaning::Busy => {
-                    busy += 1;
-                    if busy >= MAX_TRIES {
-                        return Err(BmcError::InsertRefused { attempts: std::mem::take(attempts) }.into());
-                    }
-                    tokio::time::sleep(self.limits().pause).await;
-                    if self.eject_other(&slot.path, image_url, attempts).await? {
-                        let (state, notes) = self.wait_until_inserted(&slot.path, &before, image_url, attempts).await?;
-                        return Ok(inserted(state, Some(form), replaced, notes));
-                    }
-                    Some(form.clone())
-                }
-                // A slot for the remote console may list the action and refuse it. Then another slot is the right one.
-                Meaning::NoAction if is_last => forms.next_patch(),
-                Meaning::NoAction => None,
-                Meaning::Form => {
-                    if let Some(insert) = slot.insert.as_mut().filter(|_| !has_read_info) {
-                        has_read_info = true;
-                        required = self.read_action_info(insert).await;
-                    }
-                    forms.next(&error, &required)
-                }
-            };
-            form = next.ok_or(SlotFailure::Unsuitable)?;
-        }
+        let insertion = Insertion {
+            bmc: self,
+            vendor: plan.vendor,
+            image_url,
+            is_last,
+            etag: resource.etag,
+            forms: FormSequence::new(&form::forms(plan.vendor, &slot)),
+            slot,
+            replaced,
+            required: None,
+            busy: 0,
+            was_resent: false,
+            attempts,
+        };
+        insertion.run().await
     }
 
     /// Reads the description of the action's parameters, adds the accepted values to `insert`, and returns the required
@@ -275,6 +242,113 @@ impl Bmc {
             after: self.limits().settle,
             attempts,
         })
+    }
+}
+
+impl Insertion<'_> {
+    /// Sends one form after another until the BMC accepts one.
+    async fn run(mut self) -> Result<Inserted, SlotFailure> {
+        let mut form = self.forms.first().ok_or(SlotFailure::Unsuitable)?;
+        loop {
+            check_protocol(self.slot.insert.as_ref(), self.image_url)?;
+            let Err(error) = self.send(&form).await else {
+                return match self.wait_until_inserted().await {
+                    Ok(shown) => Ok(self.inserted(shown, form)),
+                    Err(error) => Err(self.bmc.eject_unconfirmed(&self.slot, error).await.into()),
+                };
+            };
+            match self.after_error(error, form).await? {
+                Next::Inserted(inserted) => return Ok(inserted),
+                Next::Send(next) => form = next,
+            }
+        }
+    }
+
+    async fn send(&mut self, form: &Form) -> Result<(), RedfishError> {
+        let limit = self.bmc.limits().insert;
+        let body = form.body(self.image_url, self.slot.insert.as_ref());
+        if let (Method::Post, Some(insert)) = (form.method, &self.slot.insert) {
+            return self.bmc.try_post(&insert.target, &body, limit, self.attempts).await;
+        }
+        // If something was ejected, the slot has changed since its ETag was read.
+        let etag = self.etag.as_deref().filter(|_| self.slot.state.is_empty());
+        self.bmc.try_patch(&self.slot.path, &body, etag, limit, self.attempts).await
+    }
+
+    async fn wait_until_inserted(&mut self) -> Result<(MediaState, Vec<String>), BmcError> {
+        let Self { bmc, slot, image_url, attempts, .. } = self;
+        bmc.wait_until_inserted(&slot.path, &slot.state, image_url, attempts).await
+    }
+
+    /// The result, without the attempts.
+    fn inserted(&self, (state, notes): (MediaState, Vec<String>), form: Form) -> Inserted {
+        let (slot, replaced) = (self.slot.path.clone(), self.replaced);
+        Inserted { slot, state, form: Some(form), replaced, notes, attempts: Vec::new() }
+    }
+
+    fn take_attempts(&mut self) -> Vec<Attempt> {
+        std::mem::take(self.attempts)
+    }
+
+    async fn after_error(&mut self, error: RedfishError, form: Form) -> Result<Next, SlotFailure> {
+        let next = match Meaning::of(&error) {
+            Meaning::Final => return Err(error.into()),
+            Meaning::Licence => {
+                return Err(BmcError::Licence { vendor: self.vendor, message: bmc_messages(&error) }.into());
+            }
+            Meaning::Image => {
+                let attempts = self.take_attempts();
+                return Err(BmcError::ImageUnreachable { message: bmc_messages(&error), attempts }.into());
+            }
+            Meaning::Form if attempt::refuses_url(&error) => {
+                let attempts = self.take_attempts();
+                return Err(BmcError::Url { message: bmc_messages(&error), attempts }.into());
+            }
+            Meaning::Unknown => return Ok(self.after_no_answer(&error, form).await?),
+            Meaning::Busy => return Ok(self.after_busy(form).await?),
+            // A slot for the remote console may list the action and refuse it. Then another slot is the right one.
+            Meaning::NoAction if self.is_last => self.forms.next_patch(),
+            Meaning::NoAction => None,
+            Meaning::Form => self.after_refused_form(&error).await,
+        };
+        next.map(Next::Send).ok_or(SlotFailure::Unsuitable)
+    }
+
+    /// Without an answer, the BMC may have inserted the image.
+    async fn after_no_answer(&mut self, error: &RedfishError, form: Form) -> Result<Next, BmcError> {
+        match self.wait_until_inserted().await {
+            Ok(shown) => Ok(Next::Inserted(self.inserted(shown, form))),
+            // The request did not reach the BMC.
+            Err(BmcError::NotInserted { attempts: tried, .. })
+                if !self.was_resent && matches!(error, RedfishError::Broken { .. }) =>
+            {
+                self.was_resent = true;
+                *self.attempts = tried;
+                Ok(Next::Send(form))
+            }
+            Err(error) => Err(self.bmc.eject_unconfirmed(&self.slot, error).await),
+        }
+    }
+
+    async fn after_busy(&mut self, form: Form) -> Result<Next, BmcError> {
+        self.busy += 1;
+        if self.busy >= MAX_TRIES {
+            return Err(BmcError::InsertRefused { attempts: self.take_attempts() });
+        }
+        tokio::time::sleep(self.bmc.limits().pause).await;
+        if self.bmc.eject_other(&self.slot.path, self.image_url, self.attempts).await? {
+            let shown = self.wait_until_inserted().await?;
+            return Ok(Next::Inserted(self.inserted(shown, form)));
+        }
+        Ok(Next::Send(form))
+    }
+
+    /// Returns the next form. Reads the description of the action first, if the BMC has one.
+    async fn after_refused_form(&mut self, error: &RedfishError) -> Option<Form> {
+        if let Some(insert) = self.slot.insert.as_mut().filter(|_| self.required.is_none()) {
+            self.required = Some(self.bmc.read_action_info(insert).await);
+        }
+        self.forms.next(error, self.required.as_ref().unwrap_or(&BTreeSet::new()))
     }
 }
 

@@ -8,7 +8,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::header::{AUTHORIZATION, COOKIE, ORIGIN};
 use http::{HeaderMap, Uri};
-use media::listen::{ClientCertificate, Peer};
+use media::listen::{ClientCertificate, Peer, Tls};
 
 use super::clients::{ApiClients, Caller, ClientName, Identity, Role, TokenDigest};
 use super::origin::{Source, authority};
@@ -17,28 +17,42 @@ use super::problem::{Problem, ProblemKind};
 use super::sessions::Sessions;
 use crate::audit::{Actor, Audit, AuditState, Authentications, Who};
 
+/// How clients connect to the API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    /// Plain HTTP.
+    Plain,
+    /// TLS.
+    Tls,
+    /// TLS, and every client has a certificate that the listener has verified.
+    MutualTls,
+}
+
+impl Transport {
+    /// The transport of an API with these certificates.
+    pub(crate) fn of(tls: Option<&Tls>) -> Self {
+        match tls {
+            None => Self::Plain,
+            Some(tls) if tls.requires_certificates() => Self::MutualTls,
+            Some(_) => Self::Tls,
+        }
+    }
+}
+
 /// Who may use the API. Clones share their clients and sessions.
 #[derive(Debug, Clone)]
 pub struct Access {
     clients: ApiClients,
     sessions: Sessions,
-    tls: bool,
-    /// Whether every client has a certificate that the listener has verified.
-    has_certificates: bool,
+    transport: Transport,
     authentications: Authentications,
 }
 
 impl Access {
-    /// Access for `clients`, or for every program on this machine if there are none. `tls` tells whether the API speaks TLS.
-    /// `has_certificates` tells whether every client has a certificate that the listener has verified.
-    pub fn new(clients: ApiClients, tls: bool, has_certificates: bool) -> Self {
-        Self {
-            clients,
-            sessions: Sessions::default(),
-            tls,
-            has_certificates,
-            authentications: Authentications::default(),
-        }
+    /// Access for `clients`, or for every program on this machine if there are none.
+    pub fn new(clients: ApiClients, transport: Transport) -> Self {
+        let (sessions, authentications) = (Sessions::default(), Authentications::default());
+        Self { clients, sessions, transport, authentications }
     }
 
     /// Records logins and failed attempts at authentication in this log.
@@ -49,7 +63,12 @@ impl Access {
 
     /// Whether the API speaks TLS.
     pub(crate) fn tls(&self) -> bool {
-        self.tls
+        self.transport != Transport::Plain
+    }
+
+    /// Whether every client has a certificate that the listener has verified.
+    fn has_certificates(&self) -> bool {
+        self.transport == Transport::MutualTls
     }
 
     /// Whether a client needs a token.
@@ -60,7 +79,7 @@ impl Access {
     /// Begins a session if the token is valid. Returns its id. The client has this address.
     pub(crate) fn log_in(&self, token: &str, address: Option<IpAddr>) -> Result<Option<String>, getrandom::Error> {
         let Some(caller) = self.clients.with_token(token) else {
-            self.authentications.failed(address, true);
+            self.authentications.login_failed(address);
             return Ok(None);
         };
         let id = self.sessions.begin(TokenDigest::of(token))?;
@@ -71,7 +90,7 @@ impl Access {
     /// Records that a request was refused, if it has not shown who sends it.
     fn record_refused(&self, problem: &Problem, address: Option<IpAddr>) {
         if problem.kind() == ProblemKind::Unauthorized {
-            self.authentications.failed(address, false);
+            self.authentications.request_failed(address);
         }
     }
 
@@ -82,7 +101,7 @@ impl Access {
 
     /// The name of the cookie with a session's id. With TLS, its prefix makes browsers refuse such a cookie from anybody else.
     pub(crate) fn cookie(&self) -> &'static str {
-        if self.tls { "__Host-dayone-session" } else { "dayone-session" }
+        if self.tls() { "__Host-dayone-session" } else { "dayone-session" }
     }
 
     fn cookies<'a>(&self, headers: &'a HeaderMap) -> impl Iterator<Item = &'a str> {
@@ -116,7 +135,7 @@ impl Access {
             // A browser shows its certificate to this server whatever page makes it send a request.
             return if Source::of(uri, headers) == Source::Foreign { Err(foreign_session()) } else { Ok(caller) };
         }
-        if self.needs_token() || self.has_certificates {
+        if self.needs_token() || self.has_certificates() {
             return check_token(&self.clients, headers);
         }
         check_local(uri, headers).map(|()| Arc::new(Caller::LOCAL))
@@ -124,7 +143,7 @@ impl Access {
 
     /// The client with this certificate. Without clients, every certificate of the authority may do everything.
     pub(crate) fn certified(&self, certificate: &ClientCertificate) -> Option<Arc<Caller>> {
-        if self.needs_token() || !self.has_certificates {
+        if self.needs_token() || !self.has_certificates() {
             return self.clients.with_certificate(certificate.names());
         }
         let name = ClientName::of_text(certificate.names().first().map_or("", String::as_str));
@@ -297,7 +316,7 @@ mod tests {
     fn a_session_is_for_the_servers_own_pages() {
         let mut tokens = ApiClients::default();
         tokens.add("0123456789abcdef", "the test").unwrap();
-        let access = Access::new(tokens, false, false);
+        let access = Access::new(tokens, Transport::Plain);
         assert_eq!(access.log_in("0123456789abcdee", None).unwrap(), None);
         let id = access.log_in("0123456789abcdef", None).unwrap().unwrap();
         let checked = |told: &[(&'static str, &str)]| {

@@ -29,8 +29,17 @@ impl Authentications {
         self.audit.record(who, Event::LoggedIn);
     }
 
-    /// Records an attempt that failed, unless there were too many within a minute.
-    pub fn failed(&self, address: Option<IpAddr>, login: bool) {
+    /// Records a failed login with a browser, unless there were too many failed attempts within a minute.
+    pub fn login_failed(&self, address: Option<IpAddr>) {
+        self.failed(address, true);
+    }
+
+    /// Records a request without valid credentials, unless there were too many failed attempts within a minute.
+    pub fn request_failed(&self, address: Option<IpAddr>) {
+        self.failed(address, false);
+    }
+
+    fn failed(&self, address: Option<IpAddr>, login: bool) {
         if self.audit.is_on()
             && let Some(unrecorded) = self.limit.admit()
         {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::api::access::Transport;
 use crate::api::clients::{ApiClients, ClientFileError, TokenError, TokenFileError};
 use crate::arguments::{IdleSeconds, Settings};
 use crate::audit::AuditSettings;
@@ -229,7 +230,7 @@ impl Config {
 
     /// Checks what can be checked before the start.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        let has_certificates = self.api_tls.as_ref().is_some_and(Tls::requires_certificates);
+        let has_certificates = Transport::of(self.api_tls.as_ref()) == Transport::MutualTls;
         if self.api_clients.has_certificates() && !has_certificates {
             return Err(ConfigError::CertificateWithoutCa);
         }

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::api::Api;
-use crate::api::access::Access;
+use crate::api::access::{Access, Transport};
 use crate::api::clients::ApiClients;
 use crate::api::rate_limits::RateLimits;
 use crate::audit::{Audit, AuditMetrics, AuditSettings, Event, Readings, Who};
@@ -146,8 +146,7 @@ impl Server {
             stopping.clone(),
         );
         let clients = config.api_clients;
-        let has_certificates = config.api_tls.as_ref().is_some_and(Tls::requires_certificates);
-        let access = Access::new(clients.clone(), config.api_tls.is_some(), has_certificates).with_audit(audit.clone());
+        let access = Access::new(clients.clone(), Transport::of(config.api_tls.as_ref())).with_audit(audit.clone());
         let limits = RateLimits::new(config.api_requests_per_second);
         let router = api.into_router(access.clone(), limits.clone(), audit.clone(), page::router(access));
         let (api_options, media_options) = (api_listener.options(), media_listener.options());
@@ -194,7 +193,7 @@ impl Server {
     /// installation key. Nothing of it
     /// can fail. Must be called on a runtime.
     pub fn configure(&self, config: Config) {
-        let has_certificates = config.api_tls.as_ref().is_some_and(Tls::requires_certificates);
+        let has_certificates = Transport::of(config.api_tls.as_ref()) == Transport::MutualTls;
         if !self.clients.is_empty() && config.api_clients.is_empty() && !has_certificates {
             tracing::warn!("the API has no tokens any more: every program on this machine can use it");
         }

@@ -86,76 +86,104 @@ impl<'a> Steps<'a> {
         let mut ours = vec![url.clone(), self.shared.inserted_url(&record)];
         ours.dedup();
         self.boot.show_progress("reading the state of the BMC");
-        let bmc = self.connected().await?;
-        let survey = bmc.survey().await?;
-        let mode = record.boot_mode.map(redfish_boot_mode);
-        let by_http = record.method == BootMethod::Http;
-        let plan = if by_http {
-            // What an earlier attempt has found there. By now, the settings may be those that it has staged.
-            let earlier = record.at_bmc.as_ref().and_then(|at_bmc| at_bmc.plan.firmware.as_ref());
-            let network = record.firmware_network.as_ref();
-            bmc.plan_http_boot(&survey, record.medium, mode, &url, network, earlier).await?
-        } else {
-            Bmc::plan(&survey, record.medium, mode)?
-        };
-        if by_http && let Some(remark) = http_boot::check(&image)? {
-            self.change(|record| record.remark(remark)).await?;
-        }
-        if mode != Some(BootMode::Legacy) {
-            let image = Arc::clone(&image);
-            if let Some(remark) =
-                secure_boot::check(self.connected().await?, &survey, image, record.options.ignore_secure_boot).await?
-            {
-                self.change(|record| record.remark(remark)).await?;
-            }
-        }
-        if !by_http {
-            let (store, image, address) =
-                (Arc::clone(&self.shared.store), Arc::clone(&image), record.bmc.address.clone());
-            let found = tokio::task::spawn_blocking(move || media_time::remark(&store, &image, &address)).await;
-            if let Ok(Some(remark)) = found {
-                self.change(|record| record.remark(remark)).await?;
-            }
-        }
-        let resumed = self.resumed;
-        let mut planned = plan.clone();
-        // An earlier attempt may have inserted the image, which is ejected only below.
-        planned.shown_as = record.at_bmc.as_ref().and_then(|at_bmc| at_bmc.plan.shown_as.clone());
-        self.change(|record| {
-            for note in survey.notes.iter().chain(&plan.quirks) {
-                record.remark(note.clone());
-            }
-            if let Some(remark) = firmware::network_remark(record, &plan) {
-                record.remark(remark);
-            }
-            // Decided while the record is locked: a rotation that begins later finds the record, and one before it is seen.
-            let url = self.shared.recorded_url(record, &url);
-            record.at_bmc =
-                Some(AtBmc { plan: planned, url, slot: None, copied: false, boot_override: None, started: None });
-        })
-        .await?;
+        let survey = self.connected().await?.survey().await?;
+        let plan = self.plan(&record, &survey, &url).await?;
+        self.check_image(&record, &survey, &image).await?;
+        self.record_plan(&record, &survey, &plan, &url).await?;
         self.check_not_deleted()?;
-        if by_http {
+        if record.method == BootMethod::Http {
             self.restart_reading(&image);
         }
         if let Some(settings) = &plan.firmware {
             let earlier = ours.iter().find(|earlier| **earlier != url);
             return self.firmware(settings, &url, earlier.map(String::as_str)).await;
         }
-        if by_http {
+        if record.method == BootMethod::Http {
             let nothing = "nothing is inserted: the host's firmware fetches the image itself";
             return self.change(|record| record.skip(Step::Insert, nothing)).await;
         }
-        if resumed {
+        if self.resumed {
             for url in &ours {
                 self.eject_earlier(&survey, url).await?;
             }
         }
         self.restart_reading(&image);
+        self.insert_planned(&record, &plan, &image, &url).await
+    }
+
+    /// Plans the requests to the BMC.
+    async fn plan(&mut self, record: &BootRecord, survey: &Survey, url: &str) -> Result<Plan, Stop> {
+        let mode = record.boot_mode.map(redfish_boot_mode);
+        if record.method != BootMethod::Http {
+            return Ok(Bmc::plan(survey, record.medium, mode)?);
+        }
+        // What an earlier attempt has found there. By now, the settings may be those that it has staged.
+        let earlier = record.at_bmc.as_ref().and_then(|at_bmc| at_bmc.plan.firmware.as_ref());
+        let network = record.firmware_network.as_ref();
+        let bmc = self.connected().await?;
+        Ok(bmc.plan_http_boot(survey, record.medium, mode, url, network, earlier).await?)
+    }
+
+    /// Checks whether the host can boot from the image, and records what may go wrong.
+    async fn check_image(
+        &mut self,
+        record: &BootRecord,
+        survey: &Survey,
+        image: &Arc<StoredImage>,
+    ) -> Result<(), Stop> {
+        let by_http = record.method == BootMethod::Http;
+        if by_http && let Some(remark) = http_boot::check(image)? {
+            self.change(|record| record.remark(remark)).await?;
+        }
+        if record.boot_mode.map(redfish_boot_mode) != Some(BootMode::Legacy) {
+            let ignored = record.options.ignore_secure_boot;
+            let bmc = self.connected().await?;
+            if let Some(remark) = secure_boot::check(bmc, survey, Arc::clone(image), ignored).await? {
+                self.change(|record| record.remark(remark)).await?;
+            }
+        }
+        if !by_http {
+            let (store, image, address) =
+                (Arc::clone(&self.shared.store), Arc::clone(image), record.bmc.address.clone());
+            let found = tokio::task::spawn_blocking(move || media_time::remark(&store, &image, &address)).await;
+            if let Ok(Some(remark)) = found {
+                self.change(|record| record.remark(remark)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Records the plan before dayone changes anything at the BMC.
+    async fn record_plan(&mut self, earlier: &BootRecord, survey: &Survey, plan: &Plan, url: &str) -> Result<(), Stop> {
+        let mut planned = plan.clone();
+        // An earlier attempt may have inserted the image, which is ejected only later.
+        planned.shown_as = earlier.at_bmc.as_ref().and_then(|at_bmc| at_bmc.plan.shown_as.clone());
+        self.change(|record| {
+            for note in survey.notes.iter().chain(&plan.quirks) {
+                record.remark(note.clone());
+            }
+            if let Some(remark) = firmware::network_remark(record, plan) {
+                record.remark(remark);
+            }
+            // Decided while the record is locked: a rotation that begins later finds the record, and one before it is seen.
+            let url = self.shared.recorded_url(record, url);
+            record.at_bmc =
+                Some(AtBmc { plan: planned, url, slot: None, copied: false, boot_override: None, started: None });
+        })
+        .await
+    }
+
+    async fn insert_planned(
+        &mut self,
+        record: &BootRecord,
+        plan: &Plan,
+        image: &StoredImage,
+        url: &str,
+    ) -> Result<(), Stop> {
         self.boot.show_progress("inserting the image; some BMCs read all of it before they answer");
-        let inserted = self.connected().await?.insert(&plan, &url).await?;
-        let copied = reading::is_copied(&image, record.file_name());
-        let shown_as = inserted.shown_as(&url);
+        let inserted = self.connected().await?.insert(plan, url).await?;
+        let copied = reading::is_copied(image, record.file_name());
+        let shown_as = inserted.shown_as(url);
         let detail = match (&inserted.form, inserted.replaced) {
             (None, _) => format!("the image was already in {}", inserted.slot),
             (Some(_), true) => format!("in {}, after ejecting another medium", inserted.slot),

@@ -141,29 +141,9 @@ pub(super) fn rows(
     if unknown_keys(hosts, &[&SOURCES[..], &["group", "sheet"]].concat(), report) {
         return Err(Reported);
     }
-    let given: Vec<(&str, &Value)> = SOURCES
-        .iter()
-        .filter_map(|key| Some((*key, hosts.mapping.get(*key).filter(|value| !value.is_null())?)))
-        .collect();
-    let (key, value) = match given.as_slice() {
-        [one] => *one,
-        [] => return Err(report.refuse("fleet-hosts-missing", &hosts.path, WANTED)),
-        several => {
-            let keys = listed(several.iter().map(|(key, _)| *key));
-            let message = format!("says in several ways where the hosts are: {keys}; keep one");
-            return Err(report.refuse("fleet-hosts-missing", &hosts.path, message));
-        }
-    };
-    let group = hosts.text("group", report)?;
-    if group.is_some() && !["inventory", "inventoryFile"].contains(&key) {
-        let message = format!("is for inventories, and the hosts are in {key}");
-        return Err(hosts.wrong("group", "fleet-key-unknown", message, report));
-    }
-    let sheet = hosts.text("sheet", report)?;
-    if sheet.is_some() && key != XLSX_FILE {
-        let message = format!("is for {XLSX_FILE}, and the hosts are in {key}");
-        return Err(hosts.wrong("sheet", "fleet-key-unknown", message, report));
-    }
+    let (key, value) = only_source(hosts, report)?;
+    let group = option_of(hosts, "group", "inventories", &["inventory", "inventoryFile"], key, report)?;
+    let sheet = option_of(hosts, "sheet", XLSX_FILE, &[XLSX_FILE], key, report)?;
     let path = hosts.path.key(key);
     let rows = match (key, value) {
         ("values", Value::Sequence(values)) if values.len() > MAX_ROWS => {
@@ -184,31 +164,7 @@ pub(super) fn rows(
         ("csvFile" | XLSX_FILE | "inventoryFile", Value::String(name)) if !name.is_empty() => {
             let Some(name) = hosts.text(key, report)? else { return Err(Reported) };
             let file = tables.find(name, hosts, key, report)?;
-            let path = file.path.clone();
-            match (&file.content, key) {
-                (Content::Text(text), XLSX_FILE) => {
-                    let table = xlsx::read(text, sheet, (&file.name, &path), budget, report)?;
-                    Rows { table, path, every_column_counts: true }
-                }
-                (Content::Text(text), _) if is_workbook(text) => {
-                    let message = format!("names an Excel workbook; write {XLSX_FILE} in place of {key}");
-                    return Err(hosts.wrong(key, "fleet-file-missing", message, report));
-                }
-                (Content::Text(text), "csvFile") => of_csv(text, &file.name, path, report)?,
-                (Content::Inventory(_), "inventoryFile") | (Content::Text(_), _) => {
-                    let inventory = match &file.content {
-                        Content::Text(text) => inventory::read_ini(text, &path, report),
-                        Content::Inventory(map) => inventory::read_yaml(map, &path, report),
-                    };
-                    let mut inventory = inventory?;
-                    tables.variables.add_to(&mut inventory, &file.name, budget, report)?;
-                    of_inventory(&inventory, group, path, report)?
-                }
-                (Content::Inventory(_), _) => {
-                    let message = format!("names an Ansible inventory; write inventoryFile in place of {key}");
-                    return Err(hosts.wrong(key, "fleet-file-missing", message, report));
-                }
-            }
+            of_file(file, (hosts, key), group, sheet, tables, budget, report)?
         }
         (_, other) => {
             let wanted = match key {
@@ -224,6 +180,76 @@ pub(super) fn rows(
         return Err(report.refuse("fleet-table-empty", &rows.path, "has no hosts"));
     }
     Ok(rows)
+}
+
+/// Returns the member that says where the rows are, and its value. There must be exactly one.
+fn only_source<'a>(hosts: &Fields<'a>, report: &mut Report) -> Result<(&'static str, &'a Value), Reported> {
+    let given: Vec<(&'static str, &'a Value)> = SOURCES
+        .iter()
+        .filter_map(|key| Some((*key, hosts.mapping.get(*key).filter(|value| !value.is_null())?)))
+        .collect();
+    match given.as_slice() {
+        [one] => Ok(*one),
+        [] => Err(report.refuse("fleet-hosts-missing", &hosts.path, WANTED)),
+        several => {
+            let keys = listed(several.iter().map(|(key, _)| *key));
+            let message = format!("says in several ways where the hosts are: {keys}; keep one");
+            Err(report.refuse("fleet-hosts-missing", &hosts.path, message))
+        }
+    }
+}
+
+/// Returns the text of a member that is only for some of the sources. `purpose` names these in messages.
+fn option_of<'a>(
+    hosts: &Fields<'a>,
+    option: &str,
+    purpose: &str,
+    sources: &[&str],
+    key: &str,
+    report: &mut Report,
+) -> Result<Option<&'a str>, Reported> {
+    let text = hosts.text(option, report)?;
+    if text.is_some() && !sources.contains(&key) {
+        let message = format!("is for {purpose}, and the hosts are in {key}");
+        return Err(hosts.wrong(option, "fleet-key-unknown", message, report));
+    }
+    Ok(text)
+}
+
+/// Reads the rows of a file, which `hosts` names under `key`.
+fn of_file(
+    file: &File<'_>,
+    (hosts, key): (&Fields<'_>, &str),
+    group: Option<&str>,
+    sheet: Option<&str>,
+    tables: &NamedTables<'_>,
+    budget: &mut Budget,
+    report: &mut Report,
+) -> Result<Rows, Reported> {
+    let path = file.path.clone();
+    match (&file.content, key) {
+        (Content::Text(text), XLSX_FILE) => {
+            let table = xlsx::read(text, sheet, (&file.name, &path), budget, report)?;
+            Ok(Rows { table, path, every_column_counts: true })
+        }
+        (Content::Text(text), _) if is_workbook(text) => {
+            let message = format!("names an Excel workbook; write {XLSX_FILE} in place of {key}");
+            Err(hosts.wrong(key, "fleet-file-missing", message, report))
+        }
+        (Content::Text(text), "csvFile") => of_csv(text, &file.name, path, report),
+        (Content::Inventory(_), "inventoryFile") | (Content::Text(_), _) => {
+            let mut inventory = match &file.content {
+                Content::Text(text) => inventory::read_ini(text, &path, report)?,
+                Content::Inventory(map) => inventory::read_yaml(map, &path, report)?,
+            };
+            tables.variables.add_to(&mut inventory, &file.name, budget, report)?;
+            of_inventory(&inventory, group, path, report)
+        }
+        (Content::Inventory(_), _) => {
+            let message = format!("names an Ansible inventory; write inventoryFile in place of {key}");
+            Err(hosts.wrong(key, "fleet-file-missing", message, report))
+        }
+    }
 }
 
 fn of_csv(text: &[u8], name: &str, path: DocumentPath, report: &mut Report) -> Result<Rows, Reported> {

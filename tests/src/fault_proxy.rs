@@ -15,48 +15,48 @@ use serde_json::{Value, json};
 /// What goes wrong with a request.
 #[derive(Debug, Clone)]
 pub enum Fault {
-    /// It reaches the BMC after this time.
+    /// Delays the request.
     Late(Duration),
-    /// The BMC does it, and the answer takes this time.
+    /// Forwards the request, and delays the answer.
     LateAnswer(Duration),
-    /// The connection ends and the BMC has seen nothing.
+    /// Closes the connection without forwarding the request.
     Lost,
-    /// The same, after this time.
+    /// Closes the connection after this time, without forwarding the request.
     Stuck(Duration),
-    /// The BMC does it, and the connection ends without an answer.
+    /// Forwards the request, and closes the connection without an answer.
     LostAnswer,
-    /// This answer, and the BMC has seen nothing.
+    /// Sends this answer without forwarding the request: status, headers, body.
     Answer(u16, Vec<(&'static str, String)>, Value),
-    /// The BMC does it after this time, and until then there is a Task.
+    /// Answers with a Task, and forwards the request after this time.
     Task(Duration),
-    /// There is a Task, which fails: the BMC has seen nothing.
+    /// Answers with a Task that fails with this error, without forwarding the request.
     FailingTask(Value),
-    /// The BMC's answer with these members replaced.
+    /// Replaces these members in the BMC's answer.
     Changed(Value),
 }
 
 impl Fault {
-    /// An answer with a status and the message that BMCs send when they have nothing better to say.
+    /// Returns a fault that answers with a status and a general error.
     pub fn status(status: u16) -> Self {
         Self::Answer(status, Vec::new(), general_error(&format!("fault {status}")))
     }
 }
 
-/// An error as DSP0266 writes it.
+/// Returns an error in the form of DSP0266.
 pub fn general_error(message: &str) -> Value {
     json!({"error": {"code": "Base.1.18.GeneralError", "message": message}})
 }
 
-/// A request that came by.
+/// A request that the proxy has received.
 #[derive(Debug, Clone)]
 pub struct Seen {
-    /// `POST`, …
+    /// The method, such as `POST`.
     pub method: String,
     /// The path, with its query.
     pub path: String,
     /// The body.
     pub body: String,
-    /// Whether it went on to the BMC, at once or later.
+    /// Whether the proxy has forwarded it to the BMC, at once or later.
     pub forwarded: bool,
 }
 
@@ -78,14 +78,14 @@ struct Shared {
     ended: AtomicBool,
 }
 
-/// The proxy, ended when dropped.
+/// A running proxy. Dropping it stops it.
 pub struct FaultProxy {
     shared: Arc<Shared>,
     address: String,
 }
 
 impl FaultProxy {
-    /// Listens on loopback, for a service such as `http://127.0.0.1:34567`. Nothing goes wrong yet.
+    /// Starts a proxy on loopback for a service such as `http://127.0.0.1:34567`. It has no faults yet.
     pub fn start(upstream: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
@@ -115,29 +115,29 @@ impl FaultProxy {
         Self { shared, address }
     }
 
-    /// Where it is, such as `http://127.0.0.1:34567`.
+    /// Returns the proxy's origin, such as `http://127.0.0.1:34567`.
     pub fn origin(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The next `times` requests with this method whose path or body contains `part` go wrong. Of several that fit, the
-    /// first one told counts.
+    /// Applies a fault to the next `times` requests with this method whose path or body contains `part`. If several faults fit, the
+    /// first one counts.
     pub fn next(&self, method: Method, part: &str, times: usize, fault: Fault) {
         lock(&self.shared.rules).push(Rule { method, part: part.to_owned(), times, fault });
     }
 
-    /// Nothing goes wrong any more, and nothing has come by.
+    /// Removes all faults, and forgets all requests.
     pub fn forget(&self) {
         lock(&self.shared.rules).clear();
         lock(&self.shared.seen).clear();
     }
 
-    /// What came by.
+    /// Returns the requests that the proxy has received.
     pub fn seen(&self) -> Vec<Seen> {
         lock(&self.shared.seen).clone()
     }
 
-    /// Waits until a request with this method has come by whose path or body contains `part`.
+    /// Waits for a request with this method whose path or body contains `part`.
     #[track_caller]
     pub fn wait_for(&self, method: &Method, part: &str) {
         let fits =
@@ -186,7 +186,7 @@ impl Shared {
         Ok(())
     }
 
-    /// The answer, or `None` if the connection is to end.
+    /// Returns the answer, or `None` to close the connection.
     fn answer(self: &Arc<Self>, request: Request) -> Option<Answer> {
         if let Some(task) = lock(&self.tasks).get(&request.path) {
             return Some(json_answer(200, Vec::new(), task));
@@ -288,7 +288,7 @@ impl Shared {
     }
 }
 
-/// A Task (schema `Task` 1.7), with the error that ended it, if one did.
+/// Returns a Task (schema `Task` 1.7), with the error that ended it, if there is one.
 fn task(path: &str, state: &str, error: &Value) -> Value {
     let mut task = json!({"@odata.type": "#Task.v1_7_4.Task", "@odata.id": path, "Name": "Task", "TaskState": state});
     if state == "Exception" {

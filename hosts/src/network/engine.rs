@@ -40,7 +40,7 @@ pub(crate) fn convert(
     None
 }
 
-/// Reports what nmstate has against the parts of a document that has errors already, but for those that have these.
+/// Reports nmstate's errors about the parts of a document that have no errors yet.
 pub(super) fn diagnose(document: &Value, values: usize, bad: Bad, path: &DocumentPath, report: &mut Report) {
     let mut attempts = Attempts::for_document(values);
     Diagnosis::of(document, path, &mut attempts).report_all(bad, report);

@@ -1,4 +1,4 @@
-//! From a request to its answer.
+//! Answers requests.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::{Shared, bios, boot, certificate, media, session, task};
 
 const ROOT: &str = "/redfish/v1";
 
-/// Answers a request, or not.
+/// Answers a request, or closes the connection.
 pub(super) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Dropped> {
     let (head, body) = request.into_parts();
     let path = head.uri.path().trim_end_matches('/').to_owned();
@@ -81,7 +81,7 @@ async fn dispatch(
     }
 }
 
-/// Where sessions are: the root says so.
+/// Returns the path of the sessions, which the service root names.
 fn sessions(shared: &Shared) -> String {
     let state = shared.state();
     let link = state.tree.get(ROOT).and_then(|root| root.pointer("/Links/Sessions/@odata.id"));

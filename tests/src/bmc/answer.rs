@@ -6,7 +6,7 @@ use http::{HeaderName, HeaderValue, Response, StatusCode};
 use http_body_util::Full;
 use serde_json::{Value, json};
 
-/// What a request is answered with.
+/// The answer to a request.
 #[derive(Debug, Clone)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -23,7 +23,7 @@ impl Answer {
         Self { body: Some(body), ..Self::status(status) }
     }
 
-    /// An error with a message of the Base registry.
+    /// Returns an error with a message of the Base registry.
     pub(super) fn error(status: u16, message: &str, text: &str, arguments: &[&str]) -> Self {
         let id = if message.contains('.') { message.to_owned() } else { format!("Base.1.8.{message}") };
         let extended = json!({
@@ -42,7 +42,7 @@ impl Answer {
         Self::json(status, body)
     }
 
-    /// 405, with what may be done.
+    /// Returns status 405 with the allowed methods.
     pub(super) fn not_allowed(allow: &str) -> Self {
         let text = "The request is not allowed on this resource.";
         Self::error(405, "OperationNotAllowed", text, &[]).header(ALLOW, allow)
@@ -83,7 +83,7 @@ impl Answer {
 }
 
 impl Answer {
-    /// The messages of an error, as a task has them.
+    /// Returns the messages of an error, in the form of a task.
     pub(super) fn messages(&self) -> Vec<Value> {
         let messages = self.body.as_ref().map(|body| &body["error"]["@Message.ExtendedInfo"]);
         messages.and_then(Value::as_array).cloned().unwrap_or_default()

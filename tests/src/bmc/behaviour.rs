@@ -1,5 +1,5 @@
-//! What a firmware accepts, refuses and gets wrong: the object `behaviour` of a vendor's file. Without any of it, it
-//! does what the DMTF's schemas say.
+//! How a firmware behaves, with its limits and mistakes: the object `behaviour` of a vendor's file. By default, a firmware
+//! follows the DMTF's schemas.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The whole of it.
+/// The behaviour of a firmware.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Behaviour {
@@ -19,15 +19,15 @@ pub struct Behaviour {
     pub(super) bios: Bios,
     pub(super) certificates: Certificates,
     pub(super) task: Task,
-    /// PATCH needs `If-Match`: 428 without it, 412 with another value than the current one.
+    /// Whether PATCH needs `If-Match`: status 428 without it, 412 with an old value.
     pub(super) etag_required: bool,
 }
 
-/// Certificates that are added to a database of Secure Boot.
+/// How the firmware adds certificates to a database of Secure Boot.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Certificates {
-    /// Whether it knows `UefiSignatureOwner`, which the schema has since version 1.2.
+    /// Whether the firmware knows `UefiSignatureOwner`, which the schema has since version 1.2.
     pub(super) owner: bool,
     /// Whether the database shows a certificate at once. Otherwise the next start of the machine does.
     pub(super) listed: bool,
@@ -39,7 +39,7 @@ impl Default for Certificates {
     }
 }
 
-/// How clients prove who they are.
+/// How clients authenticate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Login {
@@ -49,7 +49,7 @@ pub(super) enum Login {
     Basic,
 }
 
-/// Whether media are changed by the action, or by PATCH of the slot.
+/// How clients change media: by the action, or by PATCH of the slot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Way {
@@ -58,34 +58,34 @@ pub(super) enum Way {
     Patch,
 }
 
-/// `VirtualMedia.InsertMedia`.
+/// How the firmware inserts media (`VirtualMedia.InsertMedia`).
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Insert {
     pub(super) way: Way,
-    /// The status of success. 202: a task does it.
+    /// The status of success. With 202, a task does the work.
     pub(super) answer: u16,
-    /// Members that must be there.
+    /// The required members.
     pub(super) required: Vec<String>,
-    /// Whether a missing member is told by `ActionParameterMissing`, or in a sentence of a general error.
+    /// How the firmware reports a missing member.
     pub(super) missing: Missing,
-    /// Members that must not be there.
+    /// The members that the firmware refuses.
     pub(super) forbidden: Vec<String>,
-    /// The values that a member may have if it is there.
+    /// The allowed values of members.
     pub(super) values: BTreeMap<String, Vec<Value>>,
-    /// The schemes of images' URLs.
+    /// The allowed schemes of images' URLs.
     pub(super) schemes: Vec<String>,
-    /// Characters that the URL must not have.
+    /// The characters that the firmware refuses in a URL.
     pub(super) refused_characters: String,
-    /// The longest URL.
+    /// The maximum length of a URL.
     pub(super) longest: usize,
-    /// Slots that are listed and cannot be used, and the status that they answer.
+    /// The slots that the firmware lists but refuses to use, each with the status of the refusal.
     pub(super) unusable: BTreeMap<String, u16>,
-    /// One slot of all can have a medium.
+    /// Whether only one of all slots can have a medium.
     pub(super) one_of_all: bool,
-    /// The status that a slot with a medium answers.
+    /// The status for a slot that has a medium already.
     pub(super) occupied: u16,
-    /// The image must be there before the answer.
+    /// Whether the firmware reads the image before it answers.
     pub(super) looks: bool,
 }
 
@@ -109,7 +109,7 @@ impl Default for Insert {
     }
 }
 
-/// How a member that is missing is told.
+/// How the firmware reports a missing member: with `ActionParameterMissing`, or in a sentence of a general error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Missing {
@@ -117,22 +117,22 @@ pub(super) enum Missing {
     Sentence,
 }
 
-/// `VirtualMedia.EjectMedia`.
+/// How the firmware ejects media (`VirtualMedia.EjectMedia`).
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Eject {
     pub(super) way: Way,
     pub(super) answer: u16,
     pub(super) body: EjectBody,
-    /// The status for a slot that is empty.
+    /// The status for an empty slot.
     pub(super) empty: u16,
-    /// `Image` keeps its value; `ConnectedVia` says that nothing is connected.
+    /// Whether `Image` keeps its value, and only `ConnectedVia` shows that nothing is connected.
     pub(super) keeps_image: bool,
-    /// For so long the slot says that the medium is still in.
+    /// How long the slot still shows the medium, in milliseconds.
     pub(super) still_inserted_ms: u64,
-    /// For so long all changes to the slot are answered with 503.
+    /// How long the firmware answers changes of the slot with 503, in milliseconds.
     pub(super) busy_ms: u64,
-    /// Not while the machine runs.
+    /// Whether the firmware refuses this while the machine runs.
     pub(super) needs_power_off: bool,
 }
 
@@ -156,37 +156,37 @@ impl Default for Eject {
 #[serde(rename_all = "kebab-case")]
 pub(super) enum EjectBody {
     Any,
-    /// `{}`; without, 400.
+    /// `{}`; status 400 without it.
     Object,
-    /// `{}`; without, 415.
+    /// `{}`; status 415 without it.
     Json,
-    /// None: anything is refused.
+    /// No body: the firmware refuses any.
     None,
 }
 
-/// Boot override.
+/// How the firmware sets the boot override.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Boot {
-    /// Where the override is written, if that is not the system itself.
+    /// The path of the resource that takes the override, if it is not the System.
     pub(super) settings: Option<String>,
-    /// `BootSourceOverrideMode` may be written.
+    /// How the firmware treats `BootSourceOverrideMode`.
     pub(super) mode: Mode,
-    /// Members of `Boot` that must be written together.
+    /// The members of `Boot` that a client must write together.
     pub(super) together: Vec<String>,
-    /// The targets that start virtual media; another one boots from disk.
+    /// The targets that boot from virtual media. All others boot from the disk.
     pub(super) starts: Vec<String>,
-    /// Not while the machine runs.
+    /// Whether the firmware refuses this while the machine runs.
     pub(super) needs_power_off: bool,
-    /// Where Dell's attributes are.
+    /// The path of Dell's attributes.
     pub(super) attributes: Option<String>,
-    /// Members of `Boot` that are accepted and not kept.
+    /// The members of `Boot` that the firmware accepts and does not keep.
     pub(super) ignores: Vec<String>,
-    /// Members of `Boot` that are accepted although the resource does not show them.
+    /// The members of `Boot` that the firmware accepts although the resource does not show them.
     pub(super) hides: Vec<String>,
-    /// No override is accepted.
+    /// Whether the firmware refuses every override.
     pub(super) unsupported: bool,
-    /// No member of `Boot` may be null.
+    /// Whether the firmware refuses null as a member of `Boot`.
     pub(super) refuses_null: bool,
 }
 
@@ -207,7 +207,7 @@ impl Default for Boot {
     }
 }
 
-/// What `BootSourceOverrideMode` is.
+/// How the firmware treats `BootSourceOverrideMode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Mode {
@@ -216,17 +216,17 @@ pub(super) enum Mode {
     ReadOnly,
 }
 
-/// Power.
+/// How the firmware switches the machine on and off.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Power {
-    /// How long a change takes.
+    /// How long a change takes, in milliseconds.
     pub(super) takes_ms: u64,
-    /// The system does not hear the power button.
+    /// Whether the system ignores the power button.
     pub(super) deaf: bool,
-    /// The status for what is the case already; 204 if it is taken as done.
+    /// The status if the machine is in the requested state already; 204 counts as success.
     pub(super) already: Option<u16>,
-    /// The status of success. 202: a task does it.
+    /// The status of success. With 202, a task does the work.
     pub(super) answer: Option<u16>,
 }
 
@@ -234,38 +234,38 @@ pub(super) struct Power {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Bios {
-    /// The resource with the settings as they are. Without it, the firmware has none.
+    /// The path of the resource with the present settings. Empty if the firmware has none.
     pub(super) path: String,
-    /// The resource with the settings for the next start.
+    /// The path of the resource with the settings for the next start.
     pub(super) staged: String,
-    /// The setting with the URL that the firmware boots from by HTTP.
+    /// The name of the setting with the URL for HTTP boot.
     pub(super) url: String,
-    /// HPE's order of boot sources, whose settings are beneath it.
+    /// The path of HPE's order of boot sources. Its settings resource is below it.
     pub(super) order: Option<String>,
-    /// An iDRAC's jobs: settings are changed by one, and only one can wait.
+    /// The path of an iDRAC's jobs. A job changes the settings, and only one job can wait.
     pub(super) jobs: Option<String>,
-    /// Settings that are refused as read-only.
+    /// The settings that the firmware refuses as read-only.
     pub(super) read_only: Vec<String>,
-    /// Whether settings on which others depend are refused in one request with those.
+    /// Whether the firmware refuses a request that has both a setting and others that depend on it.
     pub(super) parents_alone: bool,
-    /// How long a job is made ready. A start of the machine before that does not carry it out.
+    /// How long the firmware prepares a job, in milliseconds. A start of the machine before that does not run the job.
     pub(super) prepares_ms: u64,
-    /// How long the firmware takes for the settings, before it boots.
+    /// How long the firmware applies the settings before it boots, in milliseconds.
     pub(super) takes_ms: u64,
-    /// What the job ends with in place of success.
+    /// The error with which the job ends, in place of success.
     pub(super) fails: Option<String>,
-    /// Settings that are accepted and not kept.
+    /// The settings that the firmware accepts and does not keep.
     pub(super) ignores: Vec<String>,
 }
 
-/// Tasks of 202.
+/// How the firmware runs tasks, for answers with 202.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Task {
     pub(super) takes_ms: u64,
-    /// What the task ends with in place of success.
+    /// The error with which the task ends, in place of success.
     pub(super) fails: Option<String>,
-    /// `Location` is the task, not its monitor.
+    /// Whether `Location` is the path of the task, and not of its monitor.
     pub(super) location_is_task: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The settings of the firmware (schema Bios, DSP0268): staged by PATCH, and taken at the next start of the machine. An iDRAC needs a
+//! The settings of the firmware (schema Bios, DSP0268): PATCH stages them, and the next start of the machine applies them. An iDRAC needs a
 //! job for that, which waits, runs and ends.
 
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::answer::Answer;
 use super::behaviour::{Bios, ms};
 use super::state::State;
 
-/// A PATCH of the settings for the next start.
+/// Answers a PATCH of the settings for the next start.
 pub(super) fn patch(shared: &Arc<Shared>, body: &Value) -> Answer {
     let behaviour = &shared.behaviour.bios;
     let mut state = shared.state();
@@ -70,7 +70,7 @@ fn read_only(name: &str) -> Answer {
     Answer::error(400, "IDRAC.2.8.SYS410", &text, &[name])
 }
 
-/// DELETE of a job that waits. Its settings no longer wait.
+/// Answers a DELETE of a waiting job, and forgets its settings.
 pub(super) fn delete_job(shared: &Shared, path: &str) -> Answer {
     let behaviour = &shared.behaviour.bios;
     let mut state = shared.state();
@@ -84,7 +84,7 @@ pub(super) fn delete_job(shared: &Shared, path: &str) -> Answer {
     Answer::status(200)
 }
 
-/// Whether the firmware takes settings at this start of the machine.
+/// Begins to apply settings at a start of the machine. Returns whether there are any.
 pub(super) fn begin(state: &mut State, behaviour: &Bios) -> bool {
     if behaviour.path.is_empty() {
         return false;
@@ -101,7 +101,7 @@ pub(super) fn begin(state: &mut State, behaviour: &Bios) -> bool {
     staged(state, behaviour) != current(state, behaviour) || next != order
 }
 
-/// The firmware has taken the settings.
+/// Applies the settings.
 pub(super) fn apply(state: &mut State, behaviour: &Bios) {
     if let Some(job) = open_job(state, behaviour) {
         let (ended, message) = match &behaviour.fails {
@@ -131,12 +131,12 @@ fn staged_order(behaviour: &Bios) -> Option<String> {
     behaviour.order.as_ref().map(|path| format!("{path}/settings"))
 }
 
-/// Whether this is the resource with the order of boot sources for the next start.
+/// Whether a path is that of the order of boot sources for the next start.
 pub(super) fn is_staged_order(behaviour: &Bios, path: &str) -> bool {
     staged_order(behaviour).is_some_and(|staged| path.eq_ignore_ascii_case(&staged))
 }
 
-/// A PATCH of that resource: the same sources in another order.
+/// Answers a PATCH of that resource, which must have the same sources in another order.
 pub(super) fn patch_order(shared: &Shared, body: &Value) -> Answer {
     let behaviour = &shared.behaviour.bios;
     let mut state = shared.state();
@@ -156,7 +156,7 @@ pub(super) fn patch_order(shared: &Shared, body: &Value) -> Answer {
     }
 }
 
-/// The order of boot sources now, and at the next start.
+/// Returns the order of boot sources now, and at the next start.
 fn orders(state: &State, behaviour: &Bios) -> [Value; 2] {
     let read = |path: Option<String>| {
         let resource = path.and_then(|path| state.tree.get(&path).cloned()).unwrap_or_default();
@@ -175,7 +175,7 @@ pub(super) fn boots_url_first(state: &State, behaviour: &Bios) -> bool {
     url.is_some_and(|url| order[0] == url["StructuredBootString"])
 }
 
-/// The URL in the settings of the firmware.
+/// Returns the URL in the settings of the firmware.
 pub(super) fn url(state: &State, behaviour: &Bios) -> Option<String> {
     let url = current(state, behaviour).get(&behaviour.url)?.as_str()?.to_owned();
     Some(url).filter(|url| !url.is_empty())

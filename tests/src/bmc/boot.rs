@@ -10,7 +10,7 @@ use super::machine::Reader;
 use super::state::State;
 use super::{Shared, bios, machine, task};
 
-/// A PATCH of the system, or of where its override is written.
+/// Answers a PATCH of the System, or of the resource that takes its override.
 pub(super) fn patch(shared: &Shared, path: &str, body: &Value) -> Answer {
     let behaviour = &shared.behaviour.boot;
     let mut state = shared.state();
@@ -62,7 +62,7 @@ pub(super) fn patch(shared: &Shared, path: &str, body: &Value) -> Answer {
     Answer::status(204)
 }
 
-/// Dell's attributes, which have no schema of the DMTF's.
+/// Changes Dell's attributes, for which the DMTF has no schema.
 fn patch_attributes(state: &mut State, path: &str, body: &Value) -> Answer {
     for (name, value) in body["Attributes"].as_object().into_iter().flatten() {
         if state.tree.get(path).is_none_or(|resource| resource["Attributes"].get(name).is_none()) {
@@ -74,7 +74,7 @@ fn patch_attributes(state: &mut State, path: &str, body: &Value) -> Answer {
     Answer::status(200)
 }
 
-/// ComputerSystem.Reset.
+/// Answers `ComputerSystem.Reset`.
 pub(super) async fn reset(shared: &Arc<Shared>, body: &Value) -> Answer {
     let kind = body["ResetType"].as_str().unwrap_or_default().to_owned();
     let power = &shared.behaviour.power;
@@ -108,7 +108,7 @@ pub(super) async fn reset(shared: &Arc<Shared>, body: &Value) -> Answer {
     task::run(shared, answer == 202, work).await
 }
 
-/// Starts what a reset asks for.
+/// Begins the change of power that a reset asks for.
 fn change(shared: &Arc<Shared>, kind: &str) {
     let power = &shared.behaviour.power;
     let on = shared.state().is_on();
@@ -164,7 +164,7 @@ fn switch(shared: &Arc<Shared>, off: bool, on: bool) {
     }
 }
 
-/// Starts the machine from what it is to boot from.
+/// Starts the machine from the medium that the override selects.
 fn start(state: &mut State, shared: &Arc<Shared>) {
     let (image, by) = medium(state, shared);
     let running = tokio::spawn(machine::boot(Arc::downgrade(shared), state.boots.len(), image.clone(), by));
@@ -172,10 +172,10 @@ fn start(state: &mut State, shared: &Arc<Shared>) {
     state.boots.push(machine::Boot::of(image));
 }
 
-/// HPE's property of a slot.
+/// HPE's property of a slot: the next reset boots from its medium.
 pub(super) const NEXT_RESET: &str = "/Oem/Hpe/BootOnNextServerReset";
 
-/// The image that the override makes the machine boot from, and who reads it. An override for one boot is over with this.
+/// Returns the image from which the machine boots, and who reads it. Ends an override for one boot.
 fn medium(state: &mut State, shared: &Shared) -> (Option<String>, Reader) {
     let behaviour = &shared.behaviour.boot;
     if behaviour.attributes.as_deref().is_some_and(|path| take_http(state, path)) {
@@ -225,7 +225,7 @@ fn medium(state: &mut State, shared: &Shared) -> (Option<String>, Reader) {
     (slots.find_map(|(_, slot)| slot.image.clone()), Reader::Bmc)
 }
 
-/// Whether Dell's attributes say that the next boot is by HTTP.
+/// Whether Dell's attributes select HTTP for one boot. Resets them then.
 fn take_http(state: &mut State, path: &str) -> bool {
     let attributes = state.tree.get(path).map(|resource| resource["Attributes"].clone()).unwrap_or_default();
     let is_http =
@@ -237,7 +237,8 @@ fn take_http(state: &mut State, path: &str) -> bool {
     is_http
 }
 
-/// Whether Dell's attributes say that the next boot is from virtual media, and whether from a disk.
+/// Whether Dell's attributes select a disk of virtual media (true) or a CD (false). `None` if they select neither. Resets them if they
+/// are for one boot.
 fn take_attributes(state: &mut State, path: &str) -> Option<bool> {
     let attributes = state.tree.get(path)?["Attributes"].clone();
     let is_disk = match attributes["ServerBoot.1.FirstBootDevice"].as_str()? {

@@ -1,11 +1,11 @@
-//! Certificates that are added to a collection (schema `Certificate`).
+//! Adds certificates to a collection (schema `Certificate`).
 
 use serde_json::{Value, json};
 
 use super::Shared;
 use super::answer::Answer;
 
-/// Adds a certificate; `None` if the path is not a collection of certificates.
+/// Answers a request to add a certificate. `None` if the path is not a collection of certificates.
 pub(super) fn add(shared: &Shared, path: &str, body: Option<&Value>) -> Option<Answer> {
     let body = body.cloned().unwrap_or_default();
     let certificate = json!({

@@ -1,54 +1,54 @@
-//! What a test lets go wrong between a client and a BMC.
+//! Faults that a test injects between a client and a BMC.
 
 use std::time::Duration;
 
-/// Something that goes wrong for some requests, for a number of times.
+/// A failure of some requests, a number of times.
 #[derive(Debug, Clone)]
 pub struct Fault {
-    /// The method; of every request if it is empty.
+    /// The method of the requests. Empty for every method.
     pub method: String,
-    /// What the path must contain.
+    /// A part of the requests' path.
     pub path: String,
-    /// How many such requests pass before it befalls one.
+    /// How many such requests succeed before the first one fails.
     pub after: usize,
-    /// How many requests it befalls.
+    /// How many requests fail.
     pub times: usize,
-    /// What goes wrong.
+    /// How a request fails.
     pub failure: Failure,
 }
 
-/// What goes wrong.
+/// How a request fails.
 #[derive(Debug, Clone)]
 pub enum Failure {
-    /// The connection is closed before the answer; the BMC has done nothing.
+    /// The BMC closes the connection, and has done nothing.
     Drop,
-    /// The connection is closed before the answer; what was asked for is done.
+    /// The BMC carries out the request, and closes the connection without an answer.
     DropAnswer,
-    /// The request is answered with this status and a general error.
+    /// The BMC answers with this status and a general error.
     Status(u16),
-    /// What was asked for is done so late, and answered then.
+    /// The BMC carries out the request after this time, and answers then.
     Delay(Duration),
-    /// What was asked for is done at once, and the answer is so late.
+    /// The BMC carries out the request at once, and answers after this time.
     DelayAnswer(Duration),
-    /// The session is closed before the request is looked at.
+    /// The BMC closes the session before it reads the request.
     LoseSession,
-    /// The answer is a page for browsers.
+    /// The BMC answers with a page for browsers.
     NotJson,
 }
 
 impl Fault {
-    /// For the next `times` requests of this method whose path contains `path`.
+    /// Returns a fault for the next `times` requests of this method whose path contains `path`.
     pub fn new(method: &str, path: &str, times: usize, failure: Failure) -> Self {
         Self { method: method.to_owned(), path: path.to_owned(), after: 0, times, failure }
     }
 
-    /// For the request with this number, from 0, whatever it is.
+    /// Returns a fault for the request with this number, counted from 0, of any kind.
     pub fn nth(after: usize, failure: Failure) -> Self {
         Self { after, ..Self::new("", "", 1, failure) }
     }
 }
 
-/// The failure that this request meets, if it meets one.
+/// Returns the failure of this request, if it fails.
 pub(super) fn befalls(faults: &mut [Fault], method: &str, path: &str) -> Option<Failure> {
     let meets = |fault: &&mut Fault| {
         fault.times > 0 && (fault.method.is_empty() || fault.method == method) && path.contains(&fault.path)

@@ -1,4 +1,4 @@
-//! A server of one small image with ranges, for BMCs to read.
+//! A server of one small image, with ranges, for BMCs.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 use super::listen::{Identity, listen};
 
-/// It serves until it is dropped.
+/// A running server. Dropping it stops it.
 pub struct ImageServer {
     address: SocketAddr,
     scheme: &'static str,
@@ -23,7 +23,7 @@ pub struct ImageServer {
 }
 
 impl ImageServer {
-    /// Serves these bytes on a free port of loopback.
+    /// Starts a server of these bytes on a free port of loopback.
     pub async fn start(image: impl Into<Bytes>, identity: Option<Identity>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
@@ -40,12 +40,12 @@ impl ImageServer {
         Self { address, scheme, requests, listener }
     }
 
-    /// A URL of the image; `name` makes it another one of the same bytes.
+    /// Returns a URL of the image. Each `name` gives another URL of the same bytes.
     pub fn url(&self, name: &str) -> String {
         format!("{}://{}/i/{name}/boot.iso", self.scheme, self.address)
     }
 
-    /// How many requests there were.
+    /// Returns how many requests the server has received.
     pub fn requests(&self) -> usize {
         self.requests.load(Ordering::Relaxed)
     }

@@ -17,14 +17,14 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-/// A certificate that signed itself, and its key.
+/// A self-signed certificate with its key.
 pub struct Identity {
     acceptor: TlsAcceptor,
     pem: String,
 }
 
 impl Identity {
-    /// For an address or a name, such as `127.0.0.1`.
+    /// Makes a certificate for an address or a name, such as `127.0.0.1`.
     pub fn of(name: &str) -> Self {
         let issued = rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate");
         let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(issued.signing_key.serialize_der()));
@@ -38,13 +38,13 @@ impl Identity {
         Self { acceptor: TlsAcceptor::from(Arc::new(config)), pem: issued.cert.pem() }
     }
 
-    /// The certificate, as it stands in a CA file.
+    /// Returns the certificate in the form of a CA file.
     pub fn pem(&self) -> &str {
         &self.pem
     }
 }
 
-/// The handler wants no answer to be sent.
+/// The handler closes the connection without an answer.
 #[derive(Debug)]
 pub struct Dropped;
 
@@ -56,7 +56,7 @@ impl std::fmt::Display for Dropped {
 
 impl std::error::Error for Dropped {}
 
-/// Answers until it is dropped, and every connection with it.
+/// Answers requests until the future is dropped, which closes every connection.
 pub(crate) async fn listen<F, A>(listener: TcpListener, tls: Option<TlsAcceptor>, handler: F)
 where
     F: Fn(Request<Incoming>) -> A + Clone + Send + 'static,

@@ -21,13 +21,13 @@ pub(super) enum Reader {
 /// A boot of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Boot {
-    /// The image that it boots from; the machine's own disk if there is none.
+    /// The image from which the machine boots. `None` for its own disk.
     pub image: Option<String>,
-    /// How much of the image was read.
+    /// How many bytes of the image were read.
     pub read: u64,
-    /// How it ended; none while it goes on.
+    /// How the boot ended. `None` while it goes on.
     pub end: Option<Result<(), String>>,
-    /// The status that calling home was answered with, if there was somebody to call.
+    /// The status of the answer to the call home, if there is a URL to call.
     pub called_home: Option<u16>,
 }
 
@@ -36,13 +36,13 @@ impl Boot {
         Self { image, read: 0, end: None, called_home: None }
     }
 
-    /// Whether the system runs, or never will.
+    /// Whether the boot has ended: the system runs, or never will.
     pub fn is_over(&self) -> bool {
         self.end.is_some()
     }
 }
 
-/// The HTTP client of a BMC. Most of them do not verify certificates.
+/// Returns the HTTP client of a BMC. Most BMCs do not verify certificates.
 pub(super) fn reader() -> Client {
     let reader = Client::builder().tls_danger_accept_invalid_certs(true).redirect(reqwest::redirect::Policy::none());
     reader.timeout(Duration::from_secs(60)).no_proxy().build().expect("a client")
@@ -61,13 +61,13 @@ pub(super) async fn look(reader: &Client, image: &str) -> Result<u64, String> {
     header(CONTENT_LENGTH).and_then(|size| size.parse().ok()).ok_or_else(|| "HEAD: no size".to_owned())
 }
 
-/// An error with its causes.
+/// Returns the text of an error with its causes.
 fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
-/// Boots, and writes down how it went.
+/// Boots the machine, and records how the boot went.
 pub(super) async fn boot(bmc: Weak<Shared>, number: usize, image: Option<String>, by: Reader) {
     let end = match &image {
         Some(image) => match by {
@@ -122,7 +122,7 @@ async fn fetch(bmc: &Weak<Shared>, number: usize, image: &str) -> Result<(), Str
     Ok(())
 }
 
-/// Reads as much of the image as is wanted, and waits until the system has started.
+/// Reads as much of the image as the options say, and waits until the system has started.
 async fn start(bmc: &Weak<Shared>, number: usize, image: &str) -> Result<(), String> {
     let (reader, machine) = {
         let shared = bmc.upgrade().ok_or("the BMC is gone")?;
@@ -159,7 +159,7 @@ async fn start(bmc: &Weak<Shared>, number: usize, image: &str) -> Result<(), Str
     Ok(())
 }
 
-/// Reads a range.
+/// Reads a range of the image.
 async fn read(reader: &Client, image: &str, first: u64, last: u64, size: u64) -> Result<(), String> {
     let request = reader.get(image).header(RANGE, format!("bytes={first}-{last}"));
     let answer = request.send().await.map_err(|error| error.to_string())?;
@@ -171,7 +171,7 @@ async fn read(reader: &Client, image: &str, first: u64, last: u64, size: u64) ->
     if read == last + 1 - first { Ok(()) } else { Err(format!("bytes {first}-{last}: {read} bytes")) }
 }
 
-/// Whether a failure is worth another try, after a pause.
+/// Whether to try again after this result. Waits before it returns true.
 async fn again<T>(result: &Result<T, String>, end: Instant) -> bool {
     if result.is_ok() || Instant::now() >= end {
         return false;

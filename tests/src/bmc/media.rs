@@ -1,4 +1,4 @@
-//! Inserting and ejecting (schema VirtualMedia, DSP0268): what of it the firmware refuses, and with which words.
+//! Inserts and ejects media (schema VirtualMedia, DSP0268), and refuses what the firmware refuses, in its words.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::boot::NEXT_RESET;
 use super::state::State;
 use super::{Behaviour, Shared, machine, task};
 
-/// InsertMedia, or a PATCH that inserts.
+/// Answers `InsertMedia`, or a PATCH that inserts a medium.
 pub(super) async fn insert(shared: &Arc<Shared>, slot: &str, body: Value) -> Answer {
     let behaviour = &shared.behaviour.insert;
     let refused = refusal(&mut shared.state(), behaviour, slot, &body);
@@ -33,7 +33,7 @@ pub(super) async fn insert(shared: &Arc<Shared>, slot: &str, body: Value) -> Ans
     task::run(shared, behaviour.answer == 202, work).await
 }
 
-/// EjectMedia, or a PATCH that ejects. `body` is none if nothing was sent.
+/// Answers `EjectMedia`, or a PATCH that ejects a medium. `body` is `None` if the request has no body.
 pub(super) async fn eject(shared: &Arc<Shared>, slot: &str, body: Option<Value>) -> Answer {
     let eject = &shared.behaviour.eject;
     match (eject.body, &body) {
@@ -70,7 +70,7 @@ pub(super) async fn eject(shared: &Arc<Shared>, slot: &str, body: Option<Value>)
     task::run(shared, eject.answer == 202, work).await
 }
 
-/// A PATCH of a slot.
+/// Answers a PATCH of a slot.
 pub(super) async fn patch(shared: &Arc<Shared>, slot: &str, body: Value) -> Answer {
     if let Some(next) = body.pointer(NEXT_RESET) {
         let mut state = shared.state();
@@ -89,7 +89,7 @@ pub(super) async fn patch(shared: &Arc<Shared>, slot: &str, body: Value) -> Answ
     }
 }
 
-/// Why the firmware does not do it.
+/// Returns the firmware's refusal, if it refuses the request.
 fn refusal(state: &mut State, insert: &Insert, slot: &str, body: &Value) -> Option<Answer> {
     if let Some(status) = insert.unusable.get(slot) {
         return Some(match status {
@@ -145,7 +145,7 @@ fn missing(way: Missing, name: &str) -> Answer {
     }
 }
 
-/// 503 while the slot is at work.
+/// Returns status 503 while the slot is busy.
 fn unready(state: &State, slot: &str) -> Option<Answer> {
     state.slots[slot].busy.map(|_| {
         let text = "The service is temporarily unavailable. Retry in 1 seconds.";

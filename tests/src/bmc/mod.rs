@@ -1,9 +1,9 @@
-//! A BMC that is not there: it plays a vendor's file of `fixtures/redfish/` over HTTP on loopback, with what that
+//! An emulated BMC: it serves a vendor's file of `fixtures/redfish/` over HTTP on loopback, with what that
 //! vendor's firmware accepts, refuses and gets wrong. The machine behind it has a power state, and boots: with media
 //! in and an override set it reads the image by ranges, and calls home.
 //!
-//! It is asynchronous and small, so that hundreds fit in one process. It says what real firmware is known to say; it
-//! is no proof that real firmware says nothing else.
+//! It is asynchronous and small, so that hundreds fit in one process. It behaves as real firmware is known to behave; it
+//! does not prove that real firmware never behaves otherwise.
 
 mod action;
 mod answer;
@@ -41,27 +41,27 @@ pub use self::session::{PASSWORD, USERNAME};
 use self::state::State;
 pub use self::vendor::Vendor;
 
-/// What the test decides of a BMC, apart from what the vendor's file says.
+/// The options of a BMC that do not come from the vendor's file.
 #[derive(Default)]
 pub struct Options {
-    /// The certificate that it speaks TLS with; plain HTTP if there is none.
+    /// The certificate for TLS. Without it, the BMC speaks plain HTTP.
     pub identity: Option<Identity>,
-    /// What the machine does with a medium that it boots from.
+    /// How the machine boots from a medium.
     pub machine: Machine,
 }
 
 /// How the machine behind the BMC boots.
 #[derive(Debug, Clone)]
 pub struct Machine {
-    /// How much of the image it reads.
+    /// How many bytes of the image the machine reads.
     pub reads: u64,
-    /// How much it asks for at once.
+    /// The length of each range, in bytes.
     pub chunk: u64,
-    /// How long it waits before it asks for more.
+    /// The pause between two reads.
     pub pause: Duration,
-    /// How long it takes from the last byte to the running system.
+    /// The time from the last byte to the running system.
     pub starts_in: Duration,
-    /// For how long a server of images that does not answer is tried again.
+    /// How long the machine retries if the server of the image does not answer.
     pub patience: Duration,
 }
 
@@ -72,24 +72,24 @@ impl Default for Machine {
     }
 }
 
-/// A BMC that listens until it is dropped.
+/// A running BMC. Dropping it stops it.
 pub struct EmulatedBmc {
     shared: Arc<Shared>,
     listener: JoinHandle<()>,
 }
 
-/// What the handlers of requests and the machine share.
+/// The state that the handlers of requests and the machine share.
 struct Shared {
     address: SocketAddr,
     options: Options,
     behaviour: Behaviour,
     state: Mutex<State>,
-    /// What reads the images; one for each BMC, as connections belong to it.
+    /// The client that reads images. Each BMC has its own, with its own connections.
     reader: reqwest::Client,
 }
 
 impl EmulatedBmc {
-    /// Starts one on a free port of loopback, on the runtime of the caller.
+    /// Starts a BMC on a free port of loopback, on the caller's runtime.
     pub async fn start(vendor: &Vendor, options: Options) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let behaviour = vendor.behaviour();
@@ -107,63 +107,63 @@ impl EmulatedBmc {
         Self { shared, listener }
     }
 
-    /// Such as `http://127.0.0.1:34567`.
+    /// Returns the BMC's origin, such as `http://127.0.0.1:34567`.
     pub fn origin(&self) -> String {
         let scheme = if self.shared.options.identity.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.shared.address)
     }
 
-    /// Lets something go wrong from now on.
+    /// Injects a fault.
     pub fn inject(&self, fault: Fault) {
         self.shared.state().faults.push(fault);
     }
 
-    /// Whether everything that was to go wrong has gone wrong.
+    /// Whether all injected faults have occurred.
     pub fn has_gone_wrong(&self) -> bool {
         self.shared.state().faults.iter().all(|fault| fault.times == 0)
     }
 
-    /// How many requests were carried out whose answer is late.
+    /// Returns how many requests the BMC has carried out and not answered yet.
     pub fn late_answers(&self) -> usize {
         self.shared.state().late_answers
     }
 
-    /// The path of the system.
+    /// Returns the path of the System.
     pub fn system(&self) -> String {
         self.shared.state().system.clone()
     }
 
-    /// The images in the slots.
+    /// Returns the images in the slots.
     pub fn inserted(&self) -> Vec<String> {
         self.shared.state().slots.values().filter_map(|slot| slot.image.clone()).collect()
     }
 
-    /// Lets nothing go wrong any more.
+    /// Removes all faults.
     pub fn heal(&self) {
         self.shared.state().faults.clear();
     }
 
-    /// The requests that were made, in their order.
+    /// Returns all requests, oldest first.
     pub fn requests(&self) -> Vec<Record> {
         self.shared.state().records.clone()
     }
 
-    /// The requests that were to change something, apart from logging in and out.
+    /// Returns the requests that change something, without logins and logouts.
     pub fn writes(&self) -> Vec<Record> {
         self.requests().into_iter().filter(Record::is_write).collect()
     }
 
-    /// What the machine has booted from, the first boot first.
+    /// Returns the boots of the machine, oldest first.
     pub fn boots(&self) -> Vec<Boot> {
         self.shared.state().boots.clone()
     }
 
-    /// The sessions that are open.
+    /// Returns the number of open sessions.
     pub fn sessions(&self) -> usize {
         self.shared.state().sessions.open()
     }
 
-    /// A member of a resource as it is now, such as `("/redfish/v1/Systems/1", "/PowerState")`.
+    /// Returns the present value of a member, such as `("/redfish/v1/Systems/1", "/PowerState")`.
     pub fn member(&self, path: &str, pointer: &str) -> serde_json::Value {
         let mut state = self.shared.state();
         state.advance();
@@ -171,22 +171,22 @@ impl EmulatedBmc {
         resource.pointer(pointer).cloned().unwrap_or_default()
     }
 
-    /// Sets a member of a resource, as somebody else would who uses this BMC.
+    /// Sets a member of a resource, as another client of this BMC would.
     pub fn set(&self, path: &str, pointer: &str, value: serde_json::Value) {
         self.shared.state().tree.set(path, pointer, value);
     }
 
-    /// Adds a resource, such as firmware of another release has.
+    /// Adds a resource that another release of the firmware has.
     pub fn add(&self, path: &str, value: serde_json::Value) {
         self.shared.state().tree.insert(path, value);
     }
 
-    /// What the system calls when it has started, if it has booted from media.
+    /// Sets the URL that the system calls when it has booted from a medium.
     pub fn call_home(&self, url: &str) {
         self.shared.state().call_home = Some(url.to_owned());
     }
 
-    /// Waits for the end of a boot, whose number is counted from 0.
+    /// Waits for the end of a boot. Boots are numbered from 0.
     pub async fn booted(&self, number: usize, limit: Duration) -> Boot {
         let wait = async {
             loop {

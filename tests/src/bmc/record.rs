@@ -1,14 +1,14 @@
-//! The requests that a BMC has seen.
+//! The requests that a BMC has received.
 
 use http::Method;
 use serde_json::Value;
 
-/// A request and the status of its answer; 0 if it got none.
+/// A request and the status of its answer, or 0 without an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
     pub method: Method,
     pub path: String,
-    /// The body, `null` if there was none. Passwords are `***`.
+    /// The body, or `null`. Passwords are `***`.
     pub body: Value,
     pub status: u16,
 }
@@ -22,7 +22,7 @@ impl Record {
         Self { method, path: path.to_owned(), body, status }
     }
 
-    /// Whether it was to change something, apart from logging in and out.
+    /// Whether the request changes something. Logins and logouts do not count.
     pub fn is_write(&self) -> bool {
         !matches!(self.method, Method::GET | Method::HEAD) && !self.path.contains("/Sessions")
     }

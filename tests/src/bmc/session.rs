@@ -1,4 +1,4 @@
-//! Who a client is: sessions (DSP0266, clause "Redfish session login authentication") and HTTP's basic authentication.
+//! Authentication of clients: sessions (DSP0266, clause "Redfish session login authentication") and HTTP's basic authentication.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use super::behaviour::Login;
 pub const USERNAME: &str = "operator";
 /// The password of every emulated BMC.
 pub const PASSWORD: &str = "emulated-secret";
-/// Both, as basic authentication has them.
+/// The header of basic authentication with both.
 const BASIC: &str = "Basic b3BlcmF0b3I6ZW11bGF0ZWQtc2VjcmV0";
 
 const TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
-/// How many there are at most, as on many BMCs: who leaves sessions behind locks himself out.
+/// The maximum number of sessions, as on many BMCs: a client that does not close its sessions locks itself out.
 const MAX_SESSIONS: usize = 6;
 
-/// The open sessions: tokens by their paths.
+/// The open sessions: the token of each, by its path.
 #[derive(Default)]
 pub(super) struct Sessions {
     open: BTreeMap<String, String>,
@@ -36,7 +36,7 @@ impl Sessions {
         self.open.clear();
     }
 
-    /// Logs in. `collection` is where sessions are.
+    /// Logs a client in. `collection` is the path of the sessions.
     pub(super) fn log_in(&mut self, login: Login, collection: &str, body: &Value) -> Answer {
         if login == Login::Basic {
             return Answer::not_allowed("GET, HEAD");
@@ -63,13 +63,13 @@ impl Sessions {
         Answer::json(201, session).location(&path).header(TOKEN, &token)
     }
 
-    /// Logs out.
+    /// Logs a client out.
     pub(super) fn log_out(&mut self, path: &str) -> Answer {
         let status = if self.open.remove(path).is_some() { 204 } else { 404 };
         Answer::status(status)
     }
 
-    /// Whether these are the headers of somebody known.
+    /// Whether these headers authenticate a client.
     pub(super) fn knows(&self, login: Login, headers: &HeaderMap) -> bool {
         let of = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
         let by_token = of(TOKEN).is_some_and(|token| self.open.values().any(|open| open == token));
@@ -82,7 +82,7 @@ impl Sessions {
     }
 }
 
-/// 401.
+/// Returns status 401.
 pub(super) fn refused() -> Answer {
     let text = "There is no valid session established with the implementation.";
     Answer::error(401, "NoValidSession", text, &[])

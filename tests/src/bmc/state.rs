@@ -1,4 +1,4 @@
-//! All that changes about a BMC, behind one lock that is never held across an `await`.
+//! The state of a BMC, behind one lock that is never held across an `await`.
 
 use std::collections::BTreeMap;
 
@@ -17,32 +17,32 @@ use super::vendor::Vendor;
 pub(super) struct State {
     pub(super) tree: Tree,
     pub(super) faults: Vec<Fault>,
-    /// How many requests were carried out whose answer is late.
+    /// How many requests the BMC has carried out and not answered yet.
     pub(super) late_answers: usize,
     pub(super) records: Vec<Record>,
     pub(super) sessions: Sessions,
     pub(super) slots: BTreeMap<String, Slot>,
-    /// The path of the system.
+    /// The path of the System.
     pub(super) system: String,
-    /// Answers to come, by the paths of tasks' monitors.
+    /// The answers of tasks, by the paths of their monitors. `None` until a task has ended.
     pub(super) tasks: BTreeMap<String, Option<Answer>>,
     pub(super) boots: Vec<Boot>,
     pub(super) call_home: Option<String>,
-    /// The change of power that is under way.
+    /// The running change of power.
     pub(super) transition: Option<AbortHandle>,
-    /// The machine that boots.
+    /// The running boot of the machine.
     pub(super) running: Option<AbortHandle>,
 }
 
-/// What a slot of virtual media does not show.
+/// The hidden state of a slot.
 pub(super) struct Slot {
-    /// The image that is in.
+    /// The image in the slot.
     pub(super) image: Option<String>,
-    /// What the resource shows when nothing is in.
+    /// The members of the resource if the slot is empty.
     empty: Vec<(&'static str, Value)>,
-    /// Until then it says that an ejected medium is in.
+    /// Until when the slot still shows an ejected medium.
     still_inserted: Option<Instant>,
-    /// Until then it refuses changes.
+    /// Until when the slot refuses changes.
     pub(super) busy: Option<Instant>,
 }
 
@@ -74,7 +74,7 @@ impl State {
         }
     }
 
-    /// Lets happen what time has brought.
+    /// Carries out the changes that are due by now.
     pub(super) fn advance(&mut self) {
         let now = Instant::now();
         for (path, slot) in &mut self.slots {
@@ -97,7 +97,7 @@ impl State {
         slot.still_inserted = None;
     }
 
-    /// Takes the medium out. If it is still read, the system dies of it.
+    /// Ejects the medium. If the machine still reads it, its boot fails.
     pub(super) fn empty(&mut self, path: &str, keeps_image: bool, still: Option<Instant>, busy: Option<Instant>) {
         let slot = self.slots.get_mut(path).expect("a slot");
         let image = slot.image.take();
@@ -115,13 +115,13 @@ impl State {
         self.tree.get(&self.system).is_some_and(|system| system["PowerState"] == "On")
     }
 
-    /// Switches the machine off, and what it is doing with it.
+    /// Switches the machine off, and aborts a running change of power.
     pub(super) fn power_off(&mut self) {
         self.transition.take().inspect(AbortHandle::abort);
         self.halt();
     }
 
-    /// The machine stops, whatever it is doing.
+    /// Stops the machine.
     pub(super) fn halt(&mut self) {
         self.running.take().inspect(AbortHandle::abort);
         if let Some(boot) = self.boots.last_mut().filter(|boot| !boot.is_over()) {
@@ -132,7 +132,7 @@ impl State {
         self.progress("None");
     }
 
-    /// Says how far the boot is, where the firmware says so at all.
+    /// Sets the progress of the boot, if the firmware shows it.
     pub(super) fn progress(&mut self, state: &str) {
         let system = self.system.clone();
         if self.tree.get(&system).is_some_and(|system| system["BootProgress"].is_object()) {

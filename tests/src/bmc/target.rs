@@ -1,4 +1,4 @@
-//! An emulated BMC as dayone's client is told of it.
+//! The connection of dayone's client to an emulated BMC.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use redfish::{ClientOptions, Credentials, Password, Target, Verification};
 use super::{EmulatedBmc, PASSWORD, USERNAME};
 
 impl EmulatedBmc {
-    /// Its address and its password.
+    /// Returns the address and the credentials of the BMC.
     pub fn target(&self) -> Target {
         Target {
             address: self.origin().parse().expect("an address"),
@@ -17,23 +17,23 @@ impl EmulatedBmc {
         }
     }
 
-    /// dayone's client, connected, with less patience than hardware needs.
+    /// Connects dayone's client, with shorter time limits than hardware needs.
     pub async fn connect(&self) -> Result<Bmc, BmcError> {
         Ok(Bmc::connect(&self.target(), &impatient()).await?.with_limits(limits()))
     }
 }
 
-/// The user of every emulated BMC with this password.
+/// Returns the credentials of the user of every emulated BMC, with this password.
 pub fn credentials(password: &str) -> Credentials {
     Credentials::new(USERNAME.to_owned(), Password::from(password.to_owned())).expect("credentials")
 }
 
-/// Options for a BMC on loopback.
+/// Returns client options for a BMC on loopback.
 pub fn impatient() -> ClientOptions {
     ClientOptions { pace: Duration::ZERO, request_timeout: Duration::from_secs(5), ..ClientOptions::default() }
 }
 
-/// Limits for a BMC on loopback.
+/// Returns time limits for a BMC on loopback.
 pub fn limits() -> Limits {
     Limits {
         settle: Duration::from_secs(3),

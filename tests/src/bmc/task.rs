@@ -1,4 +1,4 @@
-//! Work that is answered with 202, and the tasks that tell of it (DSP0266, clause "Asynchronous operations").
+//! Tasks, for requests that the BMC answers with 202 (DSP0266, clause "Asynchronous operations").
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::behaviour::ms;
 const TASKS: &str = "/redfish/v1/TaskService/Tasks";
 const MONITORS: &str = "/redfish/v1/TaskService/TaskMonitors";
 
-/// Does the work before the answer, or as a task.
+/// Does the work before it answers, or as a task.
 pub(super) async fn run<W>(shared: &Arc<Shared>, as_task: bool, work: W) -> Answer
 where
     W: Future<Output = Answer> + Send + 'static,
@@ -60,7 +60,7 @@ where
     answer
 }
 
-/// What a GET of a task's monitor is answered with; none if this is no monitor.
+/// Answers a GET of a task's monitor. `None` if the path is not that of a monitor.
 pub(super) fn monitor(shared: &Shared, path: &str) -> Option<Answer> {
     let answer = shared.state().tasks.get(path)?.clone();
     Some(answer.unwrap_or_else(|| Answer::status(202).location(path)))

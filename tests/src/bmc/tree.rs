@@ -1,4 +1,4 @@
-//! The resources, by path without a slash at the end, each with the number of its changes, which is its `ETag`.
+//! The resources by path, without a slash at the end. Each has the number of its changes, which is its `ETag`.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 /// All resources of a BMC.
 pub(super) struct Tree {
     resources: BTreeMap<String, (Value, u64)>,
-    /// What `target`s stand for: the resource and the action's name, such as `VirtualMedia.InsertMedia`.
+    /// The actions by their `target`: the resource and the action's name, such as `VirtualMedia.InsertMedia`.
     actions: BTreeMap<String, (String, String)>,
 }
 
@@ -38,12 +38,12 @@ impl Tree {
         self.resources.get(&key(path)).map(|(_, changes)| format!("W/\"{changes:08x}\""))
     }
 
-    /// The resource and the name of the action with this target.
+    /// Returns the resource and the name of the action with this target.
     pub(super) fn action(&self, target: &str) -> Option<(String, String)> {
         self.actions.get(&key(target)).cloned()
     }
 
-    /// The paths of resources of a type, such as `VirtualMedia`.
+    /// Returns the paths of the resources of a type, such as `VirtualMedia`.
     pub(super) fn of_type(&self, name: &str) -> Vec<String> {
         let start = format!("#{name}.");
         let typed = self
@@ -67,7 +67,7 @@ impl Tree {
         Some(path)
     }
 
-    /// Sets a member that is there, or one of an object that is there.
+    /// Sets a member. It, or the object that it belongs to, must exist.
     pub(super) fn set(&mut self, path: &str, pointer: &str, value: Value) {
         let Some((resource, changes)) = self.resources.get_mut(&key(path)) else { panic!("no {path}") };
         let (parent, name) = pointer.rsplit_once('/').expect("a pointer");
@@ -79,7 +79,7 @@ impl Tree {
     }
 }
 
-/// Paths are the same with and without a slash at the end.
+/// Returns a path without a slash at the end.
 fn key(path: &str) -> String {
     path.trim_end_matches('/').to_owned()
 }

@@ -16,14 +16,14 @@ pub struct Vendor {
     /// The name of the file without its suffix.
     #[serde(skip)]
     pub name: String,
-    /// Where what it says comes from.
+    /// The sources of its content.
     pub source: Vec<String>,
-    /// Its resources by their paths.
+    /// The resources by their paths.
     pub resources: BTreeMap<String, Value>,
-    /// How it behaves: a [`Behaviour`].
+    /// The behaviour of the firmware: a [`Behaviour`].
     #[serde(default = "nothing")]
     behaviour: Value,
-    /// What dayone is expected to do with it. `tests/redfish_vendors.rs` says what its members mean.
+    /// The expected requests of dayone. `tests/tests/redfish/vendors.rs` describes the members.
     pub expected: Value,
 }
 
@@ -36,7 +36,7 @@ impl Vendor {
         Self { name: name.to_owned(), ..vendor }
     }
 
-    /// One that behaves by the book, of recorded resources.
+    /// Makes a vendor from recorded resources, with the default behaviour.
     pub fn recorded(name: &str, resources: impl IntoIterator<Item = Value>) -> Self {
         let by_path = |resource: Value| {
             let path = resource["@odata.id"].as_str().expect("a path").trim_end_matches('/').to_owned();
@@ -46,7 +46,7 @@ impl Vendor {
         Self { name: name.to_owned(), source: Vec::new(), resources, behaviour: nothing(), expected: Value::Null }
     }
 
-    /// The same with the settings of a firmware: a file of `fixtures/redfish/bios/`.
+    /// Adds the settings of a firmware: a file of `fixtures/redfish/bios/`.
     pub fn with_bios(mut self, name: &str) -> Self {
         let bios = self.add_resources_of(&format!("bios/{name}.json"));
         let system = self.resources.get_mut(bios["system"].as_str().expect("a system")).expect("the system");
@@ -61,8 +61,8 @@ impl Vendor {
         self.with(json!({"bios": bios["behaviour"]}))
     }
 
-    /// The same with what its machine trusts: a file of `fixtures/redfish/secure-boot/`. Returns what `dayone bmc enrol` is expected to
-    /// say, too.
+    /// Adds the keys that the machine trusts: a file of `fixtures/redfish/secure-boot/`. Returns the expected output of `dayone bmc enrol`,
+    /// too.
     pub fn with_secure_boot(mut self, name: &str) -> (Self, Value) {
         let secure_boot = self.add_resources_of(&format!("secure-boot/{name}.json"));
         let path = secure_boot["system"].as_str().expect("a system");
@@ -81,13 +81,13 @@ impl Vendor {
         added
     }
 
-    /// The same with other behaviour: these members in place of, or beside, those of the file.
+    /// Replaces or adds these members of the behaviour.
     pub fn with(mut self, behaviour: Value) -> Self {
         merge(&mut self.behaviour, behaviour);
         self
     }
 
-    /// A member of its behaviour as the file has it, such as `/insert/schemes`; `null` if it says nothing.
+    /// Returns a member of the behaviour in the file, such as `/insert/schemes`, or `null`.
     pub fn behaviour_member(&self, pointer: &str) -> Value {
         self.behaviour.pointer(pointer).cloned().unwrap_or_default()
     }
@@ -96,7 +96,7 @@ impl Vendor {
         Behaviour::deserialize(&self.behaviour).unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
 
-    /// All of them, by name.
+    /// Returns all vendors, by name.
     pub fn all() -> Vec<Self> {
         let entries = fs::read_dir(fixtures("redfish")).expect("fixtures/redfish");
         let paths = entries.map(|entry| entry.expect("an entry").path());

@@ -1,18 +1,18 @@
-//! Who has asked an API server for what, by its own audit log.
+//! The requests of an API server, from its audit log.
 
 use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 
-/// A request that was answered; a watch, one that was begun.
+/// A request that the server has answered, or a watch that has begun.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, …
+    /// The verb: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, …
     pub verb: String,
-    /// Such as `preprovisioningimages`; empty where the request is for no resource.
+    /// The resource, such as `preprovisioningimages`. Empty if the request is for no resource.
     pub resource: String,
-    /// Such as `status`, or empty.
+    /// The subresource, such as `status`, or empty.
     pub subresource: String,
     /// Empty where there is none.
     pub namespace: String,
@@ -20,17 +20,17 @@ pub struct Request {
     pub name: String,
     /// The status of the answer.
     pub code: u64,
-    /// Path and query.
+    /// The path and the query.
     pub uri: String,
 }
 
-/// What is logged: no bodies, and each request when it is answered.
+/// The audit policy: log each request when it is answered, without its body.
 pub(super) const POLICY: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind": "Policy",
     "omitStages": ["RequestReceived"],
     "rules": [{"level": "None", "users": ["system:apiserver"]}, {"level": "Metadata"}]}
 "#;
 
-/// The requests of `user`, oldest first.
+/// Returns the requests of `user`, oldest first.
 pub(super) fn read(log: &Path, user: &str) -> Vec<Request> {
     let text = fs::read_to_string(log).unwrap_or_default();
     let mut seen = std::collections::HashSet::new();

@@ -1,4 +1,4 @@
-//! Plain JSON to and from an API server, as one user.
+//! A client of an API server, with plain JSON and the rights of one user.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -9,31 +9,32 @@ use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// How long [`Client::wait_until`] waits.
+/// The time limit of [`Client::wait_until`].
 const LIMIT: Duration = Duration::from_secs(60);
 
 const JSON: &str = "application/json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
 const APPLY_PATCH: &str = "application/apply-patch+yaml";
 
-/// What the API server has answered.
+/// An answer of the API server.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// The status of HTTP.
+    /// The HTTP status.
     pub status: u16,
-    /// The object, the list, or why it was refused. Text that is no JSON is a string.
+    /// The object, the list, or the error. Text that is not JSON is a string.
     pub body: Value,
 }
 
 impl Answer {
-    /// What is wrong, in the API server's words.
+    /// Returns the message of an error.
     pub fn message(&self) -> &str {
         self.body["message"].as_str().unwrap_or_default()
     }
 }
 
 /// A user of an API server. Paths are those of the API, such as
-/// `/apis/metal3.io/v1alpha1/namespaces/NAMESPACE/preprovisioningimages/NAME`. What has no `Answer` must succeed.
+/// `/apis/metal3.io/v1alpha1/namespaces/NAMESPACE/preprovisioningimages/NAME`. Methods that do not return an [`Answer`] panic if the
+/// request fails.
 pub struct Client {
     http: reqwest::blocking::Client,
     origin: String,
@@ -55,18 +56,18 @@ impl Client {
         Self { http, origin: origin.to_owned(), token: token.to_owned(), resources: Mutex::default() }
     }
 
-    /// An object.
+    /// Returns an object.
     pub fn get(&self, path: &str) -> Value {
         self.succeed(Method::GET, path, None)
     }
 
-    /// An object, or nothing if there is none.
+    /// Returns an object, or `None` if it does not exist.
     pub fn find(&self, path: &str) -> Option<Value> {
         let answer = self.request(Method::GET, path, None);
         (answer.status != 404).then(|| success(answer, &Method::GET, path))
     }
 
-    /// The objects of a collection.
+    /// Returns the objects of a collection.
     pub fn list(&self, path: &str) -> Vec<Value> {
         match self.get(path)["items"].take() {
             Value::Array(items) => items,
@@ -99,19 +100,19 @@ impl Client {
         self.succeed(Method::DELETE, path, None)
     }
 
-    /// Whatever becomes of it.
+    /// Sends a request, and returns the answer whatever its status is.
     pub fn request(&self, method: Method, path: &str, body: Option<&Value>) -> Answer {
         let content_type = if method == Method::PATCH { MERGE_PATCH } else { JSON };
         let sent = self.send(method.clone(), path, body, content_type);
         sent.unwrap_or_else(|error| panic!("{method} {path}: {error}"))
     }
 
-    /// An answer, unless there is none.
+    /// Returns the answer to a GET, or `None` if the server does not answer.
     pub fn try_get(&self, path: &str) -> Option<Answer> {
         self.send(Method::GET, path, None, JSON).ok()
     }
 
-    /// Applies the documents of a YAML file (server-side apply, and by force). Those of namespaced kinds need a
+    /// Applies the documents of a YAML file (server-side apply, with force). Documents of namespaced kinds need a
     /// `metadata.namespace`.
     pub fn apply(&self, documents: &str) -> Vec<Value> {
         let documents = serde_yaml::Deserializer::from_str(documents);
@@ -125,7 +126,7 @@ impl Client {
         success(sent.unwrap_or_else(|error| panic!("{path}: {error}")), &Method::PATCH, &path)
     }
 
-    /// The path of an object that says its API version, kind, name and, if its kind is namespaced, its namespace.
+    /// Returns the path of an object. The object must have an API version, a kind, a name and, if its kind is namespaced, a namespace.
     pub fn path_of(&self, object: &Value) -> String {
         let text =
             |value: &Value, what: &str| value.as_str().unwrap_or_else(|| panic!("no {what}: {object}")).to_owned();
@@ -156,7 +157,7 @@ impl Client {
         resource
     }
 
-    /// Creates an object if there is none of its name.
+    /// Creates an object unless one of this name exists.
     pub fn ensure(&self, path: &str, object: &Value) {
         let answer = self.request(Method::POST, path, Some(object));
         if answer.status != 409 {
@@ -172,18 +173,19 @@ impl Client {
         name
     }
 
-    /// The events of a namespace, oldest first.
+    /// Returns the events of a namespace, oldest first.
     pub fn events(&self, namespace: &str) -> Vec<Value> {
         self.list(&format!("/api/v1/namespaces/{namespace}/events"))
     }
 
-    /// Waits, for a minute at most, until an object, or a list, is as wanted, and returns it. `what` is what is wanted, in words.
-    /// What does not exist is `null`, so one can wait for the end of an object, too.
+    /// Waits until an object or a list meets the predicate, and returns it. Panics after a minute. `what` describes the predicate in
+    /// messages.
+    /// An object that does not exist is `null`, so that a test can wait for its deletion.
     pub fn wait_until(&self, path: &str, what: &str, predicate: impl Fn(&Value) -> bool) -> Value {
         self.wait_until_within(LIMIT, path, what, predicate)
     }
 
-    /// [`Self::wait_until`], with a limit.
+    /// Waits like [`Self::wait_until`], with another time limit.
     pub fn wait_until_within(
         &self,
         limit: Duration,
@@ -206,7 +208,7 @@ impl Client {
         }
     }
 
-    /// An answer whose body is still to be read, within `limit`.
+    /// Sends a GET, and returns the answer before its body is read. `limit` includes the time to read the body.
     pub(super) fn open(&self, path: &str, limit: Duration) -> reqwest::blocking::Response {
         let request = self.http.get(format!("{}{path}", self.origin)).bearer_auth(&self.token).timeout(limit);
         request.send().unwrap_or_else(|error| panic!("{path}: {error}"))
@@ -240,7 +242,7 @@ fn success(answer: Answer, method: &Method, path: &str) -> Value {
     answer.body
 }
 
-/// Without what nobody wants to read when a test has failed.
+/// Returns an object for the messages of failed tests, without uninteresting metadata.
 fn shown(mut body: Value) -> Value {
     if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");

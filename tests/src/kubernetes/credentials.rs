@@ -1,4 +1,4 @@
-//! Certificates, keys and tokens of an API server, as files in its directory.
+//! The certificates, keys and tokens of an API server, as files in its directory.
 
 use std::fs;
 use std::path::Path;
@@ -8,10 +8,10 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair}
 /// The user who may do everything.
 pub const ADMIN: &str = "admin";
 
-/// A user with a token and without any right.
+/// A user with a token and without any rights.
 pub const STRANGER: &str = "stranger";
 
-/// Writes all that the API server's arguments name, and returns the certificate that it is verified by, in PEM.
+/// Writes the files that the API server's arguments name, and returns the certificate (PEM) that verifies the server.
 pub(super) fn write(directory: &Path) -> String {
     let write = |name: &str, text: String| fs::write(directory.join(name), text).expect("a file");
     let mut authority = CertificateParams::new(Vec::new()).expect("parameters");
@@ -32,13 +32,13 @@ pub(super) fn write(directory: &Path) -> String {
     authority.pem()
 }
 
-/// The token of a user who is no service account.
+/// Returns the token of a user who is not a service account.
 pub(super) fn static_token(user: &str) -> String {
     assert!([ADMIN, STRANGER].contains(&user), "{user}: neither a service account nor one of {ADMIN}, {STRANGER}");
     format!("token-of-{user}")
 }
 
-/// The namespace and the name of `system:serviceaccount:NAMESPACE:NAME`.
+/// Returns the namespace and the name of `system:serviceaccount:NAMESPACE:NAME`.
 pub(super) fn service_account(user: &str) -> Option<(&str, &str)> {
     user.strip_prefix("system:serviceaccount:")?.split_once(':')
 }

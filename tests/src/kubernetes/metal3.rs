@@ -4,16 +4,16 @@ use serde_json::Value;
 
 use super::ApiServer;
 
-/// `apiVersion` of all of them.
+/// The `apiVersion` of all of Metal3's resources.
 pub const API_VERSION: &str = "metal3.io/v1alpha1";
 
-/// Resource of the images that hosts are inspected and provisioned with.
+/// The resource of the images that inspect and provision hosts.
 pub const PREPROVISIONING_IMAGES: &str = "preprovisioningimages";
 
-/// Resource of hosts.
+/// The resource of hosts.
 pub const BARE_METAL_HOSTS: &str = "baremetalhosts";
 
-/// Resource of the ISOs that are attached to running hosts.
+/// The resource of the ISOs for running hosts.
 pub const DATA_IMAGES: &str = "dataimages";
 
 const DEFINITIONS: &[(&str, &str)] = &[
@@ -38,12 +38,12 @@ impl ApiServer {
     }
 }
 
-/// The path of a namespace's objects.
+/// Returns the path of a namespace's objects.
 pub fn collection(namespace: &str, plural: &str) -> String {
     format!("/apis/{API_VERSION}/namespaces/{namespace}/{plural}")
 }
 
-/// The path of an object.
+/// Returns the path of an object.
 pub fn object(namespace: &str, plural: &str, name: &str) -> String {
     format!("{}/{name}", collection(namespace, plural))
 }

@@ -36,20 +36,20 @@ const READY_WITHIN: Duration = Duration::from_secs(90);
 /// kube-apiserver and etcd on loopback, with RBAC.
 pub struct ApiServer {
     owner: Owner,
-    /// Where it is, such as `https://127.0.0.1:34567`.
+    /// The origin of the API server, such as `https://127.0.0.1:34567`.
     pub origin: String,
     authority: String,
     admin: Client,
     directory: PathBuf,
-    /// Admission plugins that run besides those that run by default.
+    /// The admission plugins that run in addition to the default ones.
     plugins: Vec<String>,
 }
 
-/// Who ends the server.
+/// Who stops the server.
 enum Owner {
-    /// This process, when it drops the server or ends.
+    /// This process, when it drops the server or exits.
     This(Processes),
-    /// Nobody, as long as tests use it.
+    /// Nobody, as long as a test uses it.
     Users(#[expect(dead_code, reason = "is held")] Use),
 }
 
@@ -62,12 +62,12 @@ struct Processes {
 }
 
 impl ApiServer {
-    /// Starts one with an empty etcd.
+    /// Starts a server with an empty etcd.
     pub fn start() -> Self {
         Self::start_with(&[])
     }
 
-    /// Starts one with further admission plugins, as distributions of Kubernetes have them.
+    /// Starts a server with additional admission plugins, as distributions of Kubernetes have them.
     pub fn start_with(plugins: &[&str]) -> Self {
         let plugins = plugins.iter().map(ToString::to_string).collect();
         let directory = tempfile::tempdir().expect("a directory");
@@ -85,13 +85,13 @@ impl ApiServer {
         server
     }
 
-    /// The one that tests share.
+    /// Returns the server that the tests share.
     pub fn shared() -> &'static Self {
         static SHARED: OnceLock<ApiServer> = OnceLock::new();
         SHARED.get_or_init(|| shared::join().unwrap_or_else(Self::start))
     }
 
-    /// A server that another process has started, if it is still there.
+    /// Returns the server that another process has started, if it still runs.
     fn of_others(address: Address) -> Option<Self> {
         let owner = Owner::Users(shared::joined(&address)?);
         let Address { origin, authority, directory } = address;
@@ -100,7 +100,8 @@ impl ApiServer {
         server.answers().then_some(server)
     }
 
-    /// Leaves the server to others. `reaper` sees to its end; it is there before this process gives up doing that.
+    /// Leaves the server running for other processes. `reaper` starts the process that stops the server later, before this process ends
+    /// its own guard.
     fn outlive(self, reaper: impl FnOnce(&Process, &Path)) -> Address {
         let Owner::This(Processes { guard, api_server, etcd, directory }) = self.owner else {
             panic!("the server is of others already");
@@ -111,18 +112,18 @@ impl ApiServer {
         Address { origin: self.origin, authority: self.authority, directory: directory.keep() }
     }
 
-    /// The user who may do everything.
+    /// Returns the client of the user who may do everything.
     pub fn admin(&self) -> &Client {
         &self.admin
     }
 
-    /// [`Self::token`]'s user.
+    /// Returns a client with the token of a user; see [`Self::token`].
     pub fn client(&self, user: &str) -> Client {
         Client::new(&self.origin, &self.authority, &self.token(user))
     }
 
-    /// A token of a user: [`ADMIN`], [`STRANGER`] or any `system:serviceaccount:NAMESPACE:NAME`, which is created with
-    /// its namespace if it does not exist.
+    /// Returns a token of a user: [`ADMIN`], [`STRANGER`] or any `system:serviceaccount:NAMESPACE:NAME`. Creates the service account and
+    /// its namespace if they do not exist.
     pub fn token(&self, user: &str) -> String {
         let Some((namespace, name)) = credentials::service_account(user) else {
             return credentials::static_token(user);
@@ -136,7 +137,7 @@ impl ApiServer {
         answer["status"]["token"].as_str().expect("a token").to_owned()
     }
 
-    /// A kubeconfig with [`Self::token`], whose namespace is that of the service account, or `default`.
+    /// Writes a kubeconfig with [`Self::token`]. Its namespace is that of the service account, or `default`.
     pub fn kubeconfig(&self, user: &str) -> PathBuf {
         let namespace = credentials::service_account(user).map_or("default", |(namespace, _)| namespace);
         let authority = BASE64_STANDARD.encode(&self.authority);
@@ -157,23 +158,23 @@ impl ApiServer {
         path
     }
 
-    /// The certificate that the server is verified by, in PEM.
+    /// Returns the certificate (PEM) that verifies the server.
     pub fn authority(&self) -> &str {
         &self.authority
     }
 
-    /// What `user` has asked for since the first start, oldest first. A request is logged when it is answered, so the last
+    /// Returns the requests of `user` since the first start, oldest first. The server logs a request when it answers it, so the last
     /// one may be missing for a moment.
     pub fn requests(&self, user: &str) -> Vec<Request> {
         audit::read(&self.directory().join("audit.log"), user)
     }
 
-    /// Kills the API server, which nobody may share; etcd stays.
+    /// Kills the API server, and leaves etcd running. The server must not be shared.
     pub fn stop_api_server(&self) {
         *self.process() = None;
     }
 
-    /// Starts the API server again, on the same port and with what is in etcd.
+    /// Starts the API server again on the same port, with the content of etcd.
     pub fn start_api_server(&self) {
         let deadline = Instant::now() + READY_WITHIN;
         let mut arguments = api_server_arguments(&self.origin);
@@ -200,12 +201,12 @@ impl ApiServer {
         self.start_api_server();
     }
 
-    /// A directory that is gone when the server is.
+    /// Returns the directory of the server, which is removed together with the server.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// What the API server has written since the first start.
+    /// Returns the log of the API server since the first start.
     pub fn log(&self) -> String {
         fs::read_to_string(self.directory().join("kube-apiserver.log")).unwrap_or_default()
     }
@@ -237,7 +238,7 @@ impl ApiServer {
     }
 }
 
-/// Its sockets are files in its directory: it takes no ports, and nobody else gets at it.
+/// Returns etcd's arguments. Its sockets are files in its directory: it uses no ports, and nobody else can connect to it.
 fn etcd_arguments() -> Vec<String> {
     let arguments = "--data-dir etcd --unsafe-no-fsync --listen-client-urls unix://etcd:1 \
         --advertise-client-urls unix://etcd:1 --listen-peer-urls unix://etcd:2 \
@@ -257,7 +258,7 @@ fn api_server_arguments(origin: &str) -> Vec<String> {
     arguments.split_whitespace().chain([port]).map(str::to_owned).collect()
 }
 
-/// A CA certificate as reqwest wants it.
+/// Parses a CA certificate for reqwest.
 fn certificate(pem: &str) -> Certificate {
     Certificate::from_pem(pem.as_bytes()).expect("a certificate")
 }

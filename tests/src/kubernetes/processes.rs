@@ -7,11 +7,11 @@ use std::process::{Child, Command, Stdio};
 
 use crate::peers::peer;
 
-/// A process that is killed when dropped.
+/// A process. Dropping it kills it.
 pub(super) struct Process(Child);
 
 impl Process {
-    /// Starts a peer in `directory`, where its log is `NAME.log`. It becomes a process group, or joins one.
+    /// Starts a peer in `directory`, with the log `NAME.log`. It leads a new process group, or joins `group`.
     pub(super) fn start(name: &str, arguments: &[String], directory: &Path, group: Option<&Process>) -> Self {
         let log = OpenOptions::new().create(true).append(true).open(directory.join(format!("{name}.log")));
         let log: File = log.expect("a log");
@@ -39,8 +39,8 @@ impl Drop for Process {
     }
 }
 
-/// A shell that waits for the end of this process. However that comes, it then kills a process group and removes a
-/// directory: what is shared by the tests of a file is never dropped.
+/// A shell that waits until this process has ended in any way. Then it kills a process group and removes a
+/// directory, because nothing drops what the tests of a file share.
 pub(super) struct Guard(Child);
 
 impl Guard {

@@ -25,7 +25,7 @@ done
 flock --nonblock "$3/starting" sh -c 'if grep -qF -- "\"$1\"" "$2/server.json"; then rm -rf -- "$2"; fi' end "$2" "$3"
 "#;
 
-/// How the other tests find the server.
+/// The file by which other tests find the server.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Address {
     pub(super) origin: String,
@@ -46,7 +46,7 @@ impl Use {
     }
 }
 
-/// The server of this run, which this starts if there is none. `None` where the tests of a binary are one process.
+/// Returns the server of this run, and starts it if necessary. `None` if the tests of a binary run in one process.
 pub(super) fn join() -> Option<ApiServer> {
     let run = std::env::temp_dir().join(format!("dayone-kubernetes-{}", std::env::var("NEXTEST_RUN_ID").ok()?));
     fs::create_dir_all(&run).expect("a directory");
@@ -56,7 +56,7 @@ pub(super) fn join() -> Option<ApiServer> {
     Some(known.and_then(ApiServer::of_others).unwrap_or_else(|| start(&run)))
 }
 
-/// The server of others, if it is still there.
+/// Returns a lock on the server of another process, if it still runs.
 pub(super) fn joined(address: &Address) -> Option<Use> {
     Use::of(&address.directory)
 }

@@ -1,4 +1,4 @@
-//! Watches: every change, in its order, as whoever watches is told.
+//! Watches of an API server: every change, in order.
 
 use std::io::{BufRead as _, BufReader};
 use std::thread;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Client;
 
-/// A watch ends by itself, since nobody can interrupt it.
+/// After how many seconds a watch ends by itself: nothing can interrupt it.
 const SECONDS: u64 = 180;
 
 impl Client {

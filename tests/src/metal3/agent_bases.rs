@@ -1,4 +1,4 @@
-//! Base images as machine-os-images lays them out: links with the names that are wanted, to files with other names.
+//! Base images in the layout of machine-os-images: links with the expected names, to files with other names.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,19 +10,19 @@ use tempfile::TempDir;
 
 use crate::bases::coreos_iso;
 
-/// What all names begin with.
+/// The beginning of all names.
 const STEM: &str = "ironic-python-agent";
 
-/// `ironic-python-agent.{iso,initramfs,kernel}` of this machine's architecture, x86_64, and those of aarch64.
+/// A directory with `ironic-python-agent.{iso,initramfs,kernel}` for x86_64, this machine's architecture, and for aarch64.
 pub struct AgentBases(TempDir);
 
 impl AgentBases {
-    /// Small ones.
+    /// Makes small bases.
     pub fn new() -> Self {
         Self::with_iso(&coreos_iso(&[]))
     }
 
-    /// With this ISO for this machine's architecture.
+    /// Makes bases with this ISO for this machine's architecture.
     pub fn with_iso(iso: &Path) -> Self {
         let bases = Self(tempfile::tempdir().expect("a directory"));
         bases.put("", "x86_64", iso);
@@ -30,7 +30,7 @@ impl AgentBases {
         bases
     }
 
-    /// Puts the files of a stream, which is empty or such as `-rhel-10`, and an architecture into the directory.
+    /// Adds the files of a stream (empty, or such as `-rhel-10`) and an architecture.
     pub fn put(&self, stream: &str, architecture: &str, iso: &Path) {
         let real = |suffix: &str| format!("coreos{stream}-{architecture}{suffix}");
         fs::copy(iso, self.0.path().join(real(".iso"))).expect("a base");
@@ -50,17 +50,17 @@ impl AgentBases {
         }
     }
 
-    /// A file, such as `ironic-python-agent.iso`.
+    /// Returns the path of a file, such as `ironic-python-agent.iso`.
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    /// A file's content.
+    /// Returns the content of a file.
     pub fn read(&self, name: &str) -> Vec<u8> {
         fs::read(self.path(name)).expect("a base")
     }
 
-    /// The variables that say where they are.
+    /// Returns the environment variables with the paths of the bases.
     pub fn environment(&self) -> [(&'static str, String); 4] {
         let path = |extension: &str| self.path(&format!("{STEM}.{extension}")).display().to_string();
         [
@@ -78,7 +78,7 @@ impl Default for AgentBases {
     }
 }
 
-/// What tells a CoreOS initramfs from others, and a file that tells this one from those of other architectures.
+/// Returns an initramfs with the sign of CoreOS, and with a file that differs between architectures.
 fn initramfs(content: &str) -> Vec<u8> {
     let mut archive = Archive::new();
     let files = [("etc/coreos-live-initramfs", ""), ("init", "#!/bin/sh\n"), ("etc/made-for", content)];

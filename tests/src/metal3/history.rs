@@ -1,4 +1,4 @@
-//! What somebody saw who watched an object all the time, and tried every URL at once.
+//! The history of a watched object, with the answers of its images' URLs.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -10,16 +10,16 @@ use super::{Replica, image_url, is_true};
 use crate::kubernetes::Client;
 use crate::kubernetes::metal3::{PREPROVISIONING_IMAGES, collection};
 
-/// An object as it was once.
+/// A version of an object.
 #[derive(Debug, Clone)]
 pub struct Sighting {
     /// The object.
     pub object: Value,
-    /// What came of asking for its image at once, where the object says that it is ready.
+    /// The answer to a request for its image at this moment, if the object says that the image is ready.
     pub answered: Option<Result<u16, String>>,
 }
 
-/// All that was seen of an object.
+/// All versions of an object that the watch has seen.
 pub struct History(Arc<Mutex<Vec<Sighting>>>);
 
 impl History {
@@ -41,12 +41,12 @@ impl History {
         Self(seen)
     }
 
-    /// What was seen so far, oldest first.
+    /// Returns the versions so far, oldest first.
     pub fn sightings(&self) -> Vec<Sighting> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What was seen behind the version `first` of the object, up to the version `last`, which may still be on its way.
+    /// Returns the versions after `first`, up to `last`. Waits for `last`, which may arrive later.
     pub fn between(&self, first: &Value, last: &Value) -> Vec<Sighting> {
         let at = |all: &[Sighting], object: &Value| {
             let version = &object["metadata"]["resourceVersion"];
@@ -65,7 +65,7 @@ impl History {
         }
     }
 
-    /// Nobody ever saw a ready image that was not there.
+    /// Asserts that every image was available while its object said that it was ready.
     pub fn assert_ready_images_answered(&self) {
         let all = self.sightings();
         assert!(all.iter().any(|sighting| sighting.answered.is_some()), "no image was ever ready");

@@ -1,5 +1,5 @@
-//! dayone as a controller in a cluster, and what is at the other end of Metal3's contract: the baremetal-operator, played
-//! by tests, since it cannot be built from the registries.
+//! dayone as a controller in a cluster, and the other end of Metal3's contract: the baremetal-operator. Tests imitate it,
+//! because it cannot be built from the registries.
 
 mod agent_bases;
 mod history;
@@ -13,13 +13,13 @@ pub use self::history::{History, Sighting};
 pub use self::replica::{PUBLISHED, Replica, ReplicaSettings};
 pub use self::site::{RIGHTS_OF_REPLICAS, RIGHTS_ON_OBJECTS, Site};
 
-/// The finalizer by which an image's maker holds a PreprovisioningImage.
+/// The finalizer of the controller that makes the image of a PreprovisioningImage.
 pub const FINALIZER: &str = "preprovisioningimage.metal3.io";
 
-/// The finalizer by which the baremetal-operator does, for as long as a host may boot from the image.
+/// The finalizer of the baremetal-operator, as long as a host may boot from the image.
 pub const OPERATOR_FINALIZER: &str = "baremetalhost.metal3.io/preprovisioningImage";
 
-/// A condition of an object, or null.
+/// Returns a condition of an object, or null.
 pub fn condition<'a>(object: &'a Value, kind: &str) -> &'a Value {
     let conditions = object["status"]["conditions"].as_array();
     conditions.and_then(|all| all.iter().find(|one| one["type"] == kind)).unwrap_or(&Value::Null)
@@ -30,26 +30,26 @@ pub fn is_true(object: &Value, kind: &str) -> bool {
     condition(object, kind)["status"] == "True"
 }
 
-/// Where the image is, as the object says; empty without one.
+/// Returns the URL of the image in an object's status, or an empty string.
 pub fn image_url(object: &Value) -> &str {
     object["status"]["imageUrl"].as_str().unwrap_or_default()
 }
 
-/// What the baremetal-operator makes of a PreprovisioningImage.
+/// How the baremetal-operator judges a PreprovisioningImage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is made of something else than was asked for: the operator waits, and the BareMetalHost says nothing.
+    /// The image was made from other inputs: the operator waits, and the BareMetalHost does not show why.
     Mismatch(&'static str),
     /// The BareMetalHost has a registration error with this message.
     Error(String),
-    /// The operator waits until it is ready.
+    /// The operator waits until the image is ready.
     Waits,
-    /// The host boots from it.
+    /// The host boots from the image.
     Accepted,
 }
 
-/// The baremetal-operator's rule, comparison for comparison and in its order (`preprovImageAvailable` in its
-/// `internal/controller/metal3.io/baremetalhost_controller.go`). `secret` is the one that the object names, as it is now.
+/// Judges an image as the baremetal-operator does, with the same comparisons in the same order (`preprovImageAvailable` in its
+/// `internal/controller/metal3.io/baremetalhost_controller.go`). `secret` is the present version of the Secret that the object names.
 pub fn verdict(image: &Value, secret: Option<&Value>) -> Verdict {
     let (spec, status) = (&image["spec"], &image["status"]);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();

@@ -14,12 +14,12 @@ use tempfile::TempDir;
 use super::AgentBases;
 use crate::server::dayone;
 
-/// What URLs begin with: the address of a Service before all replicas. It leads nowhere; see [`Replica::get`].
+/// The beginning of all URLs: the address of a Service in front of all replicas. Nothing listens there; see [`Replica::get`].
 pub const PUBLISHED: &str = "http://images.example.test:8084";
 
 const READY_WITHIN: Duration = Duration::from_secs(60);
 
-/// What a replica is started with. Replicas of one Deployment have the same.
+/// The settings of a replica. All replicas of a Deployment have the same ones.
 #[derive(Clone)]
 pub struct ReplicaSettings {
     arguments: Vec<String>,
@@ -27,7 +27,7 @@ pub struct ReplicaSettings {
 }
 
 impl ReplicaSettings {
-    /// What the cluster-baremetal-operator gives, for the PreprovisioningImages of one namespace.
+    /// Returns the settings of the cluster-baremetal-operator, for the PreprovisioningImages of one namespace.
     pub fn new(kubeconfig: &Path, namespace: &str, bases: &AgentBases) -> Self {
         let environment = [
             ("KUBECONFIG", kubeconfig.display().to_string()),
@@ -53,7 +53,7 @@ impl ReplicaSettings {
         settings.with_argument("--images-publish-addr", PUBLISHED).with_argument("--shutdown-delay-seconds", "0")
     }
 
-    /// With one more option, in place of one that is there.
+    /// Sets an option.
     pub fn with_argument(mut self, option: &str, value: &str) -> Self {
         if let Some(at) = self.arguments.iter().position(|argument| argument == option) {
             self.arguments.drain(at..at + 2);
@@ -62,13 +62,13 @@ impl ReplicaSettings {
         self
     }
 
-    /// With one more variable, in place of one that is there.
+    /// Sets an environment variable.
     pub fn with_variable(mut self, name: &str, value: impl Into<String>) -> Self {
         self.environment.insert(name.to_owned(), value.into());
         self
     }
 
-    /// Starts a replica, whose Pod has this name. It is not ready yet.
+    /// Starts a replica in a Pod of this name, and does not wait until it is ready.
     pub fn start(&self, pod: &str) -> Replica {
         let directory = tempfile::tempdir().expect("a directory");
         let log = File::create(directory.path().join("log")).expect("a log");
@@ -101,65 +101,65 @@ fn owned((name, value): (&str, String)) -> (String, String) {
     (name.to_owned(), value)
 }
 
-/// One that runs. It is killed when dropped.
+/// A running replica. Dropping it kills it.
 pub struct Replica {
-    /// The name of its Pod.
+    /// The name of the Pod.
     pub pod: String,
     process: Child,
     directory: TempDir,
     client: Client,
-    /// Where it serves images, such as `127.0.0.1:34567`.
+    /// The address from which the replica serves images, such as `127.0.0.1:34567`.
     pub images: String,
     observed: String,
 }
 
 impl Replica {
-    /// Whether its readiness probe succeeds.
+    /// Whether the readiness probe succeeds.
     pub fn is_ready(&self) -> bool {
         self.probe("readyz").is_some_and(|(status, _)| status == 200)
     }
 
-    /// What `/healthz`, `/readyz` or `/metrics` answers; nothing where nobody listens.
+    /// Returns the answer of `/healthz`, `/readyz` or `/metrics`, or `None` if nothing listens.
     pub fn probe(&self, path: &str) -> Option<(u16, String)> {
         let answer = self.client.get(format!("http://{}/{path}", self.observed)).send().ok()?;
         Some((answer.status().as_u16(), answer.text().ok()?))
     }
 
-    /// Waits until its readiness probe succeeds.
+    /// Waits until the readiness probe succeeds.
     pub fn wait_until_ready(&self) {
         self.wait("it is ready", READY_WITHIN, || self.is_ready());
     }
 
-    /// The value of a metric without labels, or with those given, as in `dayone_x{y="z"}`.
+    /// Returns the value of a metric, such as `dayone_x` or `dayone_x{y="z"}`.
     pub fn metric(&self, name: &str) -> Option<f64> {
         let (_, text) = self.probe("metrics")?;
         text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok())
     }
 
-    /// Whether it is the one that writes.
+    /// Whether the replica is the leader, which writes to objects.
     pub fn leads(&self) -> bool {
         self.metric("dayone_kubernetes_leader") == Some(1.0)
     }
 
-    /// What it answers where a BMC gets to it by a published URL.
+    /// Returns the replica's answer to a BMC that fetches a published URL.
     pub fn get(&self, url: &str) -> Response {
         self.client.get(self.own(url)).send().unwrap_or_else(|error| panic!("{url}: {error}"))
     }
 
-    /// The status of what it answers, or why there is none.
+    /// Returns the status of the answer, or the error.
     pub fn status(&self, url: &str) -> Result<u16, String> {
         let answer = self.client.head(self.own(url)).send();
         answer.map(|answer| answer.status().as_u16()).map_err(|error| error.to_string())
     }
 
-    /// All bytes behind a published URL.
+    /// Fetches the whole file at a published URL.
     pub fn fetch(&self, url: &str) -> Vec<u8> {
         let answer = self.get(url);
         assert_eq!(answer.status(), 200, "{url}\n{}", self.log());
         answer.bytes().expect("a body").to_vec()
     }
 
-    /// Bytes behind a published URL, and their validator.
+    /// Fetches a range of the file at a published URL, and returns it with its validator.
     pub fn fetch_range(&self, url: &str, start: u64, length: u64) -> (String, Vec<u8>) {
         let range = format!("bytes={start}-{}", start + length - 1);
         let answer = self.client.get(self.own(url)).header("Range", range).send().expect("an answer");
@@ -168,13 +168,13 @@ impl Replica {
         (etag, answer.bytes().expect("a body").to_vec())
     }
 
-    /// A published URL with this replica's own address, which a Service would lead to.
+    /// Replaces the Service's address in a published URL with the replica's own.
     pub fn own(&self, url: &str) -> String {
         let path = url.strip_prefix(PUBLISHED).unwrap_or_else(|| panic!("{url} is not below {PUBLISHED}"));
         format!("http://{}{path}", self.images)
     }
 
-    /// Waits until something is so; what its log says is shown if that never comes.
+    /// Waits for a condition. Shows the replica's log if the condition is not met in time.
     pub fn wait(&self, what: &str, limit: Duration, is_so: impl Fn() -> bool) {
         let deadline = Instant::now() + limit;
         while !is_so() {
@@ -183,7 +183,7 @@ impl Replica {
         }
     }
 
-    /// Waits until its log has a line with all these words in it, and returns it.
+    /// Waits until the log has a line with all these words, and returns the line.
     pub fn wait_for_log(&self, words: &[&str]) -> String {
         self.wait_for_log_within(READY_WITHIN, words)
     }
@@ -197,28 +197,28 @@ impl Replica {
         line().expect("it was there")
     }
 
-    /// The number of its process.
+    /// Returns the process id.
     pub fn id(&self) -> u32 {
         self.process.id()
     }
 
-    /// What the kubelet sends first.
+    /// Sends SIGTERM, as the kubelet does first.
     pub fn terminate(&self) {
         kill_process(Pid::from_child(&self.process), Signal::TERM).expect("it runs");
     }
 
-    /// What the kubelet sends in the end.
+    /// Sends SIGKILL, as the kubelet does in the end.
     pub fn kill(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 
-    /// Whether it has ended, and how.
+    /// Returns the exit status if the replica has ended.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.process.try_wait().expect("its state")
     }
 
-    /// Waits until it has ended by itself; the code that it has ended with.
+    /// Waits until the replica has ended by itself, and returns its exit code.
     pub fn wait_until_ended(&mut self, limit: Duration) -> i32 {
         let deadline = Instant::now() + limit;
         loop {
@@ -230,7 +230,7 @@ impl Replica {
         }
     }
 
-    /// What it has written so far.
+    /// Returns the log so far.
     pub fn log(&self) -> String {
         fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! A namespace with hosts: their PreprovisioningImages, the Secrets with their network data, and who may do what.
+//! A namespace with hosts: their PreprovisioningImages, the Secrets with their network data, and the rights of accounts.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -11,10 +11,10 @@ use super::{AgentBases, History, Replica, ReplicaSettings, condition, is_true};
 use crate::kubernetes::metal3::{PREPROVISIONING_IMAGES, collection, object};
 use crate::kubernetes::{ApiServer, Client};
 
-/// Rights on hosts' objects, of which a Deployment of upstream has no more.
+/// The rights on hosts' objects. A Deployment of upstream has no others.
 pub const RIGHTS_ON_OBJECTS: &str = include_str!("../../../deploy/common/role.yaml");
 
-/// Rights on what replicas share.
+/// The rights on the objects that replicas share.
 pub const RIGHTS_OF_REPLICAS: &str = include_str!("../../../deploy/common/replicas-role.yaml");
 
 /// A namespace of an API server, and bases.
@@ -23,41 +23,41 @@ pub struct Site<'a> {
     pub server: &'a ApiServer,
     /// The namespace.
     pub namespace: String,
-    /// What images are made of.
+    /// The bases of images.
     pub bases: AgentBases,
 }
 
 impl<'a> Site<'a> {
-    /// A new namespace, which nobody has a right in.
+    /// Creates a namespace in which nobody has rights.
     pub fn new(server: &'a ApiServer) -> Self {
         server.install_metal3();
         let namespace = server.admin().new_namespace("hosts");
         Self { server, namespace, bases: AgentBases::new() }
     }
 
-    /// The user who may do everything.
+    /// Returns the client of the user who may do everything.
     pub fn admin(&self) -> &Client {
         self.server.admin()
     }
 
-    /// A service account of the namespace, by its user name.
+    /// Returns the user name of a service account of the namespace.
     pub fn user(&self, account: &str) -> String {
         format!("system:serviceaccount:{}:{account}", self.namespace)
     }
 
-    /// Settings of replicas that run as this account, with the rights that `deploy/` gives.
+    /// Returns settings of replicas that run as this account, and grants it the rights in `deploy/`.
     pub fn settings(&self, account: &str) -> ReplicaSettings {
         self.grant(account, RIGHTS_ON_OBJECTS);
         self.grant(account, RIGHTS_OF_REPLICAS);
         self.bare_settings(account)
     }
 
-    /// Settings of replicas that run as this account, with the rights that it has.
+    /// Returns settings of replicas that run as this account, with its present rights.
     pub fn bare_settings(&self, account: &str) -> ReplicaSettings {
         ReplicaSettings::new(&self.kubeconfig(account), &self.namespace, &self.bases)
     }
 
-    /// Starts a replica with the rights that `deploy/` gives, and waits until it is ready.
+    /// Starts a replica with the rights in `deploy/`, and waits until it is ready.
     pub fn start(&self) -> Replica {
         self.settings("dayone").start_ready("dayone-0")
     }
@@ -66,7 +66,7 @@ impl<'a> Site<'a> {
         self.server.kubeconfig(&self.user(account))
     }
 
-    /// Applies a Role and its RoleBinding for this account instead of the one that is written there, and waits until they
+    /// Applies a Role and its RoleBinding, with this account in place of the written one, and waits until they
     /// are in force.
     pub fn grant(&self, account: &str, documents: &str) {
         let mut rule = Value::Null;
@@ -103,7 +103,7 @@ impl<'a> Site<'a> {
         self.create_image_with(name, &json!({}), spec)
     }
 
-    /// Creates a PreprovisioningImage with further metadata.
+    /// Creates a PreprovisioningImage with additional metadata.
     pub fn create_image_with(&self, name: &str, metadata: &Value, spec: &Value) -> Value {
         let mut object = json!({"apiVersion": crate::kubernetes::metal3::API_VERSION, "kind": "PreprovisioningImage",
             "metadata": metadata, "spec": spec});
@@ -114,12 +114,12 @@ impl<'a> Site<'a> {
         self.admin().create(&collection(&self.namespace, PREPROVISIONING_IMAGES), &object)
     }
 
-    /// The path of a PreprovisioningImage.
+    /// Returns the path of a PreprovisioningImage.
     pub fn image_path(&self, name: &str) -> String {
         object(&self.namespace, PREPROVISIONING_IMAGES, name)
     }
 
-    /// A PreprovisioningImage as it is now.
+    /// Returns the present version of a PreprovisioningImage.
     pub fn image(&self, name: &str) -> Value {
         self.admin().get(&self.image_path(name))
     }
@@ -129,12 +129,12 @@ impl<'a> Site<'a> {
         self.admin().patch(&self.image_path(name), patch)
     }
 
-    /// Waits until a PreprovisioningImage is as wanted.
+    /// Waits until a PreprovisioningImage meets the predicate.
     pub fn wait_for_image(&self, name: &str, what: &str, predicate: impl Fn(&Value) -> bool) -> Value {
         self.admin().wait_until(&self.image_path(name), what, predicate)
     }
 
-    /// Waits until a PreprovisioningImage is ready as it is now.
+    /// Waits until the present version of a PreprovisioningImage is ready.
     pub fn wait_until_ready(&self, name: &str) -> Value {
         self.wait_for_image(name, "ready", |image| {
             is_true(image, "Ready")
@@ -163,12 +163,12 @@ impl<'a> Site<'a> {
         self.admin().create(&format!("/api/v1/namespaces/{}/secrets", self.namespace), &secret)
     }
 
-    /// The path of a Secret.
+    /// Returns the path of a Secret.
     pub fn secret_path(&self, name: &str) -> String {
         format!("/api/v1/namespaces/{}/secrets/{name}", self.namespace)
     }
 
-    /// A Secret as it is now.
+    /// Returns the present version of a Secret.
     pub fn secret(&self, name: &str) -> Value {
         self.admin().get(&self.secret_path(name))
     }
@@ -178,7 +178,7 @@ impl<'a> Site<'a> {
         self.admin().patch(&self.secret_path(name), patch)
     }
 
-    /// Events about an object, oldest first: type, reason, note.
+    /// Returns the events about an object, oldest first: type, reason, note.
     pub fn events(&self, name: &str) -> Vec<(String, String, String)> {
         let path = format!("/apis/events.k8s.io/v1/namespaces/{}/events", self.namespace);
         let mut all = self.admin().list(&path);
@@ -188,7 +188,7 @@ impl<'a> Site<'a> {
         all.iter().map(|event| (text(&event["type"]), text(&event["reason"]), text(&event["note"]))).collect()
     }
 
-    /// What an account has written, but for Leases: verb, resource, subresource, name.
+    /// Returns the write requests of an account, without those for Leases: verb, resource, subresource, name.
     pub fn writes(&self, account: &str) -> Vec<String> {
         let reading = ["get", "list", "watch"];
         let all = self.server.requests(&self.user(account)).into_iter();

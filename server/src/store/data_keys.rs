@@ -194,6 +194,8 @@ impl fmt::Debug for DataKeys {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     const ONE: &str = "1111111111111111111111111111111111111111111111111111111111111111";

@@ -9,7 +9,7 @@ use acceptance::peers::run_text;
 use acceptance::server::dayone;
 
 /// The beginnings of commands that need a package manager, a registry or a service manager, and what covers them.
-const ELSEWHERE: [(&str, &str); 14] = [
+const ELSEWHERE: [(&str, &str); 16] = [
     ("sudo apt install", "packaging/packages.rs installs the package with dpkg"),
     ("sudo dnf install", "packaging/packages.rs installs the package with rpm"),
     ("sudo tar -xzf", "scripts/release/check.sh unpacks the archive"),

@@ -98,7 +98,7 @@ impl<'a> Text<'a> {
     /// Whether the text begins like an inventory in Ansible's INI form. dayone recognizes these only by their names.
     pub(super) fn begins_as_inventory(&self, budget: &mut Budget) -> bool {
         let Ok(content) = self.content(budget) else { return false };
-        let lines = content.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+        let lines = content.split(|byte| ends_line(*byte)).map(<[u8]>::trim_ascii);
         let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#") && !line.starts_with(b";"));
         let section = lines.next().and_then(|line| line.strip_prefix(b"[")?.strip_suffix(b"]"));
         let group = section.map(|name| name.strip_suffix(b":vars").or(name.strip_suffix(b":children")).unwrap_or(name));
@@ -155,10 +155,15 @@ pub(super) fn is_ini(name: &str) -> bool {
     is_plain_inventory(name) || INVENTORIES.iter().any(|end| name.to_ascii_lowercase().ends_with(end))
 }
 
+/// Whether a line ends here. In CR LF there is an empty one between the two.
+fn ends_line(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
+}
+
 /// Whether a text without a suffix begins as YAML does: with a key and a colon, or a mark of YAML. In the INI form of inventories, a
 /// colon is inside a word.
 fn begins_as_yaml(text: &[u8]) -> bool {
-    let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let mut lines = text.split(|byte| ends_line(*byte)).map(<[u8]>::trim_ascii);
     let Some(first) = lines.find(|line| !line.is_empty() && !line.starts_with(b"#")) else { return false };
     let word = first.split(u8::is_ascii_whitespace).next().unwrap_or_default();
     matches!(word, b"---" | b"-") || word.starts_with(b"{") || (word.ends_with(b":") && !word.contains(&b'='))

@@ -15,6 +15,7 @@ mod checks;
 mod documents;
 mod each_host;
 mod fleet;
+mod fleet_files;
 mod fleet_rules;
 mod given_keyfiles;
 mod input;

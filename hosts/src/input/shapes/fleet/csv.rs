@@ -2,12 +2,14 @@
 //! tabs separate the values, and the reader accepts blanks around values, blank lines, lines that begin with `#`, a byte order mark
 //! and all kinds of line ends.
 
+mod lines;
 mod separator;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use csv::{ByteRecord, ReaderBuilder};
 
+use self::lines::{Lines, without_comments};
 use self::separator::Separator;
 use super::table::{Cell, MAX_ROWS, Row, Table};
 use crate::input::listing::quoted;
@@ -26,12 +28,10 @@ pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Re
         report.error_in_text("fleet-table-line", path, format!("{message} (line {line})"), Some(at));
         Reported
     })?;
-    let mut reader = ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .comment(Some(b'#'))
-        .delimiter(separator.byte)
-        .from_reader(text);
+    let text = without_comments(text, separator.byte);
+    let mut lines = Lines::of(&text);
+    let mut reader =
+        ReaderBuilder::new().has_headers(false).flexible(true).delimiter(separator.byte).from_reader(text.as_ref());
     let mut table = Table::default();
     let mut errors = 0;
     let mut record = ByteRecord::new();
@@ -40,11 +40,12 @@ pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Re
         if !reader.read_byte_record(&mut record).unwrap_or_default() {
             break;
         }
-        let line = record.position().map_or(0, |position| line(text, position));
+        let start = record.position().map_or(0, csv::Position::byte);
+        let line = lines.line_at(usize::try_from(start).unwrap_or(usize::MAX));
         let mut wrong = |message: String| {
             errors += 1;
-            let at = usize::try_from(line).ok().map(|line| LineColumn { line, column: 1 });
-            report.error_in_text("fleet-table-line", path, format!("{message} (line {line})"), at);
+            let at = LineColumn { line, column: 1 };
+            report.error_in_text("fleet-table-line", path, format!("{message} (line {line})"), Some(at));
         };
         if table.columns.is_empty() && Separator::is_announcement(&record) {
             continue;
@@ -97,27 +98,6 @@ fn miscounted(found: usize, wanted: usize, separator: &str) -> String {
         format!("put a value with a {separator} in quotes")
     };
     format!("has {}, and the table has {}; {fix}", counted(found, "value"), counted(wanted, "column"))
-}
-
-/// Returns the line of a record. The reader's own position is before the lines that it skips.
-fn line(text: &[u8], position: &csv::Position) -> u64 {
-    let start = usize::try_from(position.byte()).unwrap_or(usize::MAX);
-    let mut rest = text.get(start..).unwrap_or_default();
-    let mut line = position.line();
-    loop {
-        rest = match rest {
-            [b'\n', rest @ ..] => {
-                line += 1;
-                rest
-            }
-            [b'\r', rest @ ..] => rest,
-            [b'#', ..] => {
-                let end = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
-                rest.get(end..).unwrap_or_default()
-            }
-            _ => return line,
-        };
-    }
 }
 
 /// Returns the values of a line without the blanks around them.

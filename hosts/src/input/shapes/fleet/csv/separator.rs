@@ -3,6 +3,8 @@
 
 use csv::ByteRecord;
 
+use super::lines::Lines;
+
 /// A character that separates values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Separator {
@@ -56,7 +58,6 @@ impl Separator {
 /// Returns the first line that is neither blank nor a comment, and its number. A line ends outside quotation marks only.
 fn names(text: &[u8]) -> Option<(&[u8], usize)> {
     let mut rest = text;
-    let mut number = 1;
     loop {
         let mut quoted = false;
         let is_comment = rest.starts_with(b"#");
@@ -68,11 +69,9 @@ fn names(text: &[u8]) -> Option<(&[u8], usize)> {
         // A tab may be a separator, but a line of separators only has no names.
         let is_blank = line.iter().all(|byte| byte.is_ascii_whitespace() || matches!(byte, b',' | b';'));
         if !is_comment && !is_blank {
-            return Some((line, number));
+            return Some((line, Lines::of(text).line_at(text.len() - rest.len())));
         }
-        let end = end?;
-        let lines = line.iter().chain(rest.get(end..=end)?).filter(|byte| **byte == b'\n').count();
-        (rest, number) = (rest.get(end + 1..)?, number + lines);
+        rest = rest.get(end? + 1..)?;
     }
 }
 
@@ -105,11 +104,13 @@ mod tests {
             ("name,address,comment (old; new)\n", b','),
             ("sep=;\r\nname;a\r\n", b';'),
             ("sep=\t\nname\ta\n", b'\t'),
+            ("# a,b,c\rname;a\r", b';'),
         ] {
             assert_eq!(Separator::of(text.as_bytes()).map(|separator| separator.byte), Ok(expected), "{text:?}");
         }
         let (message, line) = Separator::of(b"#\n\nname;a,b\n").unwrap_err();
         assert!(message.contains("as many commas as semicolons"), "{message}");
         assert_eq!(line, 3);
+        assert_eq!(Separator::of(b"#\r\rname;a,b\r").map_err(|(_, line)| line), Err(3));
     }
 }

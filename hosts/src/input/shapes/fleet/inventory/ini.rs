@@ -35,7 +35,9 @@ pub(in crate::input::shapes::fleet) fn read(
         report.error_in_text("fleet-inventory", path, format!("{message} (line {line})"), Some(at));
         errors
     };
-    for (number, line) in text.lines().enumerate() {
+    // A line may also end in CR alone, which `str::lines` does not know.
+    let text = text.replace("\r\n", "\n");
+    for (number, line) in text.split(['\n', '\r']).enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with(['#', ';']) {
             continue;

@@ -1,0 +1,112 @@
+//! The lines of a table: which of them are comments, and which number each has. A line ends in LF, CR LF or CR, and one file may have
+//! all three.
+
+use std::borrow::Cow;
+
+/// Counts lines, from 1.
+pub(super) struct Lines<'t> {
+    text: &'t [u8],
+    /// How far the lines are counted.
+    at: usize,
+    line: usize,
+}
+
+impl<'t> Lines<'t> {
+    pub(super) fn of(text: &'t [u8]) -> Self {
+        Self { text, at: 0, line: 1 }
+    }
+
+    /// Returns the line of the byte at `offset`, or that of the next byte that does not end a line. Offsets must not decrease.
+    pub(super) fn line_at(&mut self, offset: usize) -> usize {
+        let behind = self.text.get(offset..).unwrap_or_default();
+        let skipped = behind.iter().take_while(|byte| is_end(**byte)).count();
+        let offset = offset.saturating_add(skipped).min(self.text.len());
+        while self.at < offset {
+            let ends = match self.text.get(self.at..) {
+                // In CR LF, the line ends behind the second byte.
+                Some([b'\r', next, ..]) => *next != b'\n',
+                Some([byte, ..]) => is_end(*byte),
+                _ => false,
+            };
+            self.line += usize::from(ends);
+            self.at += 1;
+        }
+        self.line
+    }
+}
+
+fn is_end(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
+}
+
+/// Where a reader of tables is in a line.
+enum State {
+    LineStart,
+    FieldStart,
+    Field,
+    Quoted,
+    /// Behind a quotation mark in a quoted value: the end of the value, or the first of two that stand for one.
+    QuoteInQuoted,
+    Comment,
+}
+
+/// Returns the text with blanks in place of its comments, which are the lines that begin with `#`. All other bytes stay where they are. The
+/// csv crate reads a comment up to the next LF, and so would skip rows that end in CR.
+pub(super) fn without_comments(text: &[u8], separator: u8) -> Cow<'_, [u8]> {
+    let mut result = Cow::Borrowed(text);
+    let mut state = State::LineStart;
+    for (index, byte) in text.iter().enumerate() {
+        let next = |byte: u8| match byte {
+            byte if is_end(byte) => State::LineStart,
+            byte if byte == separator => State::FieldStart,
+            _ => State::Field,
+        };
+        state = match (state, *byte) {
+            (State::LineStart, b'#') => State::Comment,
+            (State::Comment, byte) if !is_end(byte) => State::Comment,
+            (State::Quoted, b'"') => State::QuoteInQuoted,
+            (State::LineStart | State::FieldStart | State::QuoteInQuoted, b'"') | (State::Quoted, _) => State::Quoted,
+            (_, byte) => next(byte),
+        };
+        if matches!(state, State::Comment)
+            && let Some(byte) = result.to_mut().get_mut(index)
+        {
+            *byte = b' ';
+        }
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_line_end_counts_once() {
+        let text = b"a\nb\rc\r\nd\n\re";
+        let mut lines = Lines::of(text);
+        let found = [0, 2, 4, 7, 8, 10].map(|offset| lines.line_at(offset));
+        assert_eq!(found, [1, 2, 3, 4, 6, 6]);
+        assert_eq!(Lines::of(text).line_at(usize::MAX), 6);
+        assert_eq!(Lines::of(b"").line_at(0), 1);
+    }
+
+    #[test]
+    fn comments_become_blanks_and_nothing_else_moves() {
+        for (text, expected) in [
+            ("#a,\"\nb\n", "    \nb\n"),
+            ("#a\rb\r#\r\n#c", "  \rb\r \r\n  "),
+            ("a,#b\n", "a,#b\n"),
+            ("\"a\n#b\"\"\r#c\",d\r#e", "\"a\n#b\"\"\r#c\",d\r  "),
+            ("\"a\"x\n#b", "\"a\"x\n  "),
+            ("a\"b\n#c\"", "a\"b\n   "),
+            ("a,\"#b\n#c", "a,\"#b\n#c"),
+            ("#\u{e9}\n", "   \n"),
+        ] {
+            let found = without_comments(text.as_bytes(), b',');
+            assert_eq!(str::from_utf8(&found), Ok(expected), "{text:?}");
+            assert_eq!(found.len(), text.len());
+        }
+        assert!(matches!(without_comments(b"a\nb\n", b','), Cow::Borrowed(_)));
+    }
+}

@@ -1,0 +1,70 @@
+//! The files of a fleet, however they are written: kinds of line ends, spellings of paths, and the types of values.
+
+use hosts::input::{Input, Text, read_all};
+
+fn input(files: &[(&str, &str)]) -> Input {
+    read_all(files.iter().map(|(name, text)| Text { name: Some(name), text: text.as_bytes() }))
+}
+
+fn findings(input: &Input) -> Vec<String> {
+    input.report.findings().iter().map(|finding| format!("{} {finding}", finding.code)).collect()
+}
+
+/// A fleet whose hosts are in `hosts`, and have their role and one value.
+fn fleet(hosts: &str) -> String {
+    format!(
+        "{{apiVersion: dayone.metal3.io/v1alpha1, kind: HostFleet, metadata: {{name: f}}, spec: {{hosts: {{{hosts}}}, template: \
+         {{network: {{interfaces: [{{name: eth0, description: 'is ${{v}}'}}]}}}}}}}}"
+    )
+}
+
+/// Names of hosts, their values and the places of their rows.
+fn rows(input: &Input) -> Vec<String> {
+    let hosts = input.hosts.iter().map(|host| {
+        let value = &host.network.as_nmstate().unwrap().value["interfaces"][0]["description"];
+        format!("{} {}", host.paths.host, value.as_str().unwrap_or_default())
+    });
+    hosts.collect()
+}
+
+const TABLE: &str = "# ours; a, \"b\nname,v\n# c,\"d\na,1\n\n#\n\"b\",\"2 #2\"\n# last";
+
+#[test]
+fn a_table_means_the_same_with_every_kind_of_line_end() {
+    let of = |text: &str| input(&[("f.yaml", &fleet("csvFile: t.csv")), ("t.csv", text)]);
+    let expected = [
+        "HostFleet/f (a, t.csv line 4): spec.template is 1".to_owned(),
+        "HostFleet/f (b, t.csv line 7): spec.template is 2 #2".to_owned(),
+    ];
+    let mixed = TABLE.replacen('\n', "\r", 3).replacen('\n', "\r\n", 2);
+    for text in [TABLE.to_owned(), TABLE.replace('\n', "\r\n"), TABLE.replace('\n', "\r"), mixed] {
+        let found = of(&text);
+        assert_eq!(rows(&found), expected, "{text:?}: {:?}", findings(&found));
+        assert!(found.report.is_empty(), "{:?}", findings(&found));
+        let found = findings(&of(&text.replace("a,1", "a,1,2")));
+        assert!(found.len() == 1 && found[0].ends_with("(line 4)"), "{text:?}: {found:?}");
+    }
+}
+
+#[test]
+fn a_mistake_behind_a_quoted_line_end_has_its_line() {
+    for end in ["\n", "\r", "\r\n"] {
+        let text = ["name,v", "a,\"1", "# no comment", "2\"", "b,1,2"].join(end);
+        let found = findings(&input(&[("f.yaml", &fleet("csvFile: t.csv")), ("t.csv", &text)]));
+        assert!(found[0].contains("(line 2)") && found[1].ends_with("(line 5)"), "{end:?}: {found:?}");
+    }
+}
+
+#[test]
+fn an_inventory_means_the_same_with_every_kind_of_line_end() {
+    let text = "# ours\n[web]\nh1 v=1 # one\nh2 v=2\n[web:vars]\nw=3\n";
+    for text in [text.to_owned(), text.replace('\n', "\r\n"), text.replace('\n', "\r")] {
+        for name in ["i.ini", "hosts"] {
+            let found = input(&[("f.yaml", &fleet(&format!("inventoryFile: {name}"))), (name, &text)]);
+            assert_eq!(rows(&found).len(), 2, "{text:?}: {:?}", findings(&found));
+        }
+        let wrong = format!("{text}x y");
+        let found = findings(&input(&[("f.yaml", &fleet("inventoryFile: i.ini")), ("i.ini", &wrong)]));
+        assert!(found[0].ends_with("(line 7)"), "{found:?}");
+    }
+}

@@ -169,6 +169,25 @@ fn begins_as_yaml(text: &[u8]) -> bool {
     matches!(word, b"---" | b"-") || word.starts_with(b"{") || (word.ends_with(b":") && !word.contains(&b'='))
 }
 
+/// The steps of a path, without those that lead nowhere: `./a//b/../c` is `a/c`. In an absolute path, the first one is empty. All paths
+/// that users write to one directory from one place have the same steps, unless one of them is absolute.
+fn steps(path: &str) -> Vec<&str> {
+    let mut steps: Vec<&str> = if path.starts_with('/') { vec![""] } else { Vec::new() };
+    for step in path.split('/') {
+        match (step, steps.last()) {
+            ("" | ".", _) | ("..", Some(&"")) => {}
+            ("..", Some(last)) if *last != ".." => _ = steps.pop(),
+            _ => steps.push(step),
+        }
+    }
+    steps
+}
+
+/// Returns the path without steps that lead nowhere.
+pub(super) fn normal_path(path: &str) -> String {
+    steps(path).join("/")
+}
+
 /// Which group or host of which inventory a file with variables belongs to.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct VariablesOf<'n> {
@@ -182,8 +201,8 @@ pub(super) struct VariablesOf<'n> {
 impl<'n> VariablesOf<'n> {
     /// Reads the path of a file. There is nothing if it is not in `group_vars` or `host_vars`.
     pub(super) fn parse(path: &'n str) -> Option<Self> {
-        let path = path.strip_suffix(".gz").unwrap_or(path).trim_start_matches("./");
-        let steps: Vec<&str> = path.split('/').collect();
+        let path = path.strip_suffix(".gz").unwrap_or(path);
+        let steps = steps(path);
         let at = steps.iter().position(|step| ["group_vars", "host_vars"].contains(step))?;
         let (directory, rest) = steps.split_at_checked(at)?;
         let (kind, steps) = rest.split_first()?;
@@ -204,7 +223,29 @@ mod tests {
         assert_eq!(of("./a/b/host_vars/h1/x/y"), Some(("a/b".to_owned(), false, "h1|x|y".to_owned())));
         assert_eq!(of("/a/group_vars/web.gz"), Some(("/a".to_owned(), true, "web".to_owned())));
         assert_eq!(of("group_vars"), None);
+        for path in ["group_vars/web.yml", "./group_vars/web.yml", ".//group_vars/./web.yml", "a/../group_vars/web.yml"]
+        {
+            assert_eq!(of(path), Some((String::new(), true, "web.yml".to_owned())), "{path}");
+        }
+        assert_eq!(of("../a/./group_vars/x"), Some(("../a".to_owned(), true, "x".to_owned())));
         assert_eq!(of("a/groups_vars/all.yml"), None);
+    }
+
+    #[test]
+    fn paths_to_one_file_are_the_same() {
+        for (path, expected) in [
+            ("hosts", "hosts"),
+            ("./hosts", "hosts"),
+            (".//a/./hosts/", "a/hosts"),
+            ("a/../hosts", "hosts"),
+            ("a/b/../../../hosts", "../hosts"),
+            ("../../hosts", "../../hosts"),
+            ("/a/../../b//hosts", "/b/hosts"),
+            (".", ""),
+            ("..", ".."),
+        ] {
+            assert_eq!(normal_path(path), expected, "{path}");
+        }
     }
 
     #[test]

@@ -68,3 +68,37 @@ fn an_inventory_means_the_same_with_every_kind_of_line_end() {
         assert!(found[0].ends_with("(line 7)"), "{found:?}");
     }
 }
+
+/// Whoever gives the directory as `.` or `./inventory` has the same hosts.
+#[test]
+fn variables_are_read_however_the_path_is_written() {
+    let of = |inventory: &str, variables: &str| {
+        input(&[("f.yaml", &fleet("inventoryFile: hosts")), (inventory, "[web]\nh1\n"), (variables, "v: 7\n")])
+    };
+    for (inventory, variables) in [
+        ("hosts", "group_vars/web.yml"),
+        ("./hosts", "./group_vars/web.yml"),
+        ("./hosts", "group_vars/web.yml"),
+        ("hosts", ".//group_vars//web.yml"),
+        ("inv/hosts", "./inv/./group_vars/web.yml"),
+        ("inv/x/../hosts", "inv/host_vars/h1.yml"),
+        ("../inv/hosts", ".././inv/host_vars/h1/a.yml"),
+        ("/srv//inv/hosts", "/srv/inv/group_vars/all.yml"),
+    ] {
+        let found = of(inventory, variables);
+        assert!(found.report.is_empty(), "{inventory} {variables}: {:?}", findings(&found));
+        assert!(rows(&found)[0].ends_with("is 7"), "{inventory} {variables}");
+    }
+    let found = input(&[
+        ("f.yaml", &fleet("inventoryFile: hosts")),
+        ("/srv/inv/hosts", "h1 v=1\n"),
+        ("inv/host_vars/h1.yml", "v: 7\n"),
+        ("inv/host_vars/h2.yml", "v: 7\n"),
+    ]);
+    let found = findings(&found);
+    assert!(found.iter().any(|line| line.contains("h1.yml") && line.contains("as absolute paths or")), "{found:?}");
+    assert!(
+        found.iter().any(|line| line.contains("h2.yml") && line.contains("no inventory in the directory")),
+        "{found:?}"
+    );
+}

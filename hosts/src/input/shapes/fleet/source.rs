@@ -11,7 +11,7 @@ use super::{csv, inventory, xlsx};
 use crate::input::document::Document;
 use crate::input::fields::{Fields, refuse_type};
 use crate::input::listing::listed;
-use crate::input::text::{NamedText, VariablesOf, is_ini, is_workbook};
+use crate::input::text::{NamedText, VariablesOf, is_ini, is_workbook, normal_path};
 use crate::input::yaml::Budget;
 use vocabulary::report::{DocumentPath, Report, Reported};
 
@@ -75,11 +75,11 @@ impl<'a> NamedTables<'a> {
 
     /// Finds the file that a fleet means by `name`: by the whole path, else by the end of the path, else by the file name.
     fn find(&self, name: &str, fields: &Fields<'_>, key: &str, report: &mut Report) -> Result<&File<'a>, Reported> {
-        let name = name.trim_start_matches("./");
+        let name = &normal_path(name);
         let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         let ways: [&dyn Fn(&str) -> bool; 3] = [
-            &|path| path.trim_start_matches("./") == name,
-            &|path| path.strip_suffix(name).is_some_and(|before| before.ends_with('/')),
+            &|path| normal_path(path) == *name,
+            &|path| normal_path(path).strip_suffix(name.as_str()).is_some_and(|before| before.ends_with('/')),
             &|path| last(path) == last(name),
         ];
         for way in ways {
@@ -111,9 +111,8 @@ impl<'a> NamedTables<'a> {
         for file in self.files.iter().filter(|file| !file.used.load(Ordering::Relaxed)) {
             report.warning("fleet-file-unused", &file.path, "belongs to no HostFleet, and dayone does not read it");
         }
-        for path in self.variables.unused() {
-            let message = "is not read: no inventory in the directory above has this group or host, or another file about it comes first";
-            report.warning("fleet-file-unused", path, message);
+        for (path, why) in self.variables.unused() {
+            report.warning("fleet-file-unused", path, why.message());
         }
     }
 
@@ -127,7 +126,7 @@ impl<'a> NamedTables<'a> {
             Content::Text(_) => (&file.path, "is a table"),
             Content::Inventory(_) => (&file.path, "is an Ansible inventory"),
         });
-        files.chain(self.variables.unused().map(|path| (path, "has variables of an Ansible inventory")))
+        files.chain(self.variables.unused().map(|(path, _)| (path, "has variables of an Ansible inventory")))
     }
 }
 

@@ -11,8 +11,8 @@ use serde_yaml::Value;
 
 use super::super::table::Cell;
 use super::yaml::value_cell;
-use super::{ALL, Inventory, UNGROUPED, VAULT, Variables};
-use crate::input::text::{NamedText, VariablesOf};
+use super::{Inventory, VAULT, Variables};
+use crate::input::text::{NamedText, VariablesOf, normal_path};
 use crate::input::yaml::invalid::{InvalidValue, kind_of};
 use crate::input::yaml::octals;
 use crate::input::yaml::{self, Budget};
@@ -36,6 +36,32 @@ struct File<'a> {
     /// The steps behind `group_vars` or `host_vars`: a file, or a directory and what is in it.
     steps: Vec<String>,
     used: AtomicBool,
+    /// Whether an inventory in another directory has the group or the host.
+    elsewhere: AtomicBool,
+}
+
+/// Why a file is not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::input::shapes::fleet) enum Unused {
+    /// The inventory that has the group or the host is in another directory, or its path is written in another way.
+    Elsewhere,
+    /// No inventory beside it has the group or the host, or another file comes first.
+    NobodyAsks,
+}
+
+impl Unused {
+    /// Returns a sentence whose subject is the file.
+    pub(in crate::input::shapes::fleet) fn message(self) -> &'static str {
+        match self {
+            Self::Elsewhere => {
+                "is not read: the inventory with this group or host is not in the directory above; put the file beside it, and write \
+                 the paths of both as absolute paths or both as relative ones"
+            }
+            Self::NobodyAsks => {
+                "is not read: no inventory in the directory above has this group or host, or another file about it comes first"
+            }
+        }
+    }
 }
 
 /// Files by the group or the host that they belong to.
@@ -54,6 +80,7 @@ impl<'a> VariableFiles<'a> {
             is_group,
             steps,
             used: AtomicBool::new(false),
+            elsewhere: AtomicBool::new(false),
         });
     }
 
@@ -61,9 +88,12 @@ impl<'a> VariableFiles<'a> {
         self.0.is_empty()
     }
 
-    /// Returns the path of each file that belongs to no group and no host of an inventory.
-    pub(in crate::input::shapes::fleet) fn unused(&self) -> impl Iterator<Item = &DocumentPath> {
-        self.0.iter().filter(|file| !file.used.load(Ordering::Relaxed)).map(|file| &file.path)
+    /// Returns the path of each file that is not read, and the reason.
+    pub(in crate::input::shapes::fleet) fn unused(&self) -> impl Iterator<Item = (&DocumentPath, Unused)> {
+        self.0.iter().filter(|file| !file.used.load(Ordering::Relaxed)).map(|file| {
+            let is_elsewhere = file.elsewhere.load(Ordering::Relaxed);
+            (&file.path, if is_elsewhere { Unused::Elsewhere } else { Unused::NobodyAsks })
+        })
     }
 
     /// Adds the variables in the files beside the inventory with the name `name`.
@@ -78,15 +108,16 @@ impl<'a> VariableFiles<'a> {
         if inventory.is_listing {
             return Ok(());
         }
-        let directory = name.rsplit_once('/').map_or("", |(directory, _)| directory).trim_start_matches("./");
+        let path = normal_path(name);
+        let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+        for file in self.0.iter().filter(|file| file.directory != directory) {
+            if file.owner().is_some_and(|(owner, _)| inventory.has(file.is_group, owner)) {
+                file.elsewhere.store(true, Ordering::Relaxed);
+            }
+        }
         let mut result = Ok(());
         for ((is_group, owner), files) in self.beside(directory) {
-            let is_known = if is_group {
-                [ALL, UNGROUPED].contains(&owner) || inventory.groups.contains_key(owner)
-            } else {
-                inventory.by_name.contains_key(owner)
-            };
-            if !is_known {
+            if !inventory.has(is_group, owner) {
                 continue;
             }
             let mut variables = Variables::new();

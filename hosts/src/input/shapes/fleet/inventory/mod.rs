@@ -66,6 +66,15 @@ impl Inventory {
         Ok(self.groups.entry(name.to_owned()).or_default())
     }
 
+    /// Whether it has a group or a host with this name.
+    fn has(&self, is_group: bool, name: &str) -> bool {
+        if is_group {
+            [ALL, UNGROUPED].contains(&name) || self.groups.contains_key(name)
+        } else {
+            self.by_name.contains_key(name)
+        }
+    }
+
     /// Adds the hosts that a pattern names to a group. For each host, later values win.
     fn add_hosts(&mut self, group: &str, pattern: &str, variables: &Variables) -> Result<(), Problem> {
         let (names, port) = pattern::expand(pattern, MAX_ROWS)?;

@@ -158,6 +158,25 @@ fn results_that_no_program_has_computed_are_not_used() {
     }
 }
 
+/// People merge the cells of a heading. It is no host, and no value of the rows below it.
+#[test]
+fn a_comment_may_be_in_merged_cells() {
+    let row = |number: usize, name: &str, value: &str| {
+        let cell = |column: &str, text: &str| match text {
+            "" => format!("<c r='{column}{number}' s='1'/>"),
+            text => format!("<c r='{column}{number}' t='str'><v>{text}</v></c>"),
+        };
+        format!("<row r='{number}'>{}{}</row>", cell("A", name), cell("B", value))
+    };
+    let rows =
+        [row(1, "# all racks", ""), row(2, "name", "v"), row(3, "a", "1"), row(4, "# rack 2", ""), row(5, "b", "2")];
+    let merged = "<mergeCell ref='A1:B1'/><mergeCell ref='A4:E4'/>";
+    let cells = format!("<sheetData>{}</sheetData><mergeCells>{merged}</mergeCells>", rows.concat());
+    let input = input(&sheets("", &[("Sheet1", "", &cells)], &[]));
+    assert_eq!(roles(&input), [("a", "1"), ("b", "2")], "{:?}", input.report.findings());
+    assert!(input.report.is_empty(), "{:?}", input.report.findings());
+}
+
 #[test]
 fn merged_cells_have_one_value() {
     let rows = format!(

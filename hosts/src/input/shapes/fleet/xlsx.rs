@@ -41,7 +41,7 @@ pub(super) fn read(
     let sheet = workbook.table(sheet).map_err(&mut refuse)?;
     let rows = workbook.rows(&sheet).map_err(&mut refuse)?;
     let cell = |row: usize, column: usize| Place { row, column }.in_sheet(&sheet.name);
-    let mut rows = rows.into_iter().filter(|row| !is_comment(&row.values));
+    let mut rows = rows.into_iter().filter(|row| !row.is_comment);
     let Some(first) = rows.next() else {
         let message = format!(
             "is empty: its sheet {} has no values; write the column names into the first row",
@@ -52,7 +52,7 @@ pub(super) fn read(
     let names = columns(first.values, &|column| cell(first.number, column)).map_err(&mut refuse)?;
     let mut table = Table { rows: Vec::new(), columns: names.values().cloned().collect() };
     let mut errors = 0;
-    for sheet::Row { number, values } in rows {
+    for sheet::Row { number, values, .. } in rows {
         if table.rows.len() == MAX_ROWS {
             report.error("fleet-too-large", path, format!("has more than {MAX_ROWS} hosts; split it"));
             return Err(Reported);
@@ -81,13 +81,6 @@ pub(super) fn read(
         }
     }
     if errors > 0 { Err(Reported) } else { Ok(table) }
-}
-
-/// Whether the only value of a row begins with `#`.
-fn is_comment(values: &BTreeMap<usize, Value>) -> bool {
-    let mut values = values.values();
-    values.next().is_some_and(|value| matches!(value, Ok(text) if text.trim_start().starts_with('#')))
-        && values.next().is_none()
 }
 
 /// Returns the value in the cell with the name `place`, without the blanks around it.

@@ -14,6 +14,21 @@ pub(super) struct Row {
     pub(super) number: usize,
     /// The values by their columns, from 0.
     pub(super) values: BTreeMap<usize, Value>,
+    /// Whether its only value begins with `#`. The value may be in merged cells.
+    pub(super) is_comment: bool,
+}
+
+impl Row {
+    fn of(number: usize) -> Self {
+        Self { number, values: BTreeMap::new(), is_comment: false }
+    }
+}
+
+/// Whether the only value of a row begins with `#`.
+fn is_comment(values: &BTreeMap<usize, Value>) -> bool {
+    let mut values = values.values();
+    values.next().is_some_and(|value| matches!(value, Ok(text) if text.trim_start().starts_with('#')))
+        && values.next().is_none()
 }
 
 /// Returns the rows of the sheet in `text` that have values. `name` is its name, and `part` that of its part.
@@ -27,7 +42,7 @@ pub(super) fn rows(
     let mut merged = Vec::new();
     let mut events = Events::of(text, part);
     let mut place = Place { row: 0, column: 0 };
-    let mut row = Row { number: 0, values: BTreeMap::new() };
+    let mut row = Row::of(0);
     while let Some(event) = events.next()? {
         if let Some(element) = event.opens("row") {
             let number = element.attribute("r").map_or(Some(place.row + 1), |number| number.parse().ok());
@@ -35,11 +50,13 @@ pub(super) fn rows(
             let number = number.filter(|number| *number > place.row && *number <= 1 << 20);
             place =
                 Place { row: number.ok_or_else(|| format!("has rows in disorder, in its part {part}"))?, column: 0 };
-            row = Row { number: place.row, values: BTreeMap::new() };
+            row = Row::of(place.row);
         } else if event.closes("row") {
             let number = row.number;
-            let done = std::mem::replace(&mut row, Row { number, values: BTreeMap::new() });
+            let mut done = std::mem::replace(&mut row, Row::of(number));
             if !done.values.is_empty() {
+                // Merged cells have the value once, until it is spread.
+                done.is_comment = is_comment(&done.values);
                 rows.push(done);
             }
         } else if let Some(element) = event.opens("c") {
@@ -73,8 +90,9 @@ fn spread(rows: &mut [Row], mut merged: Vec<Range>, package: &mut Package<'_, '_
     for row in rows {
         open.retain(|(range, _)| range.last.row >= row.number);
         while let Some(range) = next.next_if(|range| range.first.row <= row.number) {
-            // Without the row of its first cell, the merged cell is empty.
-            let value = row.values.get(&range.first.column).filter(|_| range.first.row == row.number);
+            // Without the row of its first cell, the merged cell is empty. A comment is a value of no other cell.
+            let is_first = range.first.row == row.number && !row.is_comment;
+            let value = row.values.get(&range.first.column).filter(|_| is_first);
             open.extend(value.map(|value| (range, value.clone())));
         }
         if open.iter().map(|(range, _)| range.columns().len()).sum::<usize>() > MAX_COLUMNS {

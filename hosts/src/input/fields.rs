@@ -85,8 +85,7 @@ impl<'a> Fields<'a> {
     pub(super) fn boolean(&self, key: &str, report: &mut Report) -> Result<Option<bool>, Reported> {
         match self.mapping.get(key) {
             None | Some(Value::Null) => Ok(None),
-            Some(Value::Bool(value)) => Ok(Some(*value)),
-            Some(other) => match other.as_str().and_then(yaml::old_boolean) {
+            Some(other) => match boolean(other) {
                 Some(value) => Ok(Some(value)),
                 None => Err(self.wrong_type(key, other, "true or false", report)),
             },
@@ -156,6 +155,11 @@ impl<'a> Fields<'a> {
         }
         Ok(all)
     }
+}
+
+/// Returns the boolean that a value is in YAML 1.1 or 1.2.
+pub(super) fn boolean(value: &Value) -> Option<bool> {
+    value.as_bool().or_else(|| value.as_str().and_then(yaml::old_boolean))
 }
 
 /// Reports that `value` is at `path` instead of `wanted`.

@@ -255,7 +255,7 @@ fn check<'a>(
         settings::check(interface, report);
     }
     references::check(&searched, &interfaces, &host.nics, path, report);
-    routes::check(&document, &interfaces, path, report);
+    routes::check(&document, &interfaces, (path, &nmstate.origins), report);
     if let Some(boot_mac) = host.boot_mac {
         boot_nic::check(&document, &interfaces, boot_mac, path, report);
     }

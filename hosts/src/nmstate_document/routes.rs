@@ -10,7 +10,7 @@ use super::interfaces::Interface;
 use super::other_names::Names;
 use super::{elements, is_true, mapping, number, text};
 use crate::members::get;
-use vocabulary::report::{DocumentPath, Report};
+use vocabulary::report::{DocumentPath, Origins, Report};
 
 /// The table that routes are in when they name none (`RT_TABLE_MAIN`).
 const MAIN_TABLE: u64 = 254;
@@ -63,7 +63,12 @@ pub(crate) fn vrf_table(route: &Mapping, interfaces: &[Interface<'_>]) -> Option
 }
 
 /// Refuses routes that no profile can hold, and warns of routes and rules that nmstate drops.
-pub(crate) fn check(document: &Mapping, interfaces: &[Interface<'_>], path: &DocumentPath, report: &mut Report) {
+pub(crate) fn check(
+    document: &Mapping,
+    interfaces: &[Interface<'_>],
+    (path, origins): (&DocumentPath, &Origins),
+    report: &mut Report,
+) {
     for (index, rule) in elements(document, &["route-rules", "config"]).iter().enumerate() {
         if rule.as_mapping().is_some_and(|rule| text(rule, "state") == Some("absent")) {
             let message = "asks to remove a routing rule, and before the first boot there is none";
@@ -89,8 +94,10 @@ pub(crate) fn check(document: &Mapping, interfaces: &[Interface<'_>], path: &Doc
         } else if let Some(key) = RouteKey::of(map, interfaces, &names)
             && let Some(first) = seen.insert(key, index)
         {
+            let first = path.index(first);
+            let first = origins.of(&first).unwrap_or(first);
             let message = format!(
-                "differs from [{first}] only in its metric, or not at all, and nmstate keeps one of the two; remove \
+                "differs from {first} only in its metric, or not at all, and nmstate keeps one of the two; remove \
                  one of them"
             );
             report.warning("route-lost", &path.index(index), message);

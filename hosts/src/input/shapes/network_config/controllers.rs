@@ -5,7 +5,7 @@ use serde_yaml::Value;
 use super::draft::Entry;
 use super::names::Names;
 use super::settings::{check_rest, refuse};
-use crate::input::fields::Fields;
+use crate::input::fields::{Fields, boolean};
 use crate::input::listing::quoted;
 use crate::input::shapes::network_data::members;
 use crate::input::yaml::invalid;
@@ -101,9 +101,9 @@ pub(super) fn bond_option(
             let name = names.of(&text).unwrap_or(&text).to_owned();
             entry.set(&["link-aggregation", "options", option], name, &path);
         }
-        "all_slaves_active" if value.is_bool() => {
-            let name = if value.as_bool() == Some(true) { "delivered" } else { "dropped" };
-            entry.set(&["link-aggregation", "options", option], name, &path);
+        "all_slaves_active" => {
+            let word = boolean(value).map(|value| if value { "delivered" } else { "dropped" }.into());
+            entry.set(&["link-aggregation", "options", option], word.unwrap_or_else(|| value.clone()), &path);
         }
         // NMState has a list of addresses in one text.
         "arp_ip_target" => entry.set(&["link-aggregation", "options", option], text, &path),

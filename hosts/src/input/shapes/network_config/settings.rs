@@ -2,7 +2,7 @@
 
 use serde_yaml::Value;
 
-use crate::input::fields::Fields;
+use crate::input::fields::{Fields, boolean};
 use crate::input::listing::quoted;
 use vocabulary::report::Report;
 
@@ -80,6 +80,7 @@ const UNSUPPORTED: &[(&str, &str)] = &[
     ("bridge_gcint", "NMState has no equivalent"),
     ("driver", "a NIC is found by its MAC address or by its name"),
     ("macs", "NMState has no equivalent"),
+    ("ra-overrides", "only newer releases of netplan have it, and dayone does not read it"),
 ];
 
 /// Reports every member of `fields` that is not one of `known`.
@@ -96,7 +97,7 @@ pub(super) fn check_rest(fields: &Fields<'_>, known: &[&str], report: &mut Repor
         } else if let Some(why) = named(UNSUPPORTED) {
             report.error("network-config-unsupported", &path, format!("cannot be kept: {why}"));
         } else {
-            let message = format!("is unknown here: cloud-init and netplan have no setting {}", quoted(key));
+            let message = format!("is unknown here: dayone knows no setting {} of cloud-init or netplan", quoted(key));
             report.error("network-config-unknown", &path, message);
         }
     }
@@ -104,7 +105,7 @@ pub(super) fn check_rest(fields: &Fields<'_>, known: &[&str], report: &mut Repor
 
 fn asks_for_nothing(key: &str, value: &Value) -> bool {
     let is_empty = value.is_null() || value.as_mapping().is_some_and(serde_yaml::Mapping::is_empty);
-    is_empty || value.as_bool().is_some_and(|value| NOTHING.contains(&(key, value)))
+    is_empty || boolean(value).is_some_and(|value| NOTHING.contains(&(key, value)))
 }
 
 /// Reports that the value at `key` cannot be kept.

@@ -38,6 +38,45 @@ fn no_setting_of_ipv6_is_lost_without_its_addresses() {
     }
 }
 
+/// cloud-init and netplan read YAML 1.1, in which these are booleans.
+#[test]
+fn booleans_may_be_written_as_in_yaml_1_1() {
+    let bond = |value: &str| {
+        nmstate(&format!(
+            "network: {{version: 2, ethernets: {{a: {{optional: no, wakeonlan: off, ipv6-privacy: No}}}}, bonds: {{b: {{interfaces: [a], \
+             dhcp4: yes, parameters: {{mode: active-backup, all-slaves-active: {value}}}}}}}}}"
+        ))
+    };
+    for (value, expected) in [("yes", "delivered"), ("true", "delivered"), ("Off", "dropped"), ("dropped", "dropped")] {
+        let found = bond(value);
+        let bond = found["interfaces"].as_array().unwrap().iter().find(|interface| interface["name"] == "b").unwrap();
+        assert_eq!(bond["link-aggregation"]["options"]["all_slaves_active"], expected, "{value}");
+        assert_eq!(bond["ipv4"]["dhcp"], true);
+    }
+    let yaml = "network: {version: 2, ethernets: {a: {dhcp4: yes, optional: no, wakeonlan: off, ipv6-privacy: No}}}";
+    let (_, report) = translated(yaml);
+    assert!(report.is_empty(), "{:?}", report.findings());
+}
+
+#[test]
+fn what_dayone_does_not_know_may_be_known_to_others() {
+    let with = |rest: &str| findings(&format!("network: {{version: 2, ethernets: {{a: {{dhcp6: true, {rest}}}}}}}"));
+    let found = with("ra-overrides: {use-dns: false}");
+    assert!(found[0].contains("cannot be kept: only newer releases of netplan have it"), "{found:?}");
+    let found = with("brand-new: 1");
+    assert!(found[0].contains("dayone knows no setting brand-new of cloud-init or netplan"), "{found:?}");
+}
+
+#[test]
+fn a_lost_route_names_the_other_one_in_the_users_document() {
+    let found = findings(
+        "network: {version: 2, ethernets: {a: {addresses: [192.0.2.5/24], gateway4: 192.0.2.1, routes: [{to: default, via: \
+         192.0.2.1, metric: 100}]}}}",
+    );
+    let lost = found.iter().find(|line| line.contains("[route-lost]")).unwrap();
+    assert!(lost.contains(" differs from network.ethernets.a.gateway4 only in its metric"), "{lost}");
+}
+
 #[test]
 fn a_name_beside_a_mac_address_is_a_warning() {
     let yaml =

@@ -1,6 +1,14 @@
 //! The files of a fleet, however they are written: kinds of line ends, spellings of paths, and the types of values.
 
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
 use hosts::input::{Input, Text, read_all};
+use hosts::network;
+use serde_yaml::{Mapping, Value};
+use vocabulary::host::{HostSpec, NmstateDocument};
+use vocabulary::report::DocumentPath;
 
 fn input(files: &[(&str, &str)]) -> Input {
     read_all(files.iter().map(|(name, text)| Text { name: Some(name), text: text.as_bytes() }))
@@ -101,4 +109,70 @@ fn variables_are_read_however_the_path_is_written() {
         found.iter().any(|line| line.contains("h2.yml") && line.contains("no inventory in the directory")),
         "{found:?}"
     );
+}
+
+/// Puts a variable in place of each number and boolean, and their values into `row`.
+fn with_variables(value: &mut Value, row: &mut Mapping) {
+    match value {
+        Value::Sequence(values) => values.iter_mut().for_each(|value| with_variables(value, row)),
+        Value::Mapping(map) => map.values_mut().for_each(|value| with_variables(value, row)),
+        Value::Bool(_) | Value::Number(_) => {
+            let name = format!("v{}", row.len());
+            let text = serde_yaml::to_string(value).unwrap().trim().to_owned();
+            *value = format!("${{{name}}}").into();
+            row.insert(name.into(), text.into());
+        }
+        _ => {}
+    }
+}
+
+fn keyfiles(host: &HostSpec) -> Result<String, String> {
+    let (network, report) = network::convert(host);
+    let Some(network) = network else {
+        return Err(report.findings().iter().fold(String::new(), |all, finding| format!("{all}{finding}\n")));
+    };
+    Ok(network.keyfiles.iter().fold(String::new(), |mut text, file| {
+        writeln!(text, "{}\n{}", file.name, file.content).unwrap();
+        text
+    }))
+}
+
+#[test]
+fn every_number_and_every_boolean_may_be_a_variable() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/nmstate");
+    let mut all: Vec<String> = fs::read_dir(fixtures)
+        .unwrap()
+        .filter_map(|entry| fs::read_to_string(entry.unwrap().path().join("nmstate.yaml")).ok())
+        .collect();
+    all.push(
+        "interfaces:\n- {name: eth0, type: ethernet}\n- name: macsec0\n  type: macsec\n  macsec: {encrypt: false, base-iface: eth0, \
+         mka-cak: 50b71a8ef0bd5751ea76de6d6c98c03a, mka-ckn: f2b4297d39da7330910a74abc0449feb, port: 7, validation: disabled, \
+         send-sci: true}\n"
+            .to_owned(),
+    );
+    let (mut seen, mut wrong) = (0, Vec::new());
+    for text in all {
+        let Ok(value) = serde_yaml::from_str::<Value>(&text) else { continue };
+        let document = NmstateDocument::new(value.clone(), DocumentPath::root());
+        let Ok(expected) = keyfiles(&HostSpec::with_network(document)) else { continue };
+        let (mut network, mut row) = (value, Mapping::new());
+        row.insert("name".into(), "h1".into());
+        with_variables(&mut network, &mut row);
+        let spec = serde_yaml::to_string(&(row, network)).unwrap();
+        let (row, network): (Value, Value) = serde_yaml::from_str(&spec).unwrap();
+        let fleet = serde_json::json!({
+            "apiVersion": "dayone.metal3.io/v1alpha1", "kind": "HostFleet", "metadata": {"name": "f"},
+            "spec": {"hosts": {"values": [row]}, "template": {"network": network}},
+        });
+        let mut read = input(&[("f.json", &fleet.to_string())]);
+        assert!(!read.report.has_errors(), "{:?}", findings(&read));
+        let mut host = read.hosts.remove(0);
+        host.name = None;
+        match keyfiles(&host) {
+            Ok(found) if found == expected => seen += 1,
+            Ok(found) | Err(found) => wrong.push(format!("{text}\n{found}")),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(seen > 35, "{seen}");
 }

@@ -12,10 +12,32 @@ use crate::input::yaml;
 use vocabulary::report::{DocumentPath, Report};
 
 /// Members of NMState that accept `true` and `false` only without quotes.
-const BOOLEANS: [&str; 7] =
-    ["dhcp-send-hostname", "encrypt", "forwarding", "learning", "loose-binding", "reorder-headers", "send-sci"];
-/// Members of NMState that accept numbers only without quotes.
-const NUMBERS: [&str; 2] = ["suppress-prefix-length", "vlan-default-pvid"];
+///
+/// Source: the fields in the schema of nmstate 2.2.62 that have no `…_or_string` reader, of the types of interfaces that dayone
+/// accepts in either step.
+const BOOLEANS: [&str; 10] = [
+    "allow-extra-address",
+    "allow-extra-patch-ports",
+    "allow-extra-ports",
+    "dhcp-send-hostname",
+    "encrypt",
+    "forwarding",
+    "learning",
+    "loose-binding",
+    "reorder-headers",
+    "send-sci",
+];
+/// Members of NMState that accept numbers only without quotes. `port` is that of `macsec`: the ports of controllers are lists.
+const NUMBERS: [&str; 8] = [
+    "gc-timer",
+    "hello-timer",
+    "max-mtu",
+    "min-mtu",
+    "port",
+    "suppress-prefix-length",
+    "suppress_prefixlength",
+    "vlan-default-pvid",
+];
 
 /// A document that is parsed once and filled in for each row.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Address, Ip};
+use super::{Address, Ip, kernel_metric};
 use crate::family::Family;
 use vocabulary::host::MacAddress;
 use vocabulary::report::DocumentPath;
@@ -280,6 +280,15 @@ impl Interface {
     /// Both families.
     pub(crate) fn families(&self) -> [&Ip; 2] {
         [&self.ipv4, &self.ipv6]
+    }
+
+    /// The metric of the routes of a family that the network offers.
+    pub(crate) fn learned_metric(&self, family: Family) -> u32 {
+        match self.ip(family).metric {
+            Some(0) => kernel_metric(family),
+            Some(metric) => metric,
+            None => self.kind.usual_metric(),
+        }
     }
 
     /// The static addresses of both families.

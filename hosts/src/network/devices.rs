@@ -124,8 +124,9 @@ impl<'a> Network<'a> {
                     automatic_dns,
                     automatic_routes,
                     automatic_gateway,
-                    // The list of keys that can be expressed has none of these.
+                    // Only netplan can express it, and writes it.
                     metric: _,
+                    // The list of keys that can be expressed has none of these.
                     automatic_table: _,
                     sends_hostname: _,
                     dhcp_hostname: _,
@@ -209,6 +210,9 @@ pub(super) fn section_of(kind: &Kind) -> Option<&'static str> {
     }
 }
 
+/// The way to make addresses that all these forms use.
+pub(super) const EUI64: Values = Words(&["eui64", "EUI64", "Eui64"]);
+
 /// The keys that all these forms can express. Of some settings, they can express only the value that is the default.
 pub(super) const SECTIONS: &[Section] = &[
     // Where the host name has a place of its own, it is written there.
@@ -225,7 +229,7 @@ pub(super) const SECTIONS: &[Section] = &[
     Section::new(
         "interfaces.*.ipv6",
         "enabled dhcp autoconf auto-dns auto-routes auto-gateway address",
-        &[("addr-gen-mode", Words(&["eui64", "EUI64", "Eui64"]))],
+        &[("addr-gen-mode", EUI64)],
     ),
     Section::new("interfaces.*.ipv4.address.*", "ip prefix-length", &[]),
     Section::new("interfaces.*.ipv6.address.*", "ip prefix-length", &[]),

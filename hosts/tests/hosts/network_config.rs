@@ -20,7 +20,8 @@ fn written(host: &HostSpec) -> Option<String> {
     convert_network(host, target).0.and_then(|network| network.network_data)
 }
 
-/// The document with what `network-config` always says: how often a bond looks at its links, and that bridges have STP.
+/// The document with what `network-config` always says: how often a bond looks at its links, that bridges have STP, and the metrics of
+/// learned routes that differ from netplan's.
 fn with_defaults(mut host: HostSpec) -> HostSpec {
     let document = &mut host.network.as_nmstate_mut().unwrap().value;
     let interfaces = document.get_mut("interfaces").and_then(Value::as_sequence_mut);
@@ -29,6 +30,19 @@ fn with_defaults(mut host: HostSpec) -> HostSpec {
         interface.as_mapping_mut().unwrap().remove("description");
         if let Some(Value::String(mac)) = interface.get_mut("mac-address") {
             *mac = mac.to_lowercase().replace('-', ":");
+        }
+        let metric = match interface.get("type").and_then(Value::as_str) {
+            Some("bond") => Some(300),
+            Some("vlan") => Some(400),
+            Some("linux-bridge") => Some(425),
+            _ => None,
+        };
+        for family in ["ipv4", "ipv6"] {
+            let Some(ip) = interface.get_mut(family).and_then(Value::as_mapping_mut) else { continue };
+            let is_automatic = ["dhcp", "autoconf"].iter().any(|key| ip.get(*key).is_some_and(|value| *value == true));
+            if let Some(metric) = metric.filter(|_| is_automatic) {
+                ip.entry("auto-route-metric".into()).or_insert_with(|| metric.into());
+            }
         }
         if let Some(bond) = interface.get_mut("link-aggregation").and_then(Value::as_mapping_mut) {
             let options = bond.entry("options".into()).or_insert_with(|| Mapping::new().into());

@@ -208,6 +208,23 @@ fn networkd_gets_a_gateway_beyond_all_networks_from_netplan() {
     assert!(route.contains(&"Gateway=172.31.1.1") && route.contains(&"GatewayOnLink=true"), "{unit}");
 }
 
+/// networkd applies the metric of this section to DHCP and to router advertisements.
+#[test]
+fn netplan_gives_learned_routes_the_metrics_of_network_manager() {
+    let document = "interfaces: [{name: eth0, type: ethernet, ipv4: {enabled: true, dhcp: true}}, {name: eth0.7, type: vlan, vlan: \
+                    {base-iface: eth0, id: 7}, ipv4: {enabled: true, dhcp: true}, ipv6: {enabled: true, dhcp: true, autoconf: true}}]";
+    let document = NmstateDocument::new(serde_yaml::from_str(document).unwrap(), DocumentPath::root());
+    let network = written(&HostSpec::with_network(document), NetworkFiles::NetworkConfig).unwrap();
+    let root = tempfile::tempdir().unwrap();
+    generate(root.path(), &network);
+    for (name, metric) in [("eth0", 100), ("eth0.7", 400)] {
+        let unit =
+            fs::read_to_string(root.path().join(format!("run/systemd/network/10-netplan-{name}.network"))).unwrap();
+        let section = unit.split("[DHCP]\n").nth(1).unwrap_or_default();
+        assert!(section.lines().any(|line| line == format!("RouteMetric={metric}")), "{unit}");
+    }
+}
+
 /// Has netplan write what systemd-networkd reads, into this directory.
 fn generate(root: &Path, network: &str) {
     fs::create_dir_all(root.join("etc/netplan")).unwrap();

@@ -12,7 +12,7 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
         let mut learned: Vec<(u32, &Interface)> = network
             .active()
             .filter(|interface| network.vrf_of(interface).is_none() && learns(interface, family))
-            .map(|interface| (learned_metric(interface, family), interface))
+            .map(|interface| (interface.learned_metric(family), interface))
             .collect();
         learned.sort_by_key(|(metric, _)| *metric);
         let Some((metric, best)) = learned.first() else { continue };
@@ -44,14 +44,6 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
 fn learns(interface: &Interface, family: Family) -> bool {
     let ip = interface.ip(family);
     ip.learns_gateway(family) && ip.automatic_table == MAIN_TABLE
-}
-
-fn learned_metric(interface: &Interface, family: Family) -> u32 {
-    match interface.ip(family).metric {
-        Some(0) => kernel_metric(family),
-        Some(metric) => metric,
-        None => interface.kind.usual_metric(),
-    }
 }
 
 /// The default routes of the main table that are written down, with their metrics.

@@ -26,7 +26,7 @@ pub(super) fn write(network: &Network<'_>, findings: &mut Findings<'_>) -> Strin
             .devices
             .iter()
             .filter(|device| section_of(&device.interface.kind) == Some(section))
-            .map(|device| (device.interface.label.clone(), device_of(device, network).into()))
+            .map(|device| (device.interface.label.clone(), device_of(device, network, findings).into()))
             .collect();
         document.set_some(section, (!members.is_empty()).then_some(members));
     }
@@ -34,7 +34,10 @@ pub(super) fn write(network: &Network<'_>, findings: &mut Findings<'_>) -> Strin
     yaml_text::document(&serde_yaml::to_value(Value::from(document)).unwrap_or_default())
 }
 
-fn device_of(written_device: &Device<'_>, network: &Network<'_>) -> Object {
+/// The metric that netplan gives to the routes that an interface learns.
+const NETPLAN_METRIC: u32 = 100;
+
+fn device_of(written_device: &Device<'_>, network: &Network<'_>, findings: &mut Findings<'_>) -> Object {
     let Device { interface, routes, servers: _ } = written_device;
     // The key of the device is its name. The list of keys that can be expressed allows only the defaults of the others.
     let Interface {
@@ -77,6 +80,7 @@ fn device_of(written_device: &Device<'_>, network: &Network<'_>) -> Object {
     written.set("dhcp4", ipv4.is_automatic());
     written.set("dhcp6", ipv6.is_automatic());
     written.set("accept-ra", ipv6.is_automatic());
+    set_metrics(&mut written, written_device.interface.as_ref(), findings);
     // By itself netplan gives every interface a link-local address of IPv6.
     written.set_some("link-local", (ipv6.method == Method::Disabled).then_some(json!([])));
     let addresses = [ipv4, ipv6].into_iter().flat_map(|Ip { addresses, .. }| addresses);
@@ -86,6 +90,23 @@ fn device_of(written_device: &Device<'_>, network: &Network<'_>) -> Object {
     written.set_some("routes", (!routes.is_empty()).then_some(routes));
     written.set_some("nameservers", name_servers(written_device, network));
     written
+}
+
+/// NetworkManager's metrics of learned routes, where netplan has others, so that the same default route wins. networkd applies the metric
+/// to the routes of router advertisements, too (`config_parse_dhcp_or_ra_route_metric`, systemd 249 or newer).
+fn set_metrics(written: &mut Object, interface: &Interface, findings: &mut Findings<'_>) {
+    let metric = |ip: &Ip| ip.is_automatic().then(|| ip.metric.unwrap_or(interface.kind.usual_metric()));
+    let metrics = [metric(&interface.ipv4), metric(&interface.ipv6)];
+    if let [Some(v4), Some(v6)] = metrics
+        && v4 != v6
+    {
+        let reason = format!("netplan has one metric for both families, and IPv4 has {v4} and IPv6 {v6}");
+        findings.refuse(&interface.ipv6.path.key("auto-route-metric"), &reason);
+    }
+    for (key, metric) in ["dhcp4-overrides", "dhcp6-overrides"].into_iter().zip(metrics) {
+        let other = metric.filter(|metric| *metric != NETPLAN_METRIC);
+        written.set_some(key, other.map(|metric| json!({"route-metric": metric})));
+    }
 }
 
 /// The name servers of an interface. If the document names none, the search domains stand with the interfaces that may get some

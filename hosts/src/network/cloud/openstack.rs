@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::model::{Bond, Device as FoundBy, Interface, Kind, Route, Vlan};
+use crate::model::{Bond, Device as FoundBy, Family, Interface, Kind, Route, Vlan};
 use crate::network::devices::{Device, Network};
 use crate::network::form::Findings;
 use crate::network::object::Object;
@@ -29,6 +29,7 @@ pub(super) fn write(network: &Network<'_>, findings: &mut Findings<'_>) -> Strin
     if !findings.has_errors() {
         warn_of_names(&devices, network, findings);
         warn_of_ipv6(&devices, findings);
+        warn_of_metrics(&devices, findings);
     }
     json!({"links": links, "networks": networks, "services": services}).to_string()
 }
@@ -65,6 +66,34 @@ fn warn_of_ipv6(devices: &[&Device<'_>], findings: &mut Findings<'_>) {
             let message =
                 "has no IPv6, and the format cannot say so: the host takes addresses from routers that advertise some";
             findings.warn("ipv6-not-switched-off", path, message);
+        }
+    }
+}
+
+/// No member of the format says which of several learned default routes wins. NetworkManager prefers NICs to bonds, and bonds to VLANs;
+/// netplan gives all of them one metric.
+fn warn_of_metrics(devices: &[&Device<'_>], findings: &mut Findings<'_>) {
+    for family in Family::BOTH {
+        // The kernel prefers a default route of IPv4 that the document has to all of them.
+        let is_preferred = |route: &Route| family == Family::V4 && route.family() == family && route.is_default();
+        if devices.iter().any(|device| device.routes.iter().any(|route| is_preferred(route))) {
+            continue;
+        }
+        let interfaces = devices.iter().map(|device| device.interface.as_ref());
+        let mut learn: Vec<&Interface> = interfaces
+            .filter(|found| found.ip(family).is_automatic() && found.ip(family).learns_gateway(family))
+            .collect();
+        learn.sort_by_key(|interface| interface.learned_metric(family));
+        let Some((best, others)) = learn.split_first() else { continue };
+        let metric = best.learned_metric(family);
+        if let Some(other) = others.iter().find(|other| other.learned_metric(family) != metric) {
+            let message = format!(
+                "gets a default route from the network, and so does {}: NetworkManager prefers that of {}, and the format \
+                 cannot say so",
+                quoted(&other.label),
+                quoted(&best.label)
+            );
+            findings.warn("default-route-not-kept", &best.ip(family).path, &message);
         }
     }
 }

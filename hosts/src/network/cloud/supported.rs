@@ -1,13 +1,14 @@
 //! The keys of NMState that both formats can express, and why they cannot express others.
 
-use crate::network::devices::{HASH_POLICIES, ROUTE, SECTIONS, takes};
+use crate::network::devices::{EUI64, HASH_POLICIES, ROUTE, SECTIONS, takes};
 use crate::network::form::Values::Words;
 use crate::network::form::{Form, Section};
 
 pub(super) const NETPLAN: Form = Form {
     code: "not-in-netplan",
     name: "cloud-init's network-config",
-    sections: &[SECTIONS, OWN_SECTIONS],
+    // The first of several sections for one mapping counts.
+    sections: &[NETPLAN_ADDRESSING, SECTIONS, OWN_SECTIONS],
     reasons: &[],
     takes,
 };
@@ -18,6 +19,16 @@ pub(super) const OPENSTACK: Form = Form {
     reasons: &[],
     takes,
 };
+
+/// Only netplan has metrics of the routes that the network offers.
+const NETPLAN_ADDRESSING: &[Section] = &[
+    Section::new("interfaces.*.ipv4", "enabled dhcp auto-dns auto-routes auto-gateway auto-route-metric address", &[]),
+    Section::new(
+        "interfaces.*.ipv6",
+        "enabled dhcp autoconf auto-dns auto-routes auto-gateway auto-route-metric address",
+        &[("addr-gen-mode", EUI64)],
+    ),
+];
 
 const OWN_SECTIONS: &[Section] = &[
     Section::new(

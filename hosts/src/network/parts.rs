@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_yaml::{Mapping, Value};
 
 use crate::members;
-use crate::nmstate_document::{elements, mapping, number, ports, text};
+use crate::nmstate_document::{elements, index_in, mapping, number, ports, text};
 use vocabulary::host::MacAddress;
 use vocabulary::report::{DocumentPath, Origins, Report, Severity};
 
@@ -54,11 +54,6 @@ impl Bad {
     pub(super) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
-}
-
-/// Which element of the list at `list` a path is in.
-fn index_in(path: &DocumentPath, list: &DocumentPath) -> Option<usize> {
-    path.steps_from(list)?.first()?.as_index()
 }
 
 /// The member of the mapping at `top` that a path is in; empty where it is not in one.

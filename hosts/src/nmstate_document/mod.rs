@@ -49,6 +49,11 @@ pub(crate) fn descend(path: &DocumentPath, steps: &[Step<'_>]) -> DocumentPath {
     })
 }
 
+/// Which element of the list at `list` a path is in.
+pub(crate) fn index_in(path: &DocumentPath, list: &DocumentPath) -> Option<usize> {
+    path.steps_from(list)?.first()?.as_index()
+}
+
 /// The text at `key`, where there is text.
 pub(crate) fn text<'a>(map: &'a Mapping, key: &str) -> Option<&'a str> {
     get(map, key).and_then(Value::as_str)

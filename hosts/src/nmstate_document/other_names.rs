@@ -7,6 +7,7 @@ use serde_yaml::Mapping;
 
 use super::interfaces::{Interface, alternative_names};
 use super::pattern::{Pattern, visit_mut};
+use super::references::REFERENCES;
 use super::text;
 
 /// What each name of the document stands for.
@@ -50,9 +51,27 @@ const PORTS: &[Pattern] = &[
     &["interfaces", "*", "controller"],
 ];
 
+/// Where interfaces are named besides [`PORTS`], in ways that nmstate follows.
+const OTHERS: &[Pattern] = &[&["interfaces", "*", "copy-mac-from"], &["routes", "config", "*", "next-hop-interface"]];
+
 /// Names ports, and their controllers, by the names of their entries. nmstate follows the name of a profile, and an alternative
 /// name, everywhere but here, where it makes a NIC of its own for them.
 pub(crate) fn name_ports(document: &mut Cow<'_, Mapping>, interfaces: &[Interface<'_>]) {
+    rename(document, interfaces, PORTS.iter());
+}
+
+/// Names interfaces by the names of their entries wherever nmstate follows another name, so that the document means the same
+/// without the other names. What the kernel reads stays as it is.
+pub(crate) fn name_all(document: &mut Cow<'_, Mapping>, interfaces: &[Interface<'_>]) {
+    let below = REFERENCES.iter().filter(|at| !PORTS.contains(at));
+    rename(document, interfaces, PORTS.iter().chain(OTHERS).chain(below));
+}
+
+fn rename<'p>(
+    document: &mut Cow<'_, Mapping>,
+    interfaces: &[Interface<'_>],
+    places: impl Iterator<Item = &'p Pattern>,
+) {
     let own: BTreeSet<&str> = interfaces.iter().map(|interface| interface.name).collect();
     let mut others: BTreeMap<&str, &str> = BTreeMap::new();
     for interface in interfaces {
@@ -63,7 +82,7 @@ pub(crate) fn name_ports(document: &mut Cow<'_, Mapping>, interfaces: &[Interfac
     if others.is_empty() {
         return;
     }
-    for at in PORTS {
+    for at in places {
         visit_mut(document.to_mut(), at, &mut |value| {
             if let Some(name) = value.as_str().and_then(|name| others.get(name)) {
                 *value = (*name).into();

@@ -2,10 +2,10 @@
 
 use std::net::IpAddr;
 
-use super::BRIDGE;
 use super::bridge::Uplink;
+use super::{BRIDGE, rules};
 use crate::family::Family;
-use crate::model::{Device, Interface, Ip, MAIN_TABLE, Method, Route, Topology};
+use crate::model::{Device, Interface, Ip, MAIN_TABLE, Method, Route, Rule, Topology};
 use crate::network::ConvertedNetwork;
 use vocabulary::host::HostSpec;
 use vocabulary::report::{DocumentPath, Report};
@@ -28,7 +28,7 @@ const MADE_LATER: &[&str] =
 pub(super) fn check(host: &HostSpec, first: &ConvertedNetwork, second: &SecondNetwork, report: &mut Report) {
     check_names(host, first, report);
     let Some(bridge) = second.topology.interface(BRIDGE) else { return };
-    let first = &first.topology;
+    let (network, first) = (first, &first.topology);
     let Some(before) = before(first, bridge) else {
         let message = format!(
             "gives {BRIDGE} addresses, none of which the first step of {} has, and the first step has no default \
@@ -44,6 +44,7 @@ pub(super) fn check(host: &HostSpec, first: &ConvertedNetwork, second: &SecondNe
         check_default_route(family, first, before, second, bridge, report);
     }
     check_other_routes(first, before, second, bridge, report);
+    check_rules(&rules::held_by(before, network), before, second, report);
     check_name_servers(first, second, bridge, report);
     if let Some(mtu) = before.mtu
         && bridge.mtu != Some(mtu)
@@ -104,15 +105,16 @@ fn check_names(host: &HostSpec, first: &ConvertedNetwork, report: &mut Report) {
 /// Checks that the bridge's uplink is the interface that had the addresses, or is on top of it.
 fn check_uplink(first: &Topology, before: &Interface, second: &SecondNetwork, report: &mut Report) {
     let Some(uplink) = second.uplinks.first() else { return };
-    if second.uplinks.iter().any(|uplink| is_above(&uplink.name, &before.name, first, &second.topology, 0)) {
-        let described = second.topology.interface(&before.name).map(|interface| &interface.device);
+    if second.uplinks.iter().any(|uplink| is_above(&uplink.name, before, first, &second.topology, 0)) {
+        let described = [&before.label, &before.name].into_iter().find_map(|name| called(&second.topology, name));
+        let described = described.map(|interface| &interface.device);
         if let Device::Mac(mac) = before.device
             && described != Some(&before.device)
         {
             let message = format!(
                 "is on {}, which is the first step's own name for the NIC with the MAC address {mac}: it must be the \
                  name that the kernel gives the NIC",
-                before.name
+                before.label
             );
             report.warning("second-step-nic-by-mac", &uplink.path, message);
         }
@@ -122,7 +124,7 @@ fn check_uplink(first: &Topology, before: &Interface, second: &SecondNetwork, re
         let message = format!(
             "is {}, and the first step identifies its NIC by the MAC address {mac} and calls it {}: dayone cannot \
              tell whether they are the same",
-            uplink.name, before.name
+            uplink.name, before.label
         );
         report.warning("second-step-nic-by-mac", &uplink.path, message);
         return;
@@ -134,15 +136,21 @@ fn check_uplink(first: &Topology, before: &Interface, second: &SecondNetwork, re
     report.error("second-step-other-nic", &uplink.path, message);
 }
 
+/// Finds an interface by the name of its entry or of its profile.
+fn called<'a>(topology: &'a Topology, name: &str) -> Option<&'a Interface> {
+    topology.interfaces.iter().find(|interface| interface.label == name).or_else(|| topology.interface(name))
+}
+
 /// Whether `above` is `below`, or is on top of it in either network.
-fn is_above(above: &str, below: &str, first: &Topology, second: &Topology, depth: usize) -> bool {
+fn is_above(above: &str, below: &Interface, first: &Topology, second: &Topology, depth: usize) -> bool {
+    let is_it = above == below.name || above == below.label;
     // No real host has that many levels of interfaces.
-    if above == below || depth > 8 {
-        return above == below;
+    if is_it || depth > 8 {
+        return is_it;
     }
     [second, first].into_iter().any(|topology| {
-        let parent = topology.interface(above).and_then(|interface| interface.kind.parent());
-        let mut lower = topology.ports(above).map(|port| port.name.as_str()).chain(parent);
+        let Some(above) = called(topology, above) else { return false };
+        let mut lower = topology.ports(&above.name).map(|port| port.name.as_str()).chain(above.kind.parent());
         lower.any(|lower| is_above(lower, below, first, second, depth + 1))
     })
 }
@@ -231,6 +239,22 @@ fn check_other_routes(
                 route.destination, route.table, before.name
             );
             report.warning("second-step-route-lost", &second.path.key("routes"), message);
+        }
+    }
+}
+
+/// Warns of routing rules in the profile of the NIC, unless the document has them, too.
+fn check_rules(held: &[Rule], before: &Interface, second: &SecondNetwork, report: &mut Report) {
+    for rule in held {
+        if !second.topology.rules.iter().any(|other| rules::is_same(rule, other, before)) {
+            let message = format!(
+                "lack the routing rule \"{}\" (table {}), which is in the profile of {} in the first step: it \
+                 disappears with the addresses",
+                rule.selector(),
+                rule.table,
+                before.name
+            );
+            report.warning("second-step-rule-lost", &second.path.key("route-rules"), message);
         }
     }
 }

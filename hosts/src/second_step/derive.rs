@@ -1,13 +1,21 @@
 //! Derives the second step from the first: the bridge goes over the interface with the host's default route, and gets its
 //! addresses. Everything else stays.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use serde_yaml::{Mapping, Value};
 
 use super::check::first_network;
-use super::{BRIDGE, SecondStepDocument, ShortName, Target};
+use super::{BRIDGE, SecondStepDocument, ShortName, Target, rules};
 use crate::members::mapping;
-use crate::model::{Device, Interface, Ip, Kind, MAIN_TABLE, Topology};
-use crate::nmstate_document::{self as nmstate, elements, is_true, number, text};
+use crate::model::{Device, Interface, Ip, Kind, MAIN_TABLE, Rule, Topology, from_nmstate};
+use crate::network::ConvertedNetwork;
+use crate::nmstate_document::interfaces::{self, Interface as Entry};
+use crate::nmstate_document::other_names::name_all;
+use crate::nmstate_document::pattern::Searched;
+use crate::nmstate_document::references::REFERENCES;
+use crate::nmstate_document::{self as nmstate, aliases, elements, index_in, is_true, text};
 use crate::yaml_text;
 use vocabulary::host::{HostSpec, NetworkDocument, NmstateDocument};
 use vocabulary::report::{DocumentPath, Origins, Report};
@@ -57,17 +65,31 @@ fn document(host: &HostSpec, target: &Target, real_names: bool, report: &mut Rep
             return None;
         }
     };
-    let topology = first_network(host, report)?.topology;
-    let uplink = uplink(&topology, &first.path, report)?;
-    if !is_known_by_name(&topology, uplink, real_names, report) {
+    let network = first_network(host, report)?;
+    let uplink = uplink(&network.topology, &first.path, report)?;
+    if !is_known_by_name(&network.topology, uplink, real_names, report) {
         return None;
     }
-    let value = Value::Mapping(second(first.value.as_mapping()?, &topology, &uplink.name)?);
+    let Some(value) = second(&aliases::resolve(first), &network, uplink) else {
+        let message =
+            "has the default route, and no entry in the first step; write the document of the second step yourself";
+        report.error("derive-uplink", &uplink.path, message);
+        return None;
+    };
+    if let Some(name) = undescribed(&value) {
+        let message = format!(
+            "needs {}, of which the first step has no entry, so dayone cannot describe it in the second step; add an \
+             entry for it, or write the document of the second step yourself",
+            nmstate::quoted(&name)
+        );
+        report.error("derive-uplink", &uplink.path, message);
+        return None;
+    }
     // The user did not write the derived document, so findings about it point to the first step.
     let path = DocumentPath::document(&target.file_name());
     let mut origins = Origins::default();
     origins.made(path.clone(), first.path.clone());
-    Some(NmstateDocument { value, path, origins })
+    Some(NmstateDocument { value: Value::Mapping(value), path, origins })
 }
 
 /// Finds the interface with the default route.
@@ -113,7 +135,7 @@ fn is_known_by_name(topology: &Topology, interface: &Interface, real_names: bool
             let message = format!(
                 "finds {} by its address, and Open vSwitch needs the name that the kernel gives it; if that is {} as \
                  well, add --real-names",
-                interface.name, interface.name
+                interface.label, interface.label
             );
             report.error("derive-nic-by-mac", &interface.path, message);
             good = false;
@@ -137,45 +159,124 @@ fn below<'a>(topology: &'a Topology, name: &'a str) -> Vec<&'a str> {
     found
 }
 
-fn second(first: &Mapping, topology: &Topology, uplink: &str) -> Option<Mapping> {
-    let kept = below(topology, uplink);
-    let entries: Vec<&Mapping> = elements(first, &["interfaces"]).iter().filter_map(Value::as_mapping).collect();
-    let named = |name: &str| entries.iter().copied().find(|entry| text(entry, "name") == Some(name));
-    let above = named(uplink)?;
-    let mut interfaces: Vec<Value> = Vec::new();
-    for entry in entries.iter().filter(|entry| text(entry, "name").is_some_and(|name| kept.contains(&name))) {
-        let mut entry = (*entry).clone();
-        if text(&entry, "identifier") == Some("mac-address") {
-            entry.remove("mac-address");
-        }
-        for key in ["identifier", "pci-address", "profile-name"] {
-            entry.remove(key);
-        }
-        if text(&entry, "name") == Some(uplink) {
-            entry.remove("wait-ip");
-            entry.insert("ipv4".into(), disabled());
-            entry.insert("ipv6".into(), disabled());
-        }
-        interfaces.push(entry.into());
-    }
-    interfaces.push(bridge(uplink).into());
-    interfaces.push(interface(above, uplink).into());
+/// Makes the document. It calls every interface by the name of its entry, because it has none of the other names.
+fn second(first: &NmstateDocument, network: &ConvertedNetwork, uplink: &Interface) -> Option<Mapping> {
+    let written = first.value.as_mapping()?;
+    let mut first = Cow::Borrowed(written);
+    name_all(&mut first, &interfaces::read(written, &DocumentPath::root(), &mut Report::new()));
+    let first = first.as_ref();
+    let entries = interfaces::read(first, &DocumentPath::root(), &mut Report::new());
     let mut document = Mapping::new();
-    document.insert("interfaces".into(), interfaces.into());
-    let routes = moved(first, "routes", "next-hop-interface", uplink, |_| false);
-    let tables: Vec<u64> = routes.iter().filter_map(|route| number(route.get("table-id"))).collect();
-    let rules = moved(first, "route-rules", "iif", uplink, |rule| {
-        number(rule.get("route-table")).is_some_and(|table| tables.contains(&table))
-    });
-    for (key, list) in [("routes", routes), ("route-rules", rules)] {
+    document.insert("interfaces".into(), interfaces_of(&entries, &network.topology, uplink)?.into());
+    for (key, list) in [("routes", moved_routes(first, uplink)), ("route-rules", moved_rules(first, network, uplink))] {
         if !list.is_empty() {
             document.insert(key.into(), config(list.into()).into());
         }
     }
     if let Some(dns) = nmstate::mapping(first, "dns-resolver").and_then(|dns| dns.get("config")) {
-        document.insert("dns-resolver".into(), config(dns.clone()).into());
+        let mut dns = dns.clone();
+        let servers = dns.get_mut("server").and_then(Value::as_sequence_mut);
+        for server in servers.into_iter().flatten() {
+            // A link-local name server names the interface by which the host reaches it.
+            if let Some((address, name)) = server.as_str().and_then(|server| server.split_once('%'))
+                && name == uplink.label
+            {
+                *server = format!("{address}%{BRIDGE}").into();
+            }
+        }
+        document.insert("dns-resolver".into(), config(dns).into());
     }
     Some(document)
+}
+
+/// Returns the uplink and everything below it, and the bridge over it.
+fn interfaces_of(entries: &[Entry<'_>], topology: &Topology, uplink: &Interface) -> Option<Vec<Value>> {
+    let above = entries.iter().find(|entry| entry.name == uplink.label)?.map;
+    let mut kept: BTreeMap<&str, bool> = BTreeMap::new();
+    for name in below(topology, &uplink.name) {
+        match topology.interface(name) {
+            Some(interface) => kept.insert(&interface.label, interface.kind == Kind::Ethernet),
+            None => kept.insert(name, true),
+        };
+    }
+    let mut interfaces: Vec<Value> = Vec::new();
+    for entry in entries {
+        if kept.remove(entry.name).is_none() {
+            continue;
+        }
+        let mut kept = entry.map.clone();
+        if text(&kept, "identifier") == Some("mac-address") {
+            kept.remove("mac-address");
+        }
+        for key in ["identifier", "pci-address", "profile-name"] {
+            kept.remove(key);
+        }
+        if entry.name == uplink.label {
+            kept.remove("wait-ip");
+            kept.insert("ipv4".into(), disabled());
+            kept.insert("ipv6".into(), disabled());
+        }
+        interfaces.push(kept.into());
+    }
+    // nmstate treats what the first step only names as a NIC. The second step describes it, so that nmstate looks for it.
+    for (name, _) in kept.into_iter().filter(|(_, is_nic)| *is_nic) {
+        interfaces.push(mapping([("name", name.into()), ("type", "ethernet".into()), ("state", "up".into())]).into());
+    }
+    interfaces.push(bridge(&uplink.label).into());
+    interfaces.push(interface(above, &uplink.label).into());
+    Some(interfaces)
+}
+
+/// Returns the name of a port or a base interface that the document does not describe.
+fn undescribed(document: &Mapping) -> Option<String> {
+    let described = elements(document, &["interfaces"]).iter().filter_map(|entry| text(entry.as_mapping()?, "name"));
+    let known: Vec<&str> = described.collect();
+    let mut found = None;
+    for at in REFERENCES.iter().filter(|at| at.last() != Some(&"controller")) {
+        Searched::of(document).each(at, &mut |_, value| {
+            found = found.take().or_else(|| value.as_str().filter(|name| !known.contains(name)).map(str::to_owned));
+        });
+    }
+    found
+}
+
+/// Returns the routes through the uplink, with the bridge instead.
+fn moved_routes(first: &Mapping, uplink: &Interface) -> Vec<Value> {
+    let routes = elements(first, &["routes", "config"]).iter().filter_map(Value::as_mapping);
+    let own = routes.filter(|route| {
+        let is_there = !matches!(text(route, "state"), Some("absent" | "ignore"));
+        is_there && text(route, "next-hop-interface") == Some(&uplink.label)
+    });
+    let moved = own.map(|route| {
+        let mut route = route.clone();
+        route.insert("next-hop-interface".into(), BRIDGE.into());
+        Value::Mapping(route)
+    });
+    moved.collect()
+}
+
+/// Returns the routing rules in the profile of the uplink. Each has the priority that nmstate gave it, so that all rules of the
+/// host stay in order.
+fn moved_rules(first: &Mapping, network: &ConvertedNetwork, uplink: &Interface) -> Vec<Value> {
+    let list = DocumentPath::root();
+    let entries = interfaces::read(first, &list, &mut Report::new());
+    let held = rules::held_by(uplink, network);
+    let read = from_nmstate::read(first, &entries, None, &list).rules;
+    let list = list.key("route-rules").key("config");
+    let own = read.iter().filter(|rule| held.contains(&rules::without_place(rule)));
+    let own: BTreeMap<usize, &Rule> = own.filter_map(|rule| Some((index_in(&rule.path, &list)?, rule))).collect();
+    let written = elements(first, &["route-rules", "config"]);
+    let moved = own.into_iter().filter_map(|(index, rule)| {
+        let mut moved = written.get(index)?.as_mapping()?.clone();
+        if let Some(priority) = rule.priority {
+            moved.insert("priority".into(), priority.into());
+        }
+        if rule.iif.as_ref() == Some(&uplink.label) {
+            moved.insert("iif".into(), BRIDGE.into());
+        }
+        Some(Value::Mapping(moved))
+    });
+    moved.collect()
 }
 
 fn disabled() -> Value {
@@ -218,20 +319,4 @@ fn interface(above: &Mapping, uplink: &str) -> Mapping {
         interface.insert(family.into(), ip.into());
     }
     interface
-}
-
-/// Returns the elements of a list that name the uplink, with the bridge instead, and those that `also` accepts.
-fn moved(first: &Mapping, list: &str, key: &str, uplink: &str, also: impl Fn(&Mapping) -> bool) -> Vec<Value> {
-    let elements = elements(first, &[list, "config"]).iter().filter_map(Value::as_mapping);
-    let moved = elements.filter_map(|element| {
-        let about = text(element, key) == Some(uplink);
-        (about || also(element)).then(|| {
-            let mut element = element.clone();
-            if about {
-                element.insert(key.into(), BRIDGE.into());
-            }
-            Value::Mapping(element)
-        })
-    });
-    moved.collect()
 }

@@ -17,6 +17,7 @@ mod document;
 mod machine_config;
 mod read;
 mod roles;
+mod rules;
 
 #[cfg(test)]
 mod tests;

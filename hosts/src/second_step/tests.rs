@@ -1,3 +1,5 @@
+mod derived;
+
 use std::path::Path;
 
 use super::*;

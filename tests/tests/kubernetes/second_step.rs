@@ -50,14 +50,35 @@ fn files(config: &Value) -> BTreeMap<String, String> {
 
 /// A MachineConfig made of what is derived of a fixture's document.
 fn derived(case: &str) -> Value {
+    derived_of(&fs::read_to_string(fixture(&format!("nmstate/{case}/nmstate.yaml"))).unwrap(), &[])
+}
+
+/// A MachineConfig made of what is derived of a document.
+fn derived_of(first_step: &str, options: &[&str]) -> Value {
     let place = tempfile::tempdir().unwrap();
     let first = place.path().join("worker-0.example.com.yaml");
-    fs::copy(fixture(&format!("nmstate/{case}/nmstate.yaml")), &first).unwrap();
-    let made = dayone(&["second-step", "--derive", "--first-step", first.to_str().unwrap(), "--role", "worker"]);
+    fs::write(&first, first_step).unwrap();
+    let arguments = ["second-step", "--derive", "--first-step", first.to_str().unwrap(), "--role", "worker"];
+    let made = dayone(&[&arguments[..], options].concat());
     let mut configs = python(&made);
     assert_eq!(configs.len(), 1);
     configs.remove(0)
 }
+
+/// A first step that calls its interfaces by the names of their profiles, and finds one by its MAC address.
+const NAMED_BY_PROFILES: &str = r#"
+interfaces:
+- {name: eno1, profile-name: port-a, type: ethernet, state: up, identifier: mac-address, mac-address: "52:54:00:00:00:01"}
+- {name: eno2, profile-name: port-b, type: ethernet, state: up}
+- {name: bond0, profile-name: bundle, type: bond, state: up, link-aggregation: {mode: active-backup, port: [port-a, port-b]}}
+- name: v5
+  type: vlan
+  state: up
+  vlan: {base-iface: bundle, id: 5}
+  ipv4: {enabled: true, address: [{ip: 10.2.0.5, prefix-length: 24}]}
+routes: {config: [{destination: 0.0.0.0/0, next-hop-address: 10.2.0.1, next-hop-interface: v5}]}
+route-rules: {config: [{ip-from: 10.2.0.5/32, route-table: 254, priority: 10}]}
+"#;
 
 const DERIVED: &[&str] = &["bond-vlans", "ipv6-dual-stack", "static-ipv4-baremetalhost"];
 
@@ -100,6 +121,23 @@ fn nmstatectl_makes_profiles_of_every_document() {
             assert!(profiles.contains(part), "{part} is not in\n{profiles}\nof\n{document}");
         }
     }
+}
+
+/// nmstatectl makes the same ports of a derived document that the first step has, by the kernel's names.
+#[test]
+fn nmstatectl_finds_every_interface_of_a_derived_document() {
+    let config = derived_of(NAMED_BY_PROFILES, &["--real-names"]);
+    let document: String = files(&config).into_values().collect();
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("document.yml");
+    let lines = document.lines().filter(|line| !line.trim_start().starts_with("copy-mac-from: "));
+    fs::write(&path, lines.collect::<Vec<_>>().join("\n")).unwrap();
+    let profiles = run_text(peer("nmstatectl").arg("gc").arg(&path).stderr(Stdio::null()));
+    for part in ["eno1.nmconnection", "eno2.nmconnection", "bond0.nmconnection", "v5.nmconnection", "parent=bond0"] {
+        assert!(profiles.contains(part), "{part} is not in\n{profiles}\nof\n{document}");
+    }
+    assert!(profiles.contains("routing-rule0=priority 10 from 10.2.0.5/32"), "{profiles}\nof\n{document}");
+    assert!(!profiles.contains("port-a") && !profiles.contains("bundle"), "{profiles}\nof\n{document}");
 }
 
 /// What is applied is stored, and nothing is lost.

@@ -84,6 +84,9 @@ fn every_setting_is_in_the_keyfiles_or_reported() {
     assert!(lost.is_empty(), "{}", lost.join("\n"));
 }
 
+/// Options of bonds, bridges and ethtool are independent numbers. To leave out each beside all others would take a minute.
+const MANY: usize = 16;
+
 /// Many settings have an effect only beside another one: `auto-route-metric` beside `dhcp: true`.
 #[test]
 fn a_setting_that_another_one_takes_the_effect_from_is_reported() {
@@ -98,10 +101,14 @@ fn a_setting_that_another_one_takes_the_effect_from_is_reported() {
             let around = path.tops().nth(1).unwrap();
             // Once for each setting in each company.
             let beside = settings.iter().filter(|(_, path, ..)| path.is_inside(around)).map(|(.., key, _)| key.clone());
-            if !seen.insert((key.clone(), beside.collect::<Vec<_>>())) {
+            let beside: Vec<_> = beside.collect();
+            let is_long = beside.len() > MANY;
+            if !seen.insert((key.clone(), beside)) {
                 continue;
             }
-            look_at(&format!("{name} without {path}"), &mutated(&document, *place, &Mutation::Remove), around);
+            if !is_long {
+                look_at(&format!("{name} without {path}"), &mutated(&document, *place, &Mutation::Remove), around);
+            }
             let Value::Bool(value) = value else { continue };
             let changed = mutated(&document, *place, &Mutation::Replace((!value).into()));
             look_at(&format!("{name} with {path}: {}", !value), &changed, around);

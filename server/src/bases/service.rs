@@ -119,9 +119,8 @@ impl BaseFetches {
         loop {
             // First, because a base that arrives meanwhile is present then.
             let unfinished = self.unfinished_of(record.name.as_str());
-            let present = inner.store.base(record.name.as_str()).and_then(|base| base.version());
-            let present = present.and_then(|version| inner.store.added_base(version));
-            let is_present = present.is_some_and(|present| present.fulfils(&record));
+            let is_present =
+                inner.store.usable_added_base(record.name.as_str()).is_some_and(|base| base.fulfils(&record));
             let mut has_arrived = false;
             for (version, other) in unfinished {
                 let is_same = other.asks_for_the_same(&record);

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
 use imagelib::base::Role;
+use imagelib::digest::Digest;
 use media::base_file::BaseFile;
 use parking_lot::{Mutex, RwLock};
 use tracing::{info, warn};
@@ -53,8 +54,14 @@ struct Leaving {
     readers: Vec<Weak<BaseFile>>,
 }
 
-/// An added base whose files are there.
-pub(super) type ReadyBase = (BaseVersion, BaseDefinition);
+/// An added base whose files have arrived.
+#[derive(Debug)]
+pub(super) struct ReadyBase {
+    pub(super) version: BaseVersion,
+    pub(super) definition: BaseDefinition,
+    /// What its files were when they arrived.
+    pub(super) digests: BTreeMap<Role, Digest>,
+}
 
 impl AddedBases {
     /// Reads the records. Removes the files that no record names, and the failed attempts before later ones. Also returns the bases
@@ -80,8 +87,9 @@ impl AddedBases {
         }
         let mut ready = Vec::new();
         for (version, record) in &versions.records {
-            if record.identity().is_some() {
-                ready.push((*version, record.definition(*version, &data.base_files())?));
+            if let BaseRecordState::Ready(digests) = &record.state {
+                let definition = record.definition(*version, &data.base_files())?;
+                ready.push(ReadyBase { version: *version, definition, digests: digests.clone() });
             }
         }
         let known = |version: &BaseVersion| versions.records.contains_key(version) || unreadable.contains(version);
@@ -206,6 +214,6 @@ pub(super) fn sync_files(data: &DataDirectory) -> io::Result<()> {
 
 /// Whether an added base has the name of a configured one.
 pub(super) fn twice<'a>(ready: &'a [ReadyBase], configured: &[BaseDefinition]) -> Option<&'a BaseName> {
-    let mut names = ready.iter().map(|(_, base)| &base.name);
+    let mut names = ready.iter().map(|base| &base.definition.name);
     names.find(|name| configured.iter().any(|base| base.name == **name))
 }

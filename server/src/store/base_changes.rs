@@ -138,7 +138,7 @@ impl Store {
         sync_files(data).map_err(FinishBaseError::Write)?;
         let definition = record.definition(version, &data.base_files());
         let definition = definition.map_err(|error| FinishBaseError::Write(io::Error::other(error)))?;
-        let base = RegisteredBase::added(version, definition, Err("it is still being read".to_owned()));
+        let base = RegisteredBase::arriving(version, definition);
         let open = base.open(&self.digests, Fresh::Refuse).map_err(|error| match error {
             OpenBaseError::BeingWritten(_) => FinishBaseError::TooFresh,
             other => FinishBaseError::Files(other),
@@ -153,11 +153,11 @@ impl Store {
             }
         }
         let identity = open.identity;
-        base.set_state(Ok(Arc::new(open)));
+        let base = base.arrived(open, digests.clone());
 
         // Nobody may remove the present base of the name, or add another, meanwhile.
         let alone = self.added.publishing.write();
-        let present = self.base(record.name.as_str()).and_then(|base| self.added.get(base.version()?));
+        let present = self.usable_added_base(record.name.as_str());
         if present.is_some_and(|present| present.identity() == Some(identity) && present.profile == record.profile) {
             self.added.forget(data, version, Some(&base)).map_err(FinishBaseError::Write)?;
             drop(base);
@@ -228,7 +228,9 @@ impl Store {
             let record = base.version().and_then(|version| Some((version, self.added.get(version)?)));
             let Some((version, record)) = record else { continue };
             let Some(identity) = record.identity() else { continue };
-            if self.base_use(&identity).images > 0 {
+            // Its files are lost or damaged, and the same files are there once more: its images use those.
+            let is_restored = base.available().is_none() && self.bases.with_identity(&identity, None).is_some();
+            if !is_restored && self.base_use(&identity).images > 0 {
                 continue;
             }
             match self.added.forget(data, version, Some(&base)) {

@@ -42,6 +42,12 @@ impl Store {
         self.added.all()
     }
 
+    /// The record of the added base of this name, if the base can be used. One whose files are lost or damaged needs new ones.
+    pub fn usable_added_base(&self, name: &str) -> Option<BaseRecord> {
+        let base = self.base(name).filter(|base| base.available().is_some());
+        base.and_then(|base| self.added.get(base.version()?))
+    }
+
     /// The record of an added base.
     pub fn added_base(&self, version: BaseVersion) -> Option<BaseRecord> {
         self.added.get(version)

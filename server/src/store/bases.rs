@@ -56,9 +56,9 @@ impl Bases {
     ) -> Result<Self, OpenError> {
         let reason = || Err("it has not been read yet".to_owned());
         let configured = definitions.into_iter().map(|base| (RegisteredBase::new(base, reason()), on_unusable));
-        let added = added.into_iter().map(|(version, base)| {
+        let added = added.into_iter().map(|ReadyBase { version, definition, digests }| {
             // The operator cannot correct the configuration of such a base before the start.
-            (RegisteredBase::added(version, base, reason()), OnUnusable::Continue)
+            (RegisteredBase::added(version, definition, digests, reason()), OnUnusable::Continue)
         });
         let (mut by_name, mut replaced) = (BTreeMap::new(), Vec::new());
         for (base, on_unusable) in configured.chain(added) {

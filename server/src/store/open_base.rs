@@ -58,6 +58,22 @@ pub enum OpenBaseError {
     /// Somebody is writing the file.
     #[error("base image {}: was written a moment ago; dayone reads it when it is a few seconds old", .0.display())]
     BeingWritten(PathBuf),
+    /// dayone's own copy of a file is no longer the file that was added.
+    #[error(
+        "base image {}: the server's copy is damaged, its SHA-256 is {found} and was {recorded} when the base was added; add the \
+         base again", path.display()
+    )]
+    Damaged {
+        /// The copy.
+        path: PathBuf,
+        /// The digest when the base was added.
+        recorded: Digest,
+        /// The digest now.
+        found: Digest,
+    },
+    /// dayone's own copy of a file is gone.
+    #[error("base image {}: the server's copy is gone; add the base again", .0.display())]
+    Gone(PathBuf),
     /// The base is new, and dayone is reading it.
     #[error("base image {}: dayone is reading it for the first time, and uses it when that is done", .0.display())]
     BeingRead(PathBuf),
@@ -70,6 +86,17 @@ pub(super) enum Fresh {
     Accept,
     /// Do not open it: somebody is probably still writing it.
     Refuse,
+}
+
+/// Whose the files of a base are, and which bytes they must have.
+#[derive(Debug, Clone)]
+pub(super) enum FileOwner {
+    /// The operator's. Another file at the path is another base.
+    Operator,
+    /// dayone's own copies. They had these digests when they arrived, and are damaged if they have others.
+    Dayone(BTreeMap<Role, Digest>),
+    /// dayone's own copies, whose digests are not known yet.
+    DayoneNew,
 }
 
 /// One file of a base.
@@ -99,19 +126,20 @@ pub struct OpenBase {
 }
 
 impl OpenBase {
-    /// Opens the files of a base, probes them, and computes the digests that it does not know. Private files are dayone's
-    /// own copies.
+    /// Opens the files of a base, probes them, and computes the digests that it does not know.
     pub(super) fn open(
         definition: &BaseDefinition,
-        private: bool,
+        owner: &FileOwner,
         digests: &DigestCache,
         fresh: Fresh,
     ) -> Result<Self, OpenBaseError> {
         let open = |path: &Path| {
-            let file = if private {
-                BaseFile::open_private(path)?
-            } else {
-                BaseFile::open(path)?.with_shared_copy(digests.directory().into_iter().chain(path.parent()))?
+            let file = match owner {
+                FileOwner::Operator => {
+                    BaseFile::open(path)?.with_shared_copy(digests.directory().into_iter().chain(path.parent()))?
+                }
+                FileOwner::Dayone(_) => BaseFile::open_private(path).map_err(|error| gone(path, error))?,
+                FileOwner::DayoneNew => BaseFile::open_private(path)?,
             };
             if file.has_shared_copy() {
                 let (base, path) = (&definition.name, path.display());
@@ -124,9 +152,15 @@ impl OpenBase {
         };
         let files = definition.files.iter().map(|(role, path)| Ok((role, open(path)?)));
         let files: BTreeMap<Role, BaseFile> = files.collect::<Result<_, OpenBaseError>>()?;
+        // Before anything is read, which may take longer than the files take to settle.
+        let settled = files.values().all(|file| file.settling().is_none());
+        // A damaged copy would otherwise be reported as a file that is not a base.
+        let mut verified = match owner {
+            FileOwner::Dayone(recorded) => verify(&definition.name, &files, recorded, digests)?,
+            FileOwner::Operator | FileOwner::DayoneNew => BTreeMap::new(),
+        };
         // Probing is cheap, so it comes before reading the whole base.
         let probed = Base::probe(&files);
-        let settled = files.values().all(|file| file.settling().is_none());
         let mut base = probed.map_err(|source| {
             // If a file has changed meanwhile, that is the better error.
             let changed = files.values().find_map(|file| file.check().err());
@@ -138,7 +172,10 @@ impl OpenBase {
         let secure_boot = Survey::of_base(&base, &files);
         let mut digested = BTreeMap::new();
         for (role, file) in files {
-            let (digest, states) = digest(&definition.name, &file, digests)?;
+            let (digest, states) = match verified.remove(&role) {
+                Some(known) => known,
+                None => digest(&definition.name, &file, digests)?,
+            };
             digested.insert(role, OpenBaseFile { file: Arc::new(file), digest, states });
         }
         let identity = BaseIdentity::of(&digested.iter().map(|(role, file)| (*role, file.digest)).collect());
@@ -194,6 +231,37 @@ impl OpenBase {
     pub(super) fn wants_rereading(&self) -> bool {
         !self.settled && self.files.values().all(|file| file.file.settling().is_none())
     }
+}
+
+/// The error of a copy that cannot be opened.
+fn gone(path: &Path, error: base_file::BaseError) -> OpenBaseError {
+    match error {
+        base_file::BaseError::Inaccessible { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            OpenBaseError::Gone(path.to_owned())
+        }
+        other => other.into(),
+    }
+}
+
+/// Computes the digests of dayone's own copies, as far as it does not know them, and checks that they are those of the files that were
+/// added.
+fn verify(
+    name: &BaseName,
+    files: &BTreeMap<Role, BaseFile>,
+    recorded: &BTreeMap<Role, Digest>,
+    digests: &DigestCache,
+) -> Result<BTreeMap<Role, (Digest, PrefixStates)>, OpenBaseError> {
+    let mut verified = BTreeMap::new();
+    for (role, file) in files {
+        let (found, states) = digest(name, file, digests)?;
+        match recorded.get(role) {
+            Some(recorded) if *recorded != found => {
+                return Err(OpenBaseError::Damaged { path: file.path().to_owned(), recorded: *recorded, found });
+            }
+            _ => drop(verified.insert(*role, (found, states))),
+        }
+    }
+    Ok(verified)
 }
 
 fn digest(name: &BaseName, file: &BaseFile, digests: &DigestCache) -> Result<(Digest, PrefixStates), OpenBaseError> {

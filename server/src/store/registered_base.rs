@@ -1,18 +1,21 @@
 //! A base, configured or added, and its present state.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use imagelib::base::Role;
 use imagelib::delivery::DeliveryProfile;
+use imagelib::digest::Digest;
 use media::{SingleFlight, WAIT_LIMIT};
 use parking_lot::{Mutex, RwLock};
 
 use super::base_record::BaseVersion;
 use super::definition::{BaseDefinition, BaseName};
 use super::digest_cache::DigestCache;
-use super::open_base::{Fresh, OpenBase, OpenBaseError};
+use super::open_base::{FileOwner, Fresh, OpenBase, OpenBaseError};
 
 /// The open base if it can be used now. Otherwise the reason, which is for operators: it names files. The store checks the base
 /// again every few seconds.
@@ -23,6 +26,7 @@ pub type BaseState = Result<Arc<OpenBase>, String>;
 pub struct RegisteredBase {
     definition: BaseDefinition,
     version: Option<BaseVersion>,
+    owner: FileOwner,
     state: RwLock<BaseState>,
     answering: Arc<SingleFlight<()>>,
     opening: Arc<SingleFlight<Opened>>,
@@ -36,15 +40,32 @@ impl RegisteredBase {
         Self {
             definition,
             version: None,
+            owner: FileOwner::Operator,
             state: RwLock::new(state),
             answering: Arc::default(),
             opening: Arc::default(),
         }
     }
 
-    /// A base that was added while the server ran.
-    pub(super) fn added(version: BaseVersion, definition: BaseDefinition, state: BaseState) -> Self {
-        Self { version: Some(version), ..Self::new(definition, state) }
+    /// A base that was added while the server ran, with the digests of its record.
+    pub(super) fn added(
+        version: BaseVersion,
+        definition: BaseDefinition,
+        digests: BTreeMap<Role, Digest>,
+        state: BaseState,
+    ) -> Self {
+        Self { version: Some(version), owner: FileOwner::Dayone(digests), ..Self::new(definition, state) }
+    }
+
+    /// A base whose files have just arrived.
+    pub(super) fn arriving(version: BaseVersion, definition: BaseDefinition) -> Self {
+        let state = Err("it is still being read".to_owned());
+        Self { version: Some(version), owner: FileOwner::DayoneNew, ..Self::new(definition, state) }
+    }
+
+    /// The base with its files, whose digests are recorded. From now on they must have these.
+    pub(super) fn arrived(self, open: OpenBase, digests: BTreeMap<Role, Digest>) -> Self {
+        Self { owner: FileOwner::Dayone(digests), state: RwLock::new(Ok(Arc::new(open))), ..self }
     }
 
     /// The version of an added base. A configured base has none.
@@ -80,7 +101,7 @@ impl RegisteredBase {
     /// Opens the base, however long reading it takes. Fails if the file system does not answer.
     pub(super) fn open(&self, digests: &DigestCache, fresh: Fresh) -> Result<OpenBase, OpenBaseError> {
         self.answers()?;
-        OpenBase::open(&self.definition, self.is_private(), digests, fresh)
+        OpenBase::open(&self.definition, &self.owner, digests, fresh)
     }
 
     /// Like [`open`](Self::open), for callers that must not wait long: if reading takes long, it continues on another
@@ -91,17 +112,12 @@ impl RegisteredBase {
         if let Some(opened) = self.opening.last().and_then(take) {
             return opened;
         }
-        let (definition, private, digests) = (self.definition.clone(), self.is_private(), Arc::clone(digests));
+        let (definition, owner, digests) = (self.definition.clone(), self.owner.clone(), Arc::clone(digests));
         let opened = self
             .opening
-            .run(move || Arc::new(Mutex::new(Some(OpenBase::open(&definition, private, &digests, fresh)))))
+            .run(move || Arc::new(Mutex::new(Some(OpenBase::open(&definition, &owner, &digests, fresh)))))
             .map_err(|source| OpenBaseError::Read { path: self.first_path(), source })?;
         opened.and_then(take).unwrap_or_else(|| Err(OpenBaseError::BeingRead(self.first_path())))
-    }
-
-    /// Whether its files are dayone's own copies, to which nobody writes.
-    fn is_private(&self) -> bool {
-        self.version.is_some()
     }
 
     fn first_path(&self) -> PathBuf {

@@ -13,7 +13,7 @@ use super::http_source::HttpSource;
 use super::support::{Answer, Dayone, NMSTATE, Place, tamper};
 
 /// Lets the server fetch from these places.
-fn allow(config: &mut Config, sources: &[String]) {
+pub(crate) fn allow(config: &mut Config, sources: &[String]) {
     let sources = sources.iter().map(|source| source.parse().unwrap()).collect();
     config.fetches.allowed = AllowedSources::only(sources);
     config.fetches.patience = Patience { attempts: 3, longest_wait: Duration::from_millis(50) };
@@ -70,14 +70,14 @@ async fn delete(dayone: &Dayone, path: &str) -> Answer {
 }
 
 /// The names of the files of added bases.
-fn files(dayone: &Dayone) -> Vec<String> {
+pub(crate) fn files(dayone: &Dayone) -> Vec<String> {
     let entries = fs::read_dir(dayone.place.path("data/base-files")).unwrap();
     let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
 
-async fn until_files_are(dayone: &Dayone, expected: &[&str]) {
+pub(crate) async fn until_files_are(dayone: &Dayone, expected: &[&str]) {
     let start = Instant::now();
     while files(dayone) != expected {
         assert!(start.elapsed() < Duration::from_secs(20), "{:?}", files(dayone));

@@ -12,6 +12,7 @@ mod boots_undone;
 mod check;
 mod client_certificates;
 mod command;
+mod damaged_bases;
 mod data;
 mod emulated_bmc;
 mod encryption;

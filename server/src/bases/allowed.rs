@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use url::Url;
 use vocabulary::url_credentials;
@@ -57,13 +58,32 @@ impl fmt::Display for AllowedSource {
 }
 
 impl AllowedSource {
-    /// Whether a URL has the same scheme, host and port, and a path that begins with whole parts of this one's. The parser has
-    /// resolved `..` in both.
-    fn allows_url(&self, url: &Url) -> bool {
-        let Location::Url(allowed) = &self.0 else { return false };
-        let path = allowed.path().trim_end_matches('/');
-        let below = url.path().strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        allowed.origin() == url.origin() && below
+    /// The rest of a URL's path, if the URL has the same scheme, host and port, and a path that begins with whole parts of this one's.
+    /// The parser has resolved `..` in both.
+    fn rest_of<'a>(&self, url: &'a Url) -> Option<&'a str> {
+        let Location::Url(allowed) = &self.0 else { return None };
+        let rest = url.path().strip_prefix(allowed.path().trim_end_matches('/'))?;
+        let is_below = rest.is_empty() || rest.starts_with('/');
+        (allowed.origin() == url.origin() && is_below).then_some(rest)
+    }
+}
+
+/// Whether servers may disagree about where a path of a URL leads: many decode `%2f` before they resolve `..`, some take `\` for `/`, decode
+/// twice, or leave out what follows a `;`.
+fn is_ambiguous(path: &str) -> bool {
+    let mut path = path.to_owned();
+    loop {
+        if path.contains('\\') || path.split('/').any(|part| matches!(part.split(';').next(), Some("." | ".."))) {
+            return true;
+        }
+        let decoded = percent_decode_str(&path).decode_utf8_lossy().into_owned();
+        if decoded == path {
+            return false;
+        }
+        if decoded.matches('/').count() > path.matches('/').count() {
+            return true;
+        }
+        path = decoded;
     }
 }
 
@@ -73,6 +93,12 @@ pub enum NotAllowed {
     /// No allowed source contains it. Says the same whether the file exists or not.
     #[error("the server does not fetch bases from {0}: its operator allows sources with --base-source")]
     Source(String),
+    /// Servers disagree about where the URL leads.
+    #[error(
+        "the server does not fetch bases from {0}: its path has an encoded slash, a backslash or a part `..`, with which it can lead out \
+         of what the operator allows; give the URL without them"
+    )]
+    Ambiguous(String),
     /// A redirect leads elsewhere.
     #[error(
         "the server is redirected to {0}, from where it does not fetch bases: its operator allows sources with --base-source"
@@ -100,8 +126,14 @@ impl AllowedSources {
 
     /// Checks that a URL may be fetched.
     pub(super) fn check_url(&self, url: &Url) -> Result<(), NotAllowed> {
-        let allowed = self.sources.as_ref().is_none_or(|all| all.iter().any(|source| source.allows_url(url)));
-        if allowed { Ok(()) } else { Err(NotAllowed::Source(Location::Url(url.clone()).to_string())) }
+        let Some(sources) = &self.sources else { return Ok(()) };
+        let shown = || Location::Url(url.clone()).to_string();
+        let mut rests = sources.iter().filter_map(|source| source.rest_of(url)).peekable();
+        if rests.peek().is_none() {
+            return Err(NotAllowed::Source(shown()));
+        }
+        // The operator's own part of the URL can have an encoded slash.
+        if rests.all(is_ambiguous) { Err(NotAllowed::Ambiguous(shown())) } else { Ok(()) }
     }
 
     /// Returns where a path leads, if that is in an allowed directory: with all symbolic links resolved.
@@ -131,6 +163,8 @@ impl AllowedSources {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn only(sources: &[&str]) -> AllowedSources {
@@ -167,6 +201,74 @@ mod tests {
         }
         assert!(only(&[DEFAULT_SOURCE]).check(&"/srv/a.iso".parse().unwrap()).is_err());
         assert!(AllowedSources::any().check_url(&"http://192.0.2.1/a.iso".parse().unwrap()).is_ok());
+    }
+
+    #[test]
+    fn no_url_leads_out_of_an_allowed_one_on_a_server_that_decodes_it() {
+        let allowed = only(&["https://example.com/images/", "https://example.com/projects/a%2Fb/"]);
+        for bad in [
+            "..%2fa.iso",
+            "..%2Fa.iso",
+            "..%5ca.iso",
+            "x%2f..%2f..%2fa.iso",
+            "x%5C..%5C..%5Ca.iso",
+            "%2e%2e%2fa.iso",
+            "..%252fa.iso",
+            "%252e%252e/a.iso",
+            "..;/a.iso",
+            "..%3b/a.iso",
+            "a%2fb.iso",
+        ] {
+            let url = format!("https://example.com/images/{bad}").parse().unwrap();
+            let error = allowed.check_url(&url).unwrap_err();
+            assert!(matches!(error, NotAllowed::Ambiguous(_)), "{bad}: {error}");
+        }
+        for good in ["images/a%20b..c.iso", "images/...", "images/100%25.iso", "images/a;b", "projects/a%2Fb/c.iso"] {
+            allowed.check_url(&format!("https://example.com/{good}").parse().unwrap()).unwrap();
+        }
+        let outside = "https://example.com/projects/a%2Fc/d.iso".parse().unwrap();
+        assert!(matches!(allowed.check_url(&outside), Err(NotAllowed::Source(_))));
+    }
+
+    /// Where a path leads on a server that decodes as often as it can, takes `\\` for `/`, leaves out what follows a `;`, and then
+    /// resolves `.` and `..`.
+    fn leads_to(path: &str) -> Vec<String> {
+        let mut path = path.to_owned();
+        loop {
+            let decoded = percent_decode_str(&path).decode_utf8_lossy().into_owned();
+            if decoded == path {
+                break;
+            }
+            path = decoded;
+        }
+        let mut parts = Vec::new();
+        for part in path.split(['/', '\\']) {
+            match part.split(';').next().unwrap() {
+                "" | "." => {}
+                ".." => drop(parts.pop()),
+                part => parts.push(part.to_owned()),
+            }
+        }
+        parts
+    }
+
+    proptest! {
+        #[test]
+        fn every_reading_of_an_allowed_url_is_below_what_is_allowed(
+            parts in proptest::collection::vec(
+                prop_oneof![
+                    Just("."), Just(".."), Just("/"), Just("\\"), Just("%"), Just("25"), Just("2f"), Just("2E"), Just("5c"), Just("%2f"),
+                    Just("%5C"), Just("%2e"), Just(";"), Just("%3B"), Just("a"), Just("images"),
+                ],
+                0..12,
+            ),
+        ) {
+            let url: Url = format!("https://example.com/images/{}", parts.concat()).parse().unwrap();
+            if only(&["https://example.com/images/"]).check_url(&url).is_ok() {
+                let parts = leads_to(url.path());
+                prop_assert!(parts.first().is_some_and(|first| first == "images"), "{url}: {parts:?}");
+            }
+        }
     }
 
     #[test]

@@ -311,12 +311,14 @@ fn redirect(allowed: &AllowedSources, attempt: Attempt<'_>) -> reqwest::redirect
         return attempt.error("too many redirects");
     }
     let was_https = attempt.previous().last().is_some_and(|url| url.scheme() == "https");
-    let refused = allowed.check_url(attempt.url()).is_err() || (was_https && attempt.url().scheme() != "https");
-    if refused {
-        let to = shown(attempt.url());
-        return attempt.error(RedirectRefused(NotAllowed::Redirect(to)));
-    }
-    attempt.follow()
+    let to = || shown(attempt.url());
+    let refused = match allowed.check_url(attempt.url()) {
+        Err(ambiguous @ NotAllowed::Ambiguous(_)) => ambiguous,
+        Err(NotAllowed::Source(_) | NotAllowed::Redirect(_)) => NotAllowed::Redirect(to()),
+        Ok(()) if was_https && attempt.url().scheme() != "https" => NotAllowed::Redirect(to()),
+        Ok(()) => return attempt.follow(),
+    };
+    attempt.error(RedirectRefused(refused))
 }
 
 fn redirect_refused(error: &reqwest::Error) -> Option<NotAllowed> {

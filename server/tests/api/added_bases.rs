@@ -207,6 +207,16 @@ async fn sources_that_the_operator_does_not_allow_are_refused() {
     assert!(error.contains("redirected") && error.contains(&other.url("/live.iso")), "{base}");
     assert!(other.state().requests.is_empty());
     assert!(base["reason"].as_str().unwrap().contains("redirected"), "{base}");
+    // A path that some servers resolve to another place does not lead out of the source either.
+    let hidden = "/images/..%2fsecret.iso";
+    source.state().redirects.insert("/moved.iso".to_owned(), source.url(hidden));
+    assert_eq!(add(&dayone, &order).await.status, StatusCode::ACCEPTED);
+    let error = settled(&dayone, "fcos").await["fetch"]["error"].to_string();
+    assert!(error.contains(&source.url(hidden)) && error.contains("an encoded slash"), "{error}");
+    let order = iso_of(json!({"url": source.url(hidden), "sha256": sha256}));
+    let problem = add(&dayone, &order).await.problem("source-refused");
+    assert!(problem["detail"].as_str().unwrap().contains("an encoded slash"), "{problem}");
+    assert!(!source.state().requests.iter().any(|(path, _)| path.contains("secret")));
     // A redirect within the source is followed.
     let (_, sha256) = source.put("/live.iso", &iso(&dayone));
     source.state().redirects.insert("/moved.iso".to_owned(), source.url("/live.iso"));

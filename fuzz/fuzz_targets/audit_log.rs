@@ -2,7 +2,6 @@
 #![no_main]
 
 use std::fs;
-use std::path::PathBuf;
 
 use dayone::audit::{LogText, sentence, verify};
 use dayone::fuzzing::{open_audit_log, seal_audit_entries};
@@ -10,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
 fn log(bytes: &[u8]) -> LogText {
-    LogText { path: PathBuf::from("audit.jsonl"), bytes: bytes.to_vec() }
+    LogText::of_bytes("audit.jsonl", bytes.to_vec())
 }
 
 fuzz_target!(|data: &[u8]| {
@@ -26,7 +25,8 @@ fuzz_target!(|data: &[u8]| {
 fn any(bytes: &[u8]) {
     let (one, two) = bytes.split_at(bytes.len() / 2);
     let lines = bytes.split(|byte| *byte == b'\n').count();
-    let verified = verify(vec![log(one), log(two)], None);
+    // What begins like a compressed file may not be one.
+    let Ok(verified) = verify(vec![log(one), log(two)], None) else { return };
     assert!(verified.faults.len() <= 2 * lines + 2, "{} faults in {lines} lines", verified.faults.len());
     assert!(verified.entries <= lines as u64 + 1);
     for fault in &verified.faults {
@@ -48,7 +48,7 @@ fn changed(data: &[u8]) {
     ])
     .concat()
     .into_bytes();
-    let verified = verify(vec![log(&good)], None);
+    let verified = verify(vec![log(&good)], None).expect("it is not compressed");
     assert!(verified.faults.is_empty() && verified.entries == 3, "{verified:?}");
     let last = verified.last.map(|(_, hash)| hash);
     let [position, removed, inserted @ ..] = data else { return };
@@ -61,7 +61,7 @@ fn changed(data: &[u8]) {
     if gone.is_some_and(|gone| gone.is_empty() || gone.ends_with(b"\n")) {
         return;
     }
-    let verified = verify(vec![log(&bad)], last);
+    let Ok(verified) = verify(vec![log(&bad)], last) else { return };
     assert!(!verified.faults.is_empty() || !verified.has_known, "{}", String::from_utf8_lossy(&bad));
 }
 

@@ -31,7 +31,7 @@ Examples:
   dayone audit verify audit.jsonl --format json
   dayone audit verify audit.jsonl --known 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
 pub struct AuditVerifyArguments {
-    /// The files of the log, in any order
+    /// The files of the log, in any order; also compressed with gzip, xz or zstd
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
 
@@ -56,7 +56,7 @@ Examples:
   dayone audit show /var/log/dayone/audit.jsonl --host worker-0
   dayone audit show /var/log/dayone/audit.jsonl* --image 9f86d081884c --format json")]
 pub struct AuditShowArguments {
-    /// The files of the log, in any order
+    /// The files of the log, in any order; also compressed with gzip, xz or zstd
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
 

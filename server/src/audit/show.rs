@@ -1,6 +1,32 @@
 //! Shows entries to people.
 
+use std::ops::ControlFlow;
+
 use serde_json::Value;
+
+use super::log_text::{LogText, LogTextError};
+use super::unfinished::Unexplained;
+
+/// Hands over the entries of a file, and returns the number of the first line that is not an entry. What a server has left of an entry
+/// when it failed is none, and is fine if the next entry says so.
+pub fn entries(file: &LogText, mut entry: impl FnMut(Value)) -> Result<Option<usize>, LogTextError> {
+    let (mut wrong, mut unexplained) = (None, Unexplained::None);
+    file.each_line(|line| {
+        match serde_json::from_slice::<Value>(line.bytes) {
+            _ if line.bytes.is_empty() => {}
+            Ok(read) if read.get("sequence").is_some_and(Value::is_u64) => {
+                if unexplained.explained_by(line.bytes).is_none() {
+                    wrong = wrong.or(unexplained.first());
+                }
+                unexplained = Unexplained::None;
+                entry(read);
+            }
+            _ => drop(unexplained.add(line.number, line.bytes)),
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(wrong.or(unexplained.first()))
+}
 
 /// Which entries to show.
 #[derive(Debug, Clone, Default)]

@@ -156,7 +156,7 @@ mod tests {
         second.begin().unwrap();
         second.append(&Entry::of_server(Event::ServerStopped)).unwrap();
         let bytes = written.0.lock().clone();
-        let verified = verify(vec![LogText { path: "output".into(), bytes }], None);
+        let verified = verify(vec![LogText::of_bytes("output", bytes)], None).unwrap();
         assert_eq!((verified.faults, verified.entries), (vec![], 3));
     }
 

@@ -1,21 +1,18 @@
 //! Finds entries that were changed, removed, inserted or moved.
 
 use std::fmt;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use imagelib::digest::Digest;
 use serde::Deserialize;
 
 use super::chain::{Chained, Link};
+use super::log_text::{Line, LineEnd, LogText, LogTextError};
+use super::unfinished::Unexplained;
 
-/// A file of the log.
-#[derive(Debug, Clone)]
-pub struct LogText {
-    /// Where it was read from.
-    pub path: PathBuf,
-    /// Its content.
-    pub bytes: Vec<u8>,
-}
+/// How many faults are listed. Whoever has replaced a file by something else need not read a line about each of its lines.
+const MOST_FAULTS: usize = 10_000;
 
 /// A place that is not as the server wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +53,9 @@ pub enum FaultKind {
     /// The file ends within a line.
     #[error("the file ends within this line; if the server has failed, it records that when it starts again")]
     Unfinished,
+    /// There are too many faults.
+    #[error("dayone has found {MOST_FAULTS} faults, and reads no further")]
+    TooMany,
 }
 
 impl fmt::Display for Fault {
@@ -119,28 +119,39 @@ pub struct Verified {
     pub has_known: bool,
 }
 
-/// What happened, and in `log-recovered` what the server found at its start.
+/// What happened.
 #[derive(Deserialize)]
 struct Happened {
     event: String,
-    #[serde(default)]
-    bytes: u64,
-    #[serde(default)]
-    sha256: String,
 }
 
 /// Checks the files of a log. Their order does not matter: files are sorted by their first entries. `known` is the hash of an entry
 /// that must be among them, so that nobody can replace the whole log or cut off its end unnoticed.
-pub fn verify(mut files: Vec<LogText>, known: Option<Digest>) -> Verified {
-    files.sort_by_key(|file| {
-        file.bytes.split(|byte| *byte == b'\n').find_map(Chained::read).map(|entry| entry.sequence)
-    });
-    let mut verifier =
-        Verifier { verified: Verified::default(), expected: None, known, damaged: Vec::new(), is_running: false };
-    for file in &files {
-        verifier.file(file);
+pub fn verify(files: Vec<LogText>, known: Option<Digest>) -> Result<Verified, LogTextError> {
+    let firsts: Result<Vec<_>, _> = files.into_iter().map(|file| Ok((first_entry(&file)?, file))).collect();
+    let mut files = firsts?;
+    files.sort_by_key(|(first, _)| *first);
+    let mut verifier = Verifier {
+        verified: Verified::default(),
+        expected: None,
+        known,
+        unexplained: Unexplained::None,
+        is_running: false,
+    };
+    for (_, file) in &files {
+        verifier.file(file)?;
     }
-    verifier.verified
+    Ok(verifier.verified)
+}
+
+/// The number of the first entry of a file.
+fn first_entry(file: &LogText) -> Result<Option<u64>, LogTextError> {
+    let mut first = None;
+    file.each_line(|line| {
+        first = Chained::read(line.bytes).map(|entry| entry.sequence);
+        if first.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    Ok(first)
 }
 
 struct Verifier {
@@ -148,32 +159,41 @@ struct Verifier {
     /// The end of the chain so far. None if nothing is known about it.
     expected: Option<Link>,
     known: Option<Digest>,
-    /// Lines that are not entries, and that no later entry has explained: their number and the lines with their ends.
-    damaged: Vec<(usize, Vec<u8>)>,
+    /// Lines that are not entries, and that no later entry has explained.
+    unexplained: Unexplained,
     /// Whether a server has recorded something since the last `server-stopped`.
     is_running: bool,
 }
 
 impl Verifier {
-    fn file(&mut self, file: &LogText) {
-        let mut lines: Vec<&[u8]> = file.bytes.split_inclusive(|byte| *byte == b'\n').collect();
-        let unfinished = lines.pop_if(|line| !line.ends_with(b"\n"));
-        let count = lines.len();
-        for (index, line) in lines.into_iter().enumerate() {
-            let content = line.strip_suffix(b"\n").unwrap_or(line);
-            // A server that writes to its standard output ends a line that it may have begun before.
-            if content.is_empty() {
-                continue;
+    fn file(&mut self, file: &LogText) -> Result<(), LogTextError> {
+        let mut unfinished = None;
+        file.each_line(|line| {
+            match self.verified.faults.len() {
+                ..MOST_FAULTS => {}
+                MOST_FAULTS => {
+                    self.fault(file, line.number, FaultKind::TooMany);
+                    return ControlFlow::Break(());
+                }
+                _ => return ControlFlow::Break(()),
             }
-            match Chained::read(content) {
-                Some(entry) => self.entry(file, index + 1, content, entry),
-                None => self.damaged.push((index + 1, line.to_vec())),
+            match line.end {
+                LineEnd::File => unfinished = Some(line.number),
+                LineEnd::Cut => self.unexplained_line(file, line),
+                // A server that writes to its standard output ends a line that it may have begun before.
+                LineEnd::Newline if line.bytes.is_empty() => {}
+                LineEnd::Newline => match Chained::read(line.bytes) {
+                    Some(entry) => self.entry(file, line, entry),
+                    None => self.unexplained_line(file, line),
+                },
             }
+            ControlFlow::Continue(())
+        })?;
+        self.report_unexplained(file);
+        if let Some(number) = unfinished {
+            self.fault(file, number, FaultKind::Unfinished);
         }
-        self.report_damaged(file);
-        if unfinished.is_some() {
-            self.fault(file, count + 1, FaultKind::Unfinished);
-        }
+        Ok(())
     }
 
     fn fault(&mut self, file: &LogText, line: usize, kind: FaultKind) {
@@ -184,12 +204,16 @@ impl Verifier {
         self.verified.notes.push(Note { path: file.path.clone(), line, kind });
     }
 
-    fn entry(&mut self, file: &LogText, line: usize, content: &[u8], entry: Chained) {
-        if let Ok(happened) = serde_json::from_slice::<Happened>(content) {
-            self.explain(file, line, &happened);
+    fn entry(&mut self, file: &LogText, read: Line<'_>, entry: Chained) {
+        let line = read.number;
+        if let Some(bytes) = self.unexplained.explained_by(read.bytes) {
+            self.note(file, line, NoteKind::Unfinished(bytes));
+            self.unexplained = Unexplained::None;
+        }
+        if let Ok(happened) = serde_json::from_slice::<Happened>(read.bytes) {
             self.look_for_stop(file, line, &happened.event);
         }
-        self.report_damaged(file);
+        self.report_unexplained(file);
         let found = entry.sequence;
         match self.expected {
             None if self.verified.first.is_none() && found == 1 && entry.previous != Link::START.hash => {
@@ -217,19 +241,6 @@ impl Verifier {
         self.expected = Some(entry.link());
     }
 
-    /// Clears the damaged lines if this entry says that the server found them as they are, and they are one unfinished line.
-    fn explain(&mut self, file: &LogText, line: usize, recovered: &Happened) {
-        let [(_, damaged)] = self.damaged.as_slice() else { return };
-        let damaged = damaged.strip_suffix(b"\n").unwrap_or(damaged);
-        let is_that = recovered.event == "log-recovered"
-            && u64::try_from(damaged.len()) == Ok(recovered.bytes)
-            && Digest::of(damaged).to_string() == recovered.sha256;
-        if is_that {
-            self.note(file, line, NoteKind::Unfinished(recovered.bytes));
-            self.damaged.clear();
-        }
-    }
-
     /// Notes a start without a stop before it.
     fn look_for_stop(&mut self, file: &LogText, line: usize, event: &str) {
         match event {
@@ -241,16 +252,30 @@ impl Verifier {
         }
     }
 
-    /// Reports lines that are not entries. The chain continues after the number and the hash that such a line shows, if it shows any,
-    /// so that one changed line is one fault.
-    fn report_damaged(&mut self, file: &LogText) {
-        for (line, bytes) in std::mem::take(&mut self.damaged) {
-            self.fault(file, line, FaultKind::Changed);
-            let shown = Chained::read_unchecked(bytes.strip_suffix(b"\n").unwrap_or(&bytes));
-            let is_next =
-                |entry: &Chained| self.expected.is_none_or(|link| entry.sequence == link.sequence.saturating_add(1));
-            self.expected = shown.filter(is_next).map(|entry| entry.link());
+    /// A line that is not an entry. The next entry explains it only if it is the only one.
+    fn unexplained_line(&mut self, file: &LogText, line: Line<'_>) {
+        if let Some((before, bytes)) = self.unexplained.add(line.number, line.bytes) {
+            self.report_changed(file, before, &bytes);
         }
+        if matches!(self.unexplained, Unexplained::More(_)) {
+            self.report_changed(file, line.number, line.bytes);
+        }
+    }
+
+    /// Reports a line that the entry after it has not explained.
+    fn report_unexplained(&mut self, file: &LogText) {
+        if let Unexplained::One(line, bytes) = std::mem::take(&mut self.unexplained) {
+            self.report_changed(file, line, &bytes);
+        }
+    }
+
+    /// Reports a line that is not an entry. The chain continues after the number and the hash that the line shows, if it shows any, so
+    /// that one changed line is one fault.
+    fn report_changed(&mut self, file: &LogText, line: usize, bytes: &[u8]) {
+        self.fault(file, line, FaultKind::Changed);
+        let is_next =
+            |entry: &Chained| self.expected.is_none_or(|link| entry.sequence == link.sequence.saturating_add(1));
+        self.expected = Chained::read_unchecked(bytes).filter(is_next).map(|entry| entry.link());
     }
 }
 

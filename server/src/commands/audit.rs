@@ -1,7 +1,6 @@
 //! `dayone audit verify` and `dayone audit show`.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -10,7 +9,8 @@ use super::failure::Failure;
 use super::table::columns;
 use super::terminal;
 use crate::arguments::{AuditCommand, AuditShowArguments, AuditVerifyArguments, OutputFormat};
-use crate::audit::{Fault, Filter, LogText, Verified, sentence, verify};
+use crate::audit::{Fault, Filter, LogText, LogTextError, Verified, entries, sentence, verify};
+use crate::error_chain::chain;
 
 pub(super) fn run(command: &AuditCommand) -> Result<(), Failure> {
     match command {
@@ -38,9 +38,9 @@ struct FaultBody {
 }
 
 fn check(arguments: &AuditVerifyArguments) -> Result<(), Failure> {
-    let files = read(&arguments.files)?;
+    let files = open(&arguments.files)?;
     let known = arguments.known;
-    let verified = verify(files, known);
+    let verified = verify(files, known).map_err(|error| unreadable(&error))?;
     let lacks_known = known.is_some() && !verified.has_known;
     let is_intact = verified.faults.is_empty() && !lacks_known && verified.entries > 0;
     match arguments.format {
@@ -83,22 +83,22 @@ fn text(verified: &Verified, lacks_known: bool) -> String {
 
 fn show(arguments: &AuditShowArguments) -> Result<(), Failure> {
     let filter = Filter { host: arguments.host.clone(), image: arguments.image.clone() };
-    let mut entries = Vec::new();
+    let mut shown = Vec::new();
     let mut wrong = None;
-    for file in read(&arguments.files)? {
-        for (index, line) in file.bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty()) {
-            match serde_json::from_slice::<Value>(line) {
-                Ok(entry) if entry.get("sequence").is_some_and(Value::is_u64) => entries.push(entry),
-                _ => drop(wrong.get_or_insert_with(|| format!("{}:{}", file.path.display(), index + 1))),
+    for file in open(&arguments.files)? {
+        let admitted = |entry| {
+            if filter.admits(&entry) {
+                shown.push(entry);
             }
-        }
+        };
+        let line = entries(&file, admitted).map_err(|error| unreadable(&error))?;
+        wrong = wrong.or(line.map(|line| format!("{}:{line}", file.path.display())));
     }
-    entries.sort_by_key(|entry| entry.get("sequence").and_then(Value::as_u64));
-    entries.retain(|entry| filter.admits(entry));
+    shown.sort_by_key(|entry| entry.get("sequence").and_then(Value::as_u64));
     match arguments.format {
-        OutputFormat::Json => terminal::print_json(&entries)?,
+        OutputFormat::Json => terminal::print_json(&shown)?,
         OutputFormat::Text => {
-            let rows = entries.iter().map(sentence).map(|shown| vec![shown.time, shown.who, shown.what]);
+            let rows = shown.iter().map(sentence).map(|shown| vec![shown.time, shown.who, shown.what]);
             terminal::print(&columns(&["TIME", "WHO", "WHAT"], &rows.collect::<Vec<_>>()))?;
         }
     }
@@ -108,10 +108,10 @@ fn show(arguments: &AuditShowArguments) -> Result<(), Failure> {
     }
 }
 
-fn read(paths: &[PathBuf]) -> Result<Vec<LogText>, Failure> {
-    let read = |path: &Path| match fs::read(path) {
-        Ok(bytes) => Ok(LogText { path: path.to_owned(), bytes }),
-        Err(error) => Err(Failure::system(&format!("cannot read {}", path.display()), &error)),
-    };
-    paths.iter().map(|path| read(path)).collect()
+fn open(paths: &[PathBuf]) -> Result<Vec<LogText>, Failure> {
+    paths.iter().map(|path| LogText::open(path).map_err(|error| unreadable(&error))).collect()
+}
+
+fn unreadable(error: &LogTextError) -> Failure {
+    Failure::System(chain(error))
 }

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::format_collect)]
 
+mod audit;
 mod build;
 mod build_all;
 mod build_data;

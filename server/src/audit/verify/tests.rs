@@ -1,5 +1,6 @@
 use std::fs;
 
+use imagelib::compression::Compression;
 use proptest::prelude::*;
 
 use super::super::chain::seal;
@@ -26,7 +27,7 @@ fn log_of(name: &str, entries: usize) -> Vec<u8> {
 }
 
 fn check(bytes: Vec<u8>) -> Verified {
-    verify(vec![LogText { path: "audit.jsonl".into(), bytes }], None)
+    verify(vec![LogText::of_bytes("audit.jsonl", bytes)], None).unwrap()
 }
 
 fn lines(bytes: &[u8]) -> Vec<Vec<u8>> {
@@ -43,9 +44,9 @@ fn an_untouched_log_is_intact_also_in_parts() {
     assert_eq!((verified.entries, verified.first, verified.last.unwrap().0), (6, Some(1), 6));
     let lines = lines(&bytes);
     for split in 1..ENTRIES {
-        let part = |name: &str, lines: &[Vec<u8>]| LogText { path: name.into(), bytes: lines.concat() };
+        let part = |name: &str, lines: &[Vec<u8>]| LogText::of_bytes(name, lines.concat());
         let files = vec![part("new", &lines[split..]), part("old", &lines[..split])];
-        assert!(verify(files, None).faults.is_empty(), "the order of the files does not matter");
+        assert!(verify(files, None).unwrap().faults.is_empty(), "the order of the files does not matter");
         let newer = check(lines[split..].concat());
         assert!(newer.faults.is_empty(), "earlier files may be gone");
         let earlier = NoteKind::Earlier(u64::try_from(split).unwrap());
@@ -57,10 +58,10 @@ fn an_untouched_log_is_intact_also_in_parts() {
 fn a_cut_end_is_found_by_a_hash_that_was_kept() {
     let bytes = log(ENTRIES);
     let known = check(bytes.clone()).last.map(|(_, hash)| hash);
-    let file = |lines: &[Vec<u8>]| vec![LogText { path: "audit.jsonl".into(), bytes: lines.concat() }];
+    let file = |lines: &[Vec<u8>]| vec![LogText::of_bytes("audit.jsonl", lines.concat())];
     let lines = lines(&bytes);
-    assert!(verify(file(&lines), known).has_known);
-    assert!(!verify(file(&lines[..ENTRIES - 1]), known).has_known);
+    assert!(verify(file(&lines), known).unwrap().has_known);
+    assert!(!verify(file(&lines[..ENTRIES - 1]), known).unwrap().has_known);
 }
 
 #[test]
@@ -134,6 +135,28 @@ fn every_end_of_a_line_in_an_entry_is_found() {
         let faults = check(changed).faults;
         assert_eq!(faults.first().map(|fault| fault.line), Some(line_of_damage(&bytes, position, b'\n')), "{position}");
     }
+}
+
+#[test]
+fn a_compressed_part_is_read_like_a_plain_one() {
+    let lines = lines(&log(ENTRIES));
+    let old = Compression::Gzip.compress(&lines[..3].concat()).unwrap();
+    let check = |old: &[u8]| {
+        let files = vec![LogText::of_bytes("new", lines[3..].concat()), LogText::of_bytes("old.gz", old.to_owned())];
+        verify(files, None)
+    };
+    let verified = check(&old).unwrap();
+    assert_eq!((verified.faults.len(), verified.entries, verified.first), (0, 6, Some(1)));
+    assert!(matches!(check(&old[..old.len() - 1]), Err(LogTextError::Damaged { .. })));
+    let changed = Compression::Gzip.compress(&[&lines[0][..], b"{}\n", &lines[2]].concat()).unwrap();
+    let faults = check(&changed).unwrap().faults;
+    assert_eq!((faults[0].line, faults[0].kind, faults[0].path.to_str()), (2, FaultKind::Changed, Some("old.gz")));
+}
+
+#[test]
+fn a_file_without_any_entry_has_as_many_faults_as_somebody_reads() {
+    let faults = check(b"x\n".repeat(2 * MOST_FAULTS)).faults;
+    assert_eq!((faults.len(), faults[MOST_FAULTS].kind), (MOST_FAULTS + 1, FaultKind::TooMany));
 }
 
 proptest! {

@@ -45,10 +45,10 @@ pub(super) fn reencrypt(data: &DataDirectory) -> Result<(), OpenError> {
     match rewrite_all(data, &survey.others) {
         Ok(left) => {
             if found > 0 {
-                info!(files = found - left, encrypts, "the files in the data directory are rewritten");
+                info!(files = found - left.damaged, encrypts, "the files in the data directory are rewritten");
             }
             let unneeded = data.keys().only_decrypting();
-            if left == 0 && unneeded > 0 {
+            if left.in_place == 0 && unneeded > 0 {
                 info!(
                     keys = unneeded,
                     "no file in the data directory needs the keys in data-key-file that only decrypt"
@@ -117,9 +117,40 @@ fn form(path: &Path) -> io::Result<Form> {
     Ok(Form::of(&beginning))
 }
 
-/// Rewrites these files. Returns how many are damaged, which stay as they are.
-fn rewrite_all(data: &DataDirectory, files: &[RecordFile]) -> io::Result<usize> {
-    let mut damaged = 0;
+/// How many files cannot be rewritten, because no key decrypts them.
+#[derive(Default)]
+struct Left {
+    damaged: usize,
+    /// Those of them that stay where they are. Without the key that they name, the server would not start.
+    in_place: usize,
+}
+
+impl Left {
+    fn add(&mut self, path: &Path, kind: RecordKind, reason: DecryptError) {
+        let path = path.display();
+        self.damaged += 1;
+        match kind {
+            RecordKind::Damaged => {
+                warn!(%path, %reason, "no key decrypts a damaged record; it stays as it is, and needs no key");
+            }
+            RecordKind::Image | RecordKind::Boot => {
+                warn!(%path, %reason, "no key decrypts a record; dayone sets it aside, and it needs no key");
+            }
+            RecordKind::Base | RecordKind::InstallationKey => {
+                self.in_place += 1;
+                error!(
+                    %path,
+                    %reason,
+                    "no key decrypts a file; restore it from a backup or move it away, and keep all keys until then"
+                );
+            }
+        }
+    }
+}
+
+/// Rewrites these files. Returns those that are damaged, which stay as they are.
+fn rewrite_all(data: &DataDirectory, files: &[RecordFile]) -> io::Result<Left> {
+    let mut left = Left::default();
     for batch in files.chunk_by(|one, other| one.kind == other.kind).flat_map(|kind| kind.chunks(AT_ONCE)) {
         // `dayone key` may replace this file at the moment.
         let is_key = batch.iter().any(|file| file.kind == RecordKind::InstallationKey);
@@ -129,12 +160,12 @@ fn rewrite_all(data: &DataDirectory, files: &[RecordFile]) -> io::Result<usize> 
             let path = data.path_of(file);
             match decrypted(data, file, &fs::read(&path)?) {
                 Ok(plain) => rewritten.push((path, data.encrypted(file, &plain)?)),
-                Err(_) => damaged += 1,
+                Err(reason) => left.add(&path, file.kind, reason),
             }
         }
         data.replace_all(&rewritten)?;
     }
-    Ok(damaged)
+    Ok(left)
 }
 
 /// What a file holds. One in `damaged/` may still be bound to what it was before.

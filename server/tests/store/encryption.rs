@@ -1,11 +1,16 @@
 //! A data directory that is encrypted: with one key, with another, and not any more.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
-use dayone::store::{DecryptError, OpenError, end_grace, key_state, rotate_key};
+use dayone::store::{BaseRecord, BaseSource, DecryptError, OpenError, end_grace, key_state, rotate_key};
+use imagelib::base::Role;
 use proptest::prelude::*;
+use tracing::field::Field;
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
 use super::support::*;
 
@@ -250,6 +255,85 @@ fn what_was_damaged_before_there_was_a_key_is_encrypted_with_the_rest() {
     for file in ["old.json.1", &name] {
         assert_eq!(fs::read_to_string(damaged.join(file)).unwrap(), "{\"psk\":\"hunter2\"", "{file}");
     }
+}
+
+/// The messages that are logged meanwhile, with their paths.
+#[derive(Clone, Default)]
+struct Logged(Arc<Mutex<Vec<String>>>);
+
+impl<S: tracing::Subscriber> Layer<S> for Logged {
+    fn on_event(&self, event: &tracing::Event<'_>, _context: Context<'_, S>) {
+        let mut text = String::new();
+        event.record(&mut |field: &Field, value: &dyn std::fmt::Debug| {
+            write!(text, "{}={value:?} ", field.name()).unwrap();
+        });
+        self.0.lock().unwrap().push(text);
+    }
+}
+
+/// Opens the store, and returns what it logs.
+fn log_of_start(place: &Place) -> Vec<String> {
+    let logged = Logged::default();
+    tracing::subscriber::with_default(tracing_subscriber::registry().with(logged.clone()), || drop(place.open()));
+    let lines = logged.0.lock().unwrap();
+    lines.clone()
+}
+
+const MAY_GO: &str = "no file in the data directory needs the keys in data-key-file that only decrypt";
+
+/// Changes a byte behind the header.
+fn damage(path: &Path) {
+    let mut bytes = fs::read(path).unwrap();
+    let at = bytes.len() - 20;
+    bytes[at] ^= 1;
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_damaged_record_does_not_keep_the_old_key() {
+    let place = Place::new().with_keys(&[ONE]);
+    let images = published(&place);
+    let path = &place.records()[0];
+    damage(path);
+    let aside = place.data().join("damaged").join(path.file_name().unwrap());
+    let place = place.with_keys(&[TWO, ONE]);
+    // The first start sets the record aside. To the second, it is one in `damaged/`.
+    for damaged in [path, &aside] {
+        let log = log_of_start(&place);
+        let named = |line: &&String| line.contains("no key decrypts") && line.contains(damaged.to_str().unwrap());
+        assert_eq!(log.iter().filter(named).count(), 1, "{log:?}");
+        assert_eq!(log.iter().filter(|line| line.contains(MAY_GO)).count(), 1, "{log:?}");
+    }
+    let place = place.with_keys(&[TWO]);
+    let store = place.open();
+    let served = images.iter().filter(|(token, before)| look(&store, token, "initrd.img") == *before).count();
+    assert_eq!(served, 2);
+}
+
+#[test]
+fn a_damaged_record_of_a_base_keeps_the_old_key_and_is_named() {
+    let place = Place::new().with_keys(&[ONE]);
+    published(&place);
+    let store = place.open();
+    let source = BaseSource { location: "/srv/a.iso".parse().unwrap(), sha256: None, signature: None };
+    let record = BaseRecord::new("added".parse().unwrap(), None, BTreeMap::from([(Role::Iso, source)]));
+    store.begin_base(record).unwrap();
+    drop(store);
+    let path = place.data().join("bases/00000001.json");
+    damage(&path);
+    let place = place.with_keys(&[TWO, ONE]);
+    let log = log_of_start(&place);
+    assert!(
+        log.iter().any(|line| line.contains("no key decrypts") && line.contains(path.to_str().unwrap())),
+        "{log:?}"
+    );
+    assert!(!log.iter().any(|line| line.contains(MAY_GO)), "{log:?}");
+    // Because the server would not start without it.
+    let place = place.with_keys(&[TWO]);
+    assert_eq!(refused(&place).0, path);
+    fs::remove_file(path).unwrap();
+    let place = place.with_keys(&[TWO, ONE]);
+    assert!(log_of_start(&place).iter().any(|line| line.contains(MAY_GO)));
 }
 
 #[test]

@@ -141,6 +141,20 @@ impl Access {
         check_local(uri, headers).map(|()| Arc::new(Caller::LOCAL))
     }
 
+    /// Returns who looks at the page, also by a link from elsewhere: what it leads to is shown to the user, and not to the web site with the
+    /// link.
+    pub(crate) fn visitor(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+        certificate: Option<&ClientCertificate>,
+    ) -> Result<Arc<Caller>, Problem> {
+        if !self.needs_token() && !self.has_certificates && is_link(headers) {
+            return check_local_name(uri, headers).map(|()| Arc::new(Caller::LOCAL));
+        }
+        self.caller(uri, headers, certificate)
+    }
+
     /// The client with this certificate. Without clients, every certificate of the authority may do everything.
     pub(crate) fn certified(&self, certificate: &ClientCertificate) -> Option<Arc<Caller>> {
         if self.needs_token() || !self.has_certificates() {
@@ -247,10 +261,20 @@ fn check_token(clients: &ApiClients, headers: &HeaderMap) -> Result<Arc<Caller>,
     }
 }
 
+/// Whether a browser may send this request because its user has followed a link. A browser that does not tell sends no `Origin` with it.
+fn is_link(headers: &HeaderMap) -> bool {
+    !headers.contains_key(ORIGIN) && headers.get("sec-fetch-mode").is_none_or(|mode| mode == "navigate")
+}
+
 /// An API without tokens listens on loopback only, but a web page in a browser on this machine could still reach it: with a
-/// form (then the request has the `Origin` of that page), or under a name of the attacker that resolves to 127.0.0.1 (then `Host`
-/// has it).
+/// form, an image or a script (then the browser tells that another site sends the request), or under a name of the attacker that
+/// resolves to 127.0.0.1 (then `Host` has it).
 pub(crate) fn check_local(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+    if Source::of(uri, headers) == Source::Foreign { Err(not_local()) } else { check_local_name(uri, headers) }
+}
+
+/// Checks that a request is to a name of this machine.
+fn check_local_name(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     let named = authority(uri, headers).map(|authority| {
         // A colon within brackets belongs to the address.
         authority.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')).map_or(authority, |(host, _)| host)
@@ -259,12 +283,13 @@ pub(crate) fn check_local(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem>
         let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
         host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.to_canonical().is_loopback())
     });
-    if local && (!headers.contains_key(ORIGIN) || Source::of(uri, headers) == Source::Own) {
-        return Ok(());
-    }
+    if local { Ok(()) } else { Err(not_local()) }
+}
+
+fn not_local() -> Problem {
     let detail = "this API has no token, so it answers only requests to localhost or a loopback address that do not come \
                   from another web site; to use it otherwise, set a token (--api-token-file)";
-    Err(Problem::new(ProblemKind::ForeignOrigin, detail))
+    Problem::new(ProblemKind::ForeignOrigin, detail)
 }
 
 #[cfg(test)]
@@ -295,6 +320,45 @@ mod tests {
         }
         assert!(!local(Some("localhost"), Some("https://evil.example")));
         assert!(!local(Some("localhost"), Some("null")));
+    }
+
+    #[test]
+    fn an_open_api_hears_what_a_browser_tells_and_the_page_opens_by_a_link() {
+        let access = Access::new(ApiClients::default(), false, false);
+        let admitted = |told: &[(&'static str, &'static str)]| {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, "localhost:8080".parse().unwrap());
+            for (name, value) in told {
+                headers.insert(*name, value.parse().unwrap());
+            }
+            let uri = Uri::from_static("/bases");
+            (access.caller(&uri, &headers, None).is_ok(), access.visitor(&uri, &headers, None).is_ok())
+        };
+        let (site, mode) = ("sec-fetch-site", "sec-fetch-mode");
+        for own in [
+            &[][..],
+            &[(site, "none"), (mode, "navigate")],
+            &[(site, "same-origin"), (mode, "cors")],
+            &[(site, "same-origin"), (mode, "navigate")],
+            &[("referer", "http://localhost:8080/images")],
+        ] {
+            assert_eq!(admitted(own), (true, true), "{own:?}");
+        }
+        for link in [
+            &[(site, "cross-site"), (mode, "navigate")][..],
+            &[(site, "same-site"), (mode, "navigate")],
+            &[("referer", "http://evil.example/")],
+        ] {
+            assert_eq!(admitted(link), (false, true), "{link:?}");
+        }
+        for foreign in [
+            &[(site, "cross-site"), (mode, "no-cors")][..],
+            &[(site, "same-site"), (mode, "cors"), ("origin", "http://localhost:3000")],
+            &[(site, "cross-site"), (mode, "navigate"), ("origin", "null")],
+            &[("origin", "http://evil.example")],
+        ] {
+            assert_eq!(admitted(foreign), (false, false), "{foreign:?}");
+        }
     }
 
     #[test]

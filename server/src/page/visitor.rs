@@ -28,7 +28,7 @@ pub(super) async fn admit(State(access): State<Access>, mut request: Request, ne
         access.session(headers).or_else(|| access.certified(certificate?))
     } else {
         // Without tokens, the API checks where a request comes from, and so does the page.
-        match access.caller(request.uri(), headers, request.extensions().get()) {
+        match access.visitor(request.uri(), headers, request.extensions().get()) {
             Ok(caller) => Some(caller),
             Err(problem) => return problem.into_response(),
         }

@@ -50,7 +50,13 @@ async fn only_health_answers_without_a_token() {
 #[tokio::test]
 async fn an_open_api_answers_no_browser() {
     let dayone = Dayone::start().await;
-    for (name, value) in [("origin", "https://evil.example"), ("host", "evil.example")] {
+    for (name, value) in [
+        ("origin", "https://evil.example"),
+        ("referer", "https://evil.example/"),
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-site", "same-site"),
+        ("host", "evil.example"),
+    ] {
         let answer = Answer::of(dayone.post("/v1/images?base=coreos", NMSTATE).header(name, value)).await;
         assert_eq!(answer.status, 403);
         answer.problem("foreign-origin");

@@ -72,7 +72,8 @@ impl Store {
         let is_current = self.images.get(&image.id()).is_some_and(|current| Arc::ptr_eq(&current, image));
         let Some(access) = image.access().filter(|_| is_current) else { return Ok(()) };
         let Some(delivered) = access.unrecorded() else { return Ok(()) };
-        self.persistence.keep(&image.record_with(Some(&access)), &image.recipe()?)?;
+        // Otherwise a used-up image could be read again after a restart.
+        self.persistence.keep_in_reserve(&image.record_with(Some(&access)), &image.recipe()?)?;
         access.record(delivered);
         Ok(())
     }

@@ -13,6 +13,7 @@ use tracing::{error, info, warn};
 use super::data_keys::DataKeys;
 use super::durable::{UNFINISHED, remove, replace_all, sync_parent, write, write_all};
 use super::group_commit::{GroupCommit, NewFile};
+use super::reserve::Reserve;
 use super::storage::{Lost, StorageTrouble};
 
 /// After this time, nobody can be writing an unfinished file any more: that takes milliseconds.
@@ -52,6 +53,7 @@ pub(super) struct DataDirectory {
     keys: DataKeys,
     trouble: Mutex<Option<StorageTrouble>>,
     new_files: GroupCommit,
+    reserve: Reserve,
 }
 
 /// A file or directory that was opened. It stays open, so that no other gets its inode.
@@ -100,6 +102,7 @@ impl DataDirectory {
             keys,
             trouble: Mutex::default(),
             new_files: GroupCommit::default(),
+            reserve: Reserve::default(),
         };
         for path in
             [directory.images(), directory.boots(), directory.bases(), directory.base_files(), directory.damaged()]
@@ -114,6 +117,7 @@ impl DataDirectory {
                 Err(source) => return Err(DirectoryError::Io { path, source }),
             }
         }
+        directory.take_reserve();
         Ok(directory)
     }
 
@@ -151,6 +155,25 @@ impl DataDirectory {
         })
     }
 
+    /// Keeps room on the disk, as far as there is any.
+    pub(super) fn take_reserve(&self) {
+        if self.check().is_ok() {
+            self.reserve.take(&self.images());
+        }
+    }
+
+    /// Does what must be written even if the disk is full: once more, in the room that was kept, if there is no other.
+    pub(super) fn with_reserve<T>(&self, work: impl Fn() -> io::Result<T>) -> io::Result<T> {
+        match work() {
+            Err(error) if StorageTrouble::of(&error).is_full() && self.reserve.release() => {
+                let done = work();
+                self.take_reserve();
+                done
+            }
+            done => done,
+        }
+    }
+
     /// Why the last use of the directory failed; `None` if it succeeded.
     pub(super) fn trouble(&self) -> Option<StorageTrouble> {
         *self.trouble.lock()
@@ -166,6 +189,7 @@ impl DataDirectory {
             let inodes = system.f_files > 0 && system.f_favail == 0;
             Ok(read_only || blocks || inodes)
         });
+        self.take_reserve();
         if matches!(doubtful, Ok(false)) && self.trouble().is_none() {
             return;
         }

@@ -69,6 +69,7 @@ mod record_files;
 mod records;
 mod reencrypt;
 mod registered_base;
+mod reserve;
 mod rotation;
 mod storage;
 mod stored_image;

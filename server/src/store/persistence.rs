@@ -43,6 +43,15 @@ impl Persistence {
         write(directory, &recipe.id(), &json(record, recipe)?)
     }
 
+    /// Writes the record of an image anew, as [`keep`](Self::keep) does, also if the disk is full.
+    pub(super) fn keep_in_reserve(&self, record: &Record, recipe: &SealedRecipe) -> Result<(), StoreError> {
+        let Self::Directory(directory) = self else { return Ok(()) };
+        let (id, json) = (recipe.id(), json(record, recipe)?);
+        let written = directory.with_reserve(|| directory.write_record(&RecordFile::image(&id), &json));
+        written.map_err(StoreError::Write)?;
+        read_back(directory, &id, &json)
+    }
+
     /// Writes the record of an image that has none yet, as [`keep`](Self::keep) does, together with those of other threads.
     pub(super) fn keep_new(&self, record: &Record, recipe: &SealedRecipe) -> Result<(), StoreError> {
         let Self::Directory(directory) = self else { return Ok(()) };

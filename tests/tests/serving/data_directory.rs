@@ -14,11 +14,16 @@ use tempfile::TempDir;
 
 const DOCUMENT: &str = "interfaces: [{name: eth0, type: ethernet, state: up, ipv4: {enabled: true, dhcp: true}}]";
 
-/// Runs what it reads line by line, and says when it is done.
+/// Runs what it reads line by line, and says when it is done. `serve` starts the server again.
 const SHELL: &str = r#"
 mount -t tmpfs -o size=1m,mode=700 data "$1/data"
-"$2" serve --data-dir "$1/data" --base "coreos=$3" --api-listen "$4" --media-listen "$5" --media-url "http://$5" \
-    < /dev/null > "$1/log" 2>&1 &
+root=$1 binary=$2 base=$3 api=$4 media=$5
+serve() {
+    "$binary" serve --data-dir "$root/data" --base "coreos=$base" --api-listen "$api" --media-listen "$media" \
+        --media-url "http://$media" < /dev/null >> "$root/log" 2>&1 &
+    server=$!
+}
+serve
 while read -r line; do eval "$line" > /dev/null 2>> "$1/log"; echo "$?"; done
 "#;
 
@@ -173,6 +178,30 @@ fn a_full_file_system_is_507_until_there_is_room() {
     machine.readiness(true);
     made(machine.order("worker-1"), 201);
     assert!(machine.log().contains("can be written again"), "{}", machine.log());
+}
+
+#[test]
+fn a_stop_on_a_full_file_system_does_not_lose_how_often_an_image_was_read() {
+    let mut machine = Machine::start();
+    let limited: Vec<String> = (0..3)
+        .map(|host| {
+            let query = format!("/v1/images?base=coreos&hostname=worker-{host}&max_reads=1");
+            let request = Client::new().post(machine.url(&query)).header("content-type", "application/yaml");
+            made(request.body(DOCUMENT).send().unwrap(), 201)["url"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    machine.run("dd if=/dev/zero of=data/fill bs=4k; true");
+    for url in &limited {
+        let answer = reqwest::blocking::get(url).unwrap();
+        assert_eq!(answer.status(), 200);
+        answer.bytes().unwrap();
+        assert_eq!(Client::new().head(url).send().unwrap().status(), 403, "it is used up");
+    }
+    machine.run("kill -TERM $server && wait $server && serve");
+    wait_for(&machine.url("/healthz"), Duration::from_secs(60), || machine.log());
+    for url in &limited {
+        assert_eq!(Client::new().head(url).send().unwrap().status(), 403, "{}", machine.log());
+    }
 }
 
 #[test]

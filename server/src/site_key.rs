@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use imagelib::authenticode::{SignError, SiteCertificate, SiteKey};
+use media::listen::missing_pem;
 use rustls_pki_types::pem::{Error as PemError, PemObject as _};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
@@ -15,7 +16,7 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 #[derive(Debug, thiserror::Error)]
 pub enum SiteKeyError {
     /// The certificate cannot be read.
-    #[error("site certificate {}: {source}", path.display())]
+    #[error("site certificate {}: {}", path.display(), missing_pem(source, "CERTIFICATE"))]
     Certificate {
         /// The file.
         path: PathBuf,
@@ -23,7 +24,7 @@ pub enum SiteKeyError {
         source: PemError,
     },
     /// The key cannot be read.
-    #[error("site key {}: {source}", path.display())]
+    #[error("site key {}: {}", path.display(), missing_pem(source, "PRIVATE KEY"))]
     Key {
         /// The file.
         path: PathBuf,

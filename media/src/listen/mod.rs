@@ -42,7 +42,7 @@ pub use options::{LiveOptions, Options};
 pub use peer::{NeedsNoSecret, Peer, client_of};
 use phase::Phase;
 use table::ConnectionTable;
-pub use tls::{Tls, TlsError};
+pub use tls::{Tls, TlsError, missing_pem};
 use workers::Workers;
 
 /// How long to wait after an error of `accept(2)` that would return at once, such as too many open files.

@@ -13,7 +13,7 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::version::{TLS12, TLS13};
 use rustls::{RootCertStore, ServerConfig};
-use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::pem::{self, PemObject as _};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
@@ -32,7 +32,7 @@ pub enum TlsError {
         source: rustls_pki_types::pem::Error,
     },
     /// The key cannot be read.
-    #[error("TLS key file {}: {source}", path.display())]
+    #[error("TLS key file {}: {}", path.display(), missing_pem(source, "PRIVATE KEY"))]
     Key {
         /// The file.
         path: PathBuf,
@@ -65,6 +65,14 @@ pub enum TlsError {
         /// The reason.
         source: rustls::Error,
     },
+}
+
+/// The reason why a PEM file cannot be read. If it is that the file has nothing of this kind, says so.
+pub fn missing_pem(error: &pem::Error, kind: &str) -> String {
+    match error {
+        pem::Error::NoItemsFound => format!("it has no line that begins with -----BEGIN {kind}-----"),
+        other => other.to_string(),
+    }
 }
 
 /// A certificate and its key, from files that are read again when they change. Clones share them.

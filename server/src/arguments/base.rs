@@ -9,7 +9,7 @@ use imagelib::delivery::DeliveryProfile;
 use imagelib::digest::Digest;
 use url::Url;
 
-use super::{ListFormat, OutputFormat, ServerAccess};
+use super::{ListFormat, OutputFormat, ServerAccess, path_to_write};
 use crate::store::{BaseName, Location};
 
 /// The examples in the help text of `dayone base add`.
@@ -160,7 +160,7 @@ pub struct BaseFetchArguments {
     pub source: Option<Location>,
 
     /// File to write
-    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    #[arg(short = 'o', long = "output", value_name = "FILE", value_parser = path_to_write())]
     pub output: PathBuf,
 
     /// SHA-256 of the file

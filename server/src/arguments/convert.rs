@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 
-use super::{InputFile, OutputFormat};
+use super::{InputFile, OutputFormat, path_to_write};
 
 /// The examples in the help text.
 const EXAMPLES: &str = "\
@@ -30,7 +30,7 @@ pub struct ConvertArguments {
     pub files: Vec<InputFile>,
 
     /// Write the keyfiles into this directory instead of printing them; dayone creates the directory if necessary
-    #[arg(short = 'o', long = "output", value_name = "DIR")]
+    #[arg(short = 'o', long = "output", value_name = "DIR", value_parser = path_to_write())]
     pub output: Option<PathBuf>,
 
     /// Print each host's network in tables instead of its keyfiles
@@ -38,7 +38,7 @@ pub struct ConvertArguments {
     pub explain: bool,
 
     /// Draw each host's network as SVG: into the file PATH for one host, into HOST.svg in the directory PATH for several
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_parser = path_to_write())]
     pub svg: Option<PathBuf>,
 
     /// Replace files that have a different content

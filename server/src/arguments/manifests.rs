@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use hosts::manifests::Namespace;
 
-use super::InputFile;
+use super::{InputFile, path_to_write};
 
 /// The examples in the help text.
 const EXAMPLES: &str = "\
@@ -51,7 +51,7 @@ pub struct ManifestsArguments {
     pub install_coreos: bool,
 
     /// Write the objects into this directory instead of printing them; dayone creates the directory if necessary
-    #[arg(short = 'o', long = "output", value_name = "DIR")]
+    #[arg(short = 'o', long = "output", value_name = "DIR", value_parser = path_to_write())]
     pub output: Option<PathBuf>,
 
     /// Replace files in DIR that have a different content

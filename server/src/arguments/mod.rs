@@ -32,6 +32,9 @@ mod server_access;
 mod settings;
 mod upstream;
 
+use std::path::{Path, PathBuf};
+
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub use access::AccessArguments;
@@ -70,6 +73,16 @@ pub use serve::ServeArguments;
 pub use server_access::ServerAccess;
 pub use settings::{IdleSeconds, Settings};
 pub use upstream::parse;
+
+/// Reads where a command writes that has no `-` for its standard output: nobody wants a file of this name.
+fn path_to_write() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| {
+        if path == Path::new("-") {
+            return Err("this is not standard output here; to write to this name, give ./-");
+        }
+        Ok(path)
+    })
+}
 
 /// `NMState` in, bootable virtual media out.
 #[derive(Debug, Parser)]

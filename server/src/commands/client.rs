@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use media::listen::missing_pem;
 use reqwest::{RequestBuilder, Response, StatusCode};
 use rustls::ClientConfig;
 use rustls::client::ResolvesClientCert;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
-use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::pem::{self, PemObject as _};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use serde::Deserialize;
 use url::{Host, Url};
@@ -181,7 +182,16 @@ fn client_certificate(path: &Path, tls: &ClientConfig) -> Result<Arc<dyn Resolve
     let what = format!("--client-cert {}", path.display());
     let chain = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let chain = chain.map_err(|error| Failure::system(&what, &error))?;
-    let key = PrivateKeyDer::from_pem_file(path).map_err(|error| Failure::system(&what, &error))?;
+    if chain.is_empty() {
+        return Err(Failure::System(format!("{what}: {}", missing_pem(&pem::Error::NoItemsFound, "CERTIFICATE"))));
+    }
+    let key = PrivateKeyDer::from_pem_file(path).map_err(|error| match error {
+        error @ pem::Error::NoItemsFound => Failure::System(format!(
+            "{what}: {}; put the key of the certificate into the same file",
+            missing_pem(&error, "PRIVATE KEY")
+        )),
+        error => Failure::system(&what, &error),
+    })?;
     let certified = CertifiedKey::from_der(chain, key, tls.crypto_provider());
     Ok(Arc::new(SingleCertAndKey::from(certified.map_err(|error| Failure::system(&what, &error))?)))
 }

@@ -181,6 +181,15 @@ async fn curl_and_the_commands_show_their_certificates() {
     assert!(succeeds && output.contains("HOST"), "{output}");
     let (succeeds, _) = run(DAYONE, &list).await;
     assert!(!succeeds);
+    // Half of the file.
+    for (half, reason) in [
+        (&certificate, "-----BEGIN PRIVATE KEY-----; put the key of the certificate into the same file"),
+        (&key, "it has no line that begins with -----BEGIN CERTIFICATE-----"),
+    ] {
+        fs::write(pem, half).unwrap();
+        let (succeeds, output) = run(DAYONE, &[&list[..], &["--client-cert", pem]].concat()).await;
+        assert!(!succeeds && output.contains(reason) && output.contains(pem), "{output}");
+    }
 }
 
 #[tokio::test]

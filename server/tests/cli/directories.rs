@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use super::run;
+use super::{dayone, ended, run};
 
 const NMSTATE: &str = "interfaces:\n- {name: eth0, type: ethernet, state: up, ipv4: {enabled: true, dhcp: true}}\n";
 
@@ -74,4 +74,26 @@ fn unreadable_files_of_a_directory_are_reported() {
     let ended = run(&["check", top.to_str().unwrap()]);
     assert_eq!(ended.code, 2);
     assert!(ended.err.contains("cannot read ") && ended.err.contains("/a.yaml"), "{}", ended.err);
+}
+
+#[test]
+fn no_command_writes_to_a_name_that_means_standard_output_elsewhere() {
+    let place = tempfile::tempdir().unwrap();
+    write(place.path(), "host.yaml", NMSTATE);
+    let digest = "0".repeat(64);
+    let fetch = ["base", "fetch", "https://127.0.0.1:1/a.iso", "--sha256", &digest, "-o", "-"];
+    for arguments in [
+        &fetch[..],
+        &["convert", "host.yaml", "-o", "-"],
+        &["convert", "host.yaml", "--svg", "-"],
+        &["manifests", "host.yaml", "-o", "-"],
+        &["second-step", "host.yaml", "-o", "-"],
+    ] {
+        let refused = ended(dayone().current_dir(place.path()).args(arguments).output().unwrap());
+        assert_eq!(refused.code, 2, "{arguments:?}: {}", refused.err);
+        assert!(refused.err.contains("this is not standard output here"), "{arguments:?}: {}", refused.err);
+    }
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
+    let named = ended(dayone().current_dir(place.path()).args(["convert", "host.yaml", "-o", "./-"]).output().unwrap());
+    assert!(named.code == 0 && place.path().join("-").is_dir(), "{}", named.err);
 }

@@ -55,16 +55,18 @@ pub struct FoundBases {
     isos: BTreeMap<Slot, PathBuf>,
     initrds: BTreeMap<Slot, PathBuf>,
     kernels: BTreeMap<Slot, PathBuf>,
-    unreadable: BTreeSet<PathBuf>,
+    /// The directories that dayone could not read, and why. Their files are those that were found before.
+    unreadable: BTreeMap<PathBuf, String>,
 }
 
 impl BasePatterns {
-    /// Searches the directories. Logs and skips a directory that cannot be read. If it could not be read `before` either,
-    /// it is not logged again.
+    /// Searches the directories. If a directory cannot be read, for example because a network file system is away, its files
+    /// are those that were found `before`: whether they can still be read, the store finds out. Logs that, but not again if
+    /// the directory could not be read before either.
     pub fn discover(&self, before: Option<&FoundBases>) -> FoundBases {
         let mut candidates = BTreeSet::new();
         let mut directories = BTreeSet::new();
-        let mut unreadable = BTreeSet::new();
+        let mut unreadable = BTreeMap::new();
         for path in self.paths() {
             let directory = path.parent().unwrap_or(Path::new(""));
             match &self.shared_dir {
@@ -81,10 +83,12 @@ impl BasePatterns {
             match entries(directory) {
                 Ok(entries) => candidates.extend(entries),
                 Err(error) => {
-                    if !before.is_some_and(|before| before.unreadable.contains(directory)) {
+                    if !before.is_some_and(|before| before.unreadable.contains_key(directory)) {
                         warn!(directory = %directory.display(), %error, "cannot look for base images in this directory");
                     }
-                    unreadable.insert(directory.to_owned());
+                    let known = before.into_iter().flat_map(FoundBases::paths);
+                    candidates.extend(known.filter(|path| path.parent() == Some(directory)).map(Path::to_owned));
+                    unreadable.insert(directory.to_owned(), error.to_string());
                 }
             }
         }
@@ -155,6 +159,20 @@ impl FoundBases {
             let wanted = Slot::new(stream, architecture);
             self.iso(&wanted).is_some() && self.initrd(&wanted).is_some()
         })
+    }
+
+    /// Which directories dayone could not read, and why.
+    pub fn unreadable(&self) -> Option<String> {
+        let one = |(directory, error): (&PathBuf, &String)| {
+            format!("cannot look for base images in {}: {error}", directory.display())
+        };
+        let all: Vec<_> = self.unreadable.iter().map(one).collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    }
+
+    /// The files of all bases.
+    fn paths(&self) -> impl Iterator<Item = &Path> {
+        [&self.isos, &self.initrds, &self.kernels].into_iter().flat_map(BTreeMap::values).map(PathBuf::as_path)
     }
 
     /// Whether no architecture is supported.

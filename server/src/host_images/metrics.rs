@@ -38,7 +38,7 @@ impl HostImageMetrics {
     pub(super) fn built(&self, outcome: &Result<PublishedImage, BuildError>, duration: Duration) {
         let result = match outcome {
             Ok(_) => "published",
-            Err(BuildError::Invalid { .. }) => "invalid",
+            Err(BuildError::Invalid { .. } | BuildError::NoBase(_)) => "invalid",
             Err(BuildError::NotReady(_) | BuildError::Kept(_)) => "not_ready",
             Err(BuildError::Other(_)) => "error",
         };

@@ -33,7 +33,7 @@ use settings::SettingsError;
 pub use drive::{DriveNetwork, DriveRequest};
 pub use environment::{Environment, EnvironmentError};
 pub use metrics::HostImageMetrics;
-pub use provider::ImageProvider;
+pub use provider::{ImageProvider, Support};
 pub use request::{BuildError, Document, HostFormat, ImageRequest, NetworkSource, PublishedImage};
 
 /// How long to wait for the bases at the start. An init container has often just written them, and dayone does not take a
@@ -54,6 +54,7 @@ pub struct HostImages {
     environment: Environment,
     current: RwLock<Arc<Current>>,
     changes: watch::Sender<u64>,
+    has_bases: watch::Sender<bool>,
     metrics: HostImageMetrics,
     /// The warnings about bases that were logged.
     warned: Mutex<BTreeSet<String>>,
@@ -72,9 +73,11 @@ impl HostImages {
         if let Err(error) = &current.agent {
             error!(%error, "dayone can make no image until somebody corrects this setting");
         }
+        let has_bases = missing_bases(&environment, &current).is_none();
         Self {
             store,
             environment,
+            has_bases: watch::Sender::new(has_bases),
             current: RwLock::new(Arc::new(current)),
             changes: watch::Sender::new(0),
             metrics,
@@ -83,19 +86,14 @@ impl HostImages {
         }
     }
 
-    /// Why no image can be made at all, if no base was found.
+    /// Why no image can be made at all, if no base was found, or none is usable.
     pub fn missing_bases(&self) -> Option<String> {
-        let BasePatterns { iso, initrd, shared_dir, .. } = &self.environment.bases;
-        self.current().found.supports_none().then(|| {
-            let elsewhere =
-                shared_dir.as_ref().map(|directory| format!(", or of such names in {}", directory.display()));
-            format!(
-                "there are no base images: dayone needs the ISO {} and the initramfs {}{}",
-                iso.display(),
-                initrd.display(),
-                elsewhere.unwrap_or_default()
-            )
-        })
+        missing_bases(&self.environment, &self.current())
+    }
+
+    /// Whether there are usable bases at all.
+    pub fn has_bases(&self) -> watch::Receiver<bool> {
+        self.has_bases.subscribe()
     }
 
     fn build(&self, request: &ImageRequest<'_>) -> Result<PublishedImage, BuildError> {
@@ -106,14 +104,17 @@ impl HostImages {
             HostFormat::Iso => current.found.iso_base(&slot),
             HostFormat::Initrd => current.found.initrd_base(&slot),
         };
-        let missing = || BuildError::invalid("Base Image not available");
-        let name = base.ok_or_else(missing)?;
-        let base = self.store.base(name.as_str()).ok_or_else(missing)?;
+        let absent = |message: String| match current.found.unreadable() {
+            Some(reason) => BuildError::NotReady(reason),
+            None => BuildError::NoBase(message),
+        };
+        let name = base.ok_or_else(|| absent("Base Image not available".to_owned()))?;
         let not_ready = |reason| BuildError::NotReady(format!("Base Image not available: {reason}"));
+        // The store gets to know the bases a moment before or after the present ones are replaced here.
+        let base = self.store.base(name.as_str()).ok_or_else(|| not_ready("dayone is looking for bases".to_owned()))?;
         let open = base.state().map_err(not_ready)?;
         if request.format == HostFormat::Initrd && !base.definition().files.has(Role::Kernel) && !is_host {
-            let message = format!("no kernel file available for architecture {}", request.architecture);
-            return Err(BuildError::invalid(message));
+            return Err(absent(format!("no kernel file available for architecture {}", request.architecture)));
         }
         let unreadable = |error: &SettingsError| {
             let why = if self.store.serves(request.owner) { BuildError::Kept } else { BuildError::NotReady };
@@ -180,7 +181,9 @@ impl HostImages {
             }
             _ => info!("bases or settings have changed; dayone makes the affected images again"),
         }
+        let has_bases = missing_bases(&self.environment, &now).is_none();
         *self.current.write() = Arc::new(now);
+        self.has_bases.send_if_modified(|before| std::mem::replace(before, has_bases) != has_bases);
         self.changes.send_modify(|changes| *changes += 1);
     }
 
@@ -209,8 +212,13 @@ impl HostImages {
 }
 
 impl ImageProvider for HostImages {
-    fn supports(&self, architecture: &str) -> bool {
-        self.current().found.supports(architecture)
+    fn supports(&self, architecture: &str) -> Support {
+        let current = self.current();
+        if current.found.supports(architecture) {
+            return Support::Supported;
+        }
+        let unknown = current.found.unreadable().or_else(|| missing_bases(&self.environment, &current));
+        unknown.map_or(Support::Unsupported, Support::Unknown)
     }
 
     fn publish(&self, request: &ImageRequest<'_>) -> Result<PublishedImage, BuildError> {
@@ -243,6 +251,29 @@ impl fmt::Debug for HostImages {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HostImages").field("environment", &self.environment).finish_non_exhaustive()
     }
+}
+
+/// Why no image can be made at all.
+fn missing_bases(environment: &Environment, current: &Current) -> Option<String> {
+    let BasePatterns { iso, initrd, shared_dir, .. } = &environment.bases;
+    if current.found.supports_none() {
+        let elsewhere = shared_dir.as_ref().map(|directory| format!(", or of such names in {}", directory.display()));
+        let unreadable = current.found.unreadable().map(|reason| format!("; {reason}"));
+        return Some(format!(
+            "there are no base images: dayone needs the ISO {} and the initramfs {}{}{}",
+            iso.display(),
+            initrd.display(),
+            elsewhere.unwrap_or_default(),
+            unreadable.unwrap_or_default()
+        ));
+    }
+    if current.bases.iter().any(|(_, state)| state.is_ok()) {
+        return None;
+    }
+    let reason =
+        |(name, state): &(BaseName, Result<String, String>)| Some(format!("{name}: {}", state.as_ref().err()?));
+    let reasons: Vec<_> = current.bases.iter().filter_map(reason).collect();
+    Some(format!("no base image is usable: {}", reasons.join("; ")))
 }
 
 fn all_available(store: &Store) -> bool {

@@ -5,10 +5,21 @@ use tokio::sync::watch;
 
 use super::{BuildError, DriveRequest, ImageRequest, PublishedImage};
 
+/// Whether there are bases for an architecture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Support {
+    /// There are both an ISO and an initramfs.
+    Supported,
+    /// There are bases, and none for this architecture.
+    Unsupported,
+    /// dayone cannot tell, for this reason: it has no base at all, or cannot read a directory.
+    Unknown(String),
+}
+
 /// Makes images. You may call all methods often: a request for an image that is published already changes nothing.
 pub trait ImageProvider: Send + Sync + 'static {
-    /// Whether there are bases for this architecture: both an ISO and an initramfs.
-    fn supports(&self, architecture: &str) -> bool;
+    /// Whether there are bases for this architecture.
+    fn supports(&self, architecture: &str) -> Support;
 
     /// Makes the image, and serves it in place of the owner's previous one. Takes some 100 µs for a usual host.
     fn publish(&self, request: &ImageRequest<'_>) -> Result<PublishedImage, BuildError>;

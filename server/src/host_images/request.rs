@@ -119,6 +119,9 @@ pub enum BuildError {
         /// All findings.
         report: Report,
     },
+    /// There is no file of a base for this request, whether there was one before or not.
+    #[error("{0}")]
+    NoBase(String),
     /// The image cannot be made yet.
     #[error("{0}")]
     NotReady(String),

@@ -9,7 +9,7 @@ use k8s_openapi::NamespaceResourceScope;
 use kube::runtime::controller::{self, ReconcileRequest};
 use kube::runtime::reflector::{self, ObjectRef, store::Writer};
 use kube::{Api, Client, Resource};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -18,7 +18,7 @@ use super::context::{Context, StaleVersions};
 use super::data_image::DataImage;
 use super::events::EventRecorder;
 use super::kind::Kind;
-use super::leadership::Leadership;
+use super::leadership::{Leadership, changed};
 use super::metrics::KubernetesMetrics;
 use super::readiness::Readiness;
 use super::reconcile::{self, Reconcile, ReconcileError};
@@ -185,13 +185,6 @@ async fn requeue_on_change<K: Kind>(queue: WorkQueue<K>) {
         if due {
             queue.send_all();
         }
-    }
-}
-
-/// Waits for a change; forever, if the sender is gone and no change can come.
-async fn changed<T>(receiver: &mut watch::Receiver<T>) {
-    if receiver.changed().await.is_err() {
-        std::future::pending::<()>().await;
     }
 }
 

@@ -5,6 +5,8 @@
 //! - A Lease expires by the clock of the replica that looks at it, so clocks may differ.
 //! - Each change has the resourceVersion, so only one of two replicas gets the Lease.
 //! - A replica that cannot renew the Lease stops writing before others may take it.
+//!
+//! Unlike those, a replica that cannot make images leaves the Lease to the others.
 
 use std::time::Duration;
 
@@ -49,8 +51,15 @@ impl Leadership {
         Self { leads, election: None, always: Some(sender) }
     }
 
-    /// Takes part in the election by the Lease `name`. No other replica may have the same `identity`.
-    pub fn elect(client: Client, namespace: &str, name: &str, identity: &str) -> Self {
+    /// Takes part in the election by the Lease `name`, while `has_bases` is true. No other replica may have the same
+    /// `identity`.
+    pub fn elect(
+        client: Client,
+        namespace: &str,
+        name: &str,
+        identity: &str,
+        has_bases: watch::Receiver<bool>,
+    ) -> Self {
         let (sender, leads) = watch::channel(false);
         let stopping = CancellationToken::new();
         let candidate = Candidate {
@@ -58,6 +67,7 @@ impl Leadership {
             name: name.to_owned(),
             identity: identity.to_owned(),
             leads: sender,
+            has_bases,
             seen: None,
             relied_upon: None,
             rights: Rights::Unknown,
@@ -99,6 +109,7 @@ struct Candidate {
     name: String,
     identity: String,
     leads: watch::Sender<bool>,
+    has_bases: watch::Receiver<bool>,
     /// The Lease, and when this replica first saw its present version.
     seen: Option<(Lease, Instant)>,
     /// Until when this replica leads without another request.
@@ -130,12 +141,29 @@ enum Attempt {
 
 impl Candidate {
     async fn run(mut self, stopping: CancellationToken) {
-        loop {
-            let Some(wait) = stopping.run_until_cancelled(self.step()).await else { break };
-            if stopping.run_until_cancelled(sleep(wait)).await.is_none() {
-                break;
-            }
+        while stopping.run_until_cancelled(self.take_part()).await.is_some() {}
+        self.withdraw().await;
+    }
+
+    /// Takes one step of the election, and waits until the next one is due.
+    async fn take_part(&mut self) {
+        if !*self.has_bases.borrow_and_update() {
+            tracing::warn!(
+                "this replica has no usable base images, and does not take part in the election until it has"
+            );
+            self.withdraw().await;
+            changed(&mut self.has_bases).await;
+            return;
         }
+        let wait = self.step().await;
+        tokio::select! {
+            () = sleep(wait) => {}
+            () = changed(&mut self.has_bases) => {}
+        }
+    }
+
+    /// Stops leading, and releases the Lease.
+    async fn withdraw(&mut self) {
         self.lead(false);
         self.release().await;
     }
@@ -315,6 +343,13 @@ impl Candidate {
             Ok(Err(error)) => tracing::warn!("cannot release the Lease: {}", problem::describe(&error)),
             Err(_) => tracing::warn!("cannot release the Lease: the API server does not answer"),
         }
+    }
+}
+
+/// Waits for a change; forever, if the sender is gone and no change can come.
+pub(super) async fn changed<T>(receiver: &mut watch::Receiver<T>) {
+    if receiver.changed().await.is_err() {
+        std::future::pending::<()>().await;
     }
 }
 

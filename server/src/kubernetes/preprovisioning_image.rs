@@ -8,10 +8,11 @@ use serde_json::json;
 
 use super::claim::{self, Lookup};
 use super::contention::Decision;
-use super::decide::{self, Desired, DesiredImage, Failure, ObjectEvent, Outcome};
+use super::decide::{self, Desired, DesiredImage, Failure, ImageInputs, ObjectEvent, Obstacle, Outcome};
 use super::kind::Kind as _;
 use super::reconcile::{RESYNC, Reconcile, ReconcileError, Reconciled, build};
 use super::resources::{PreprovisioningImage, PreprovisioningImageStatus};
+use super::unready::{PATIENCE, Trouble};
 use crate::host_images::{BuildError, ImageRequest};
 
 type Context = super::context::Context<PreprovisioningImage>;
@@ -25,16 +26,18 @@ impl Reconcile for PreprovisioningImage {
                 return write_finalizers(object, owner, context).await.map(|_| Reconciled::settled());
             }
             Desired::Image(image) => Ok(image),
-            Desired::Invalid(failure) => Err(failure),
+            Desired::Impossible(obstacle) => Err(obstacle),
         };
         if write_finalizers(object, owner, context).await? {
             return Ok(Reconciled::written());
         }
         let outcome = match desired {
             Ok(image) => publish(object, owner, image, context).await?,
-            Err(failure) => Outcome::Failed(failure, None),
+            Err(Obstacle::Invalid(failure)) => failed(owner, failure, None, context),
+            Err(Obstacle::NoBase(failure)) => without_base(object, owner, failure, None, context),
+            Err(Obstacle::Unknown(reason)) => not_ready(owner, reason, None, context),
         };
-        if !matches!(outcome, Outcome::NotReady(..)) {
+        if matches!(outcome, Outcome::Published(..)) {
             context.memory.clear(owner);
         }
         // If the object was deleted meanwhile, so was its image: do not bring the image back.
@@ -106,23 +109,23 @@ async fn publish(
         None => None,
         Some(name) => match claim::secret(object, name, context).await? {
             Lookup::Found(secret) => Some(secret),
-            Lookup::Missing => return Ok(Outcome::Failed(Failure::missing_secret(), None)),
+            Lookup::Missing => return Ok(failed(owner, Failure::missing_secret(), None, context)),
             Lookup::Forbidden(error, secret) => {
                 let inputs = secret.map(|secret| decide::image_inputs(&image, Some(&secret)));
-                return Ok(Outcome::Failed(Failure::forbidden(&error.to_string()), inputs));
+                return Ok(failed(owner, Failure::forbidden(&error.to_string()), inputs, context));
             }
         },
     };
     let inputs = decide::image_inputs(&image, secret.as_deref());
     let kernel_arguments = match (image.kernel_arguments, decide::network_data(secret.as_deref())) {
         (Ok(kernel_arguments), Ok(_)) => kernel_arguments,
-        (Err(failure), _) | (_, Err(failure)) => return Ok(Outcome::Failed(failure, Some(inputs))),
+        (Err(failure), _) | (_, Err(failure)) => return Ok(failed(owner, failure, Some(inputs), context)),
     };
-    let (object, image_owner, images) = (Arc::clone(object), owner.to_owned(), Arc::clone(&context.images));
+    let (requested, image_owner, images) = (Arc::clone(object), owner.to_owned(), Arc::clone(&context.images));
     let published = build(move || {
         images.publish(&ImageRequest {
             owner: &image_owner,
-            host: object.name(),
+            host: requested.name(),
             format: image.format,
             architecture: &image.architecture,
             stream: image.stream.as_deref(),
@@ -132,12 +135,42 @@ async fn publish(
     });
     match published.await? {
         Ok(image) => Ok(Outcome::Published(image, inputs)),
-        Err(BuildError::Invalid { message, .. }) => Ok(Outcome::Failed(Failure::invalid(&message), Some(inputs))),
-        Err(BuildError::NotReady(message)) => {
-            Ok(Outcome::NotReady(message, inputs, context.memory.duration(owner, Instant::now())))
+        Err(BuildError::Invalid { message, .. }) => {
+            Ok(failed(owner, Failure::invalid(&message), Some(inputs), context))
         }
-        Err(BuildError::Kept(message)) => Ok(Outcome::NotReady(message, inputs, Duration::ZERO)),
+        Err(BuildError::NoBase(message)) => {
+            Ok(without_base(object, owner, Failure::invalid(&message), Some(inputs), context))
+        }
+        Err(BuildError::NotReady(message)) => Ok(not_ready(owner, message, Some(inputs), context)),
+        Err(BuildError::Kept(message)) => Ok(Outcome::NotReady(message, Some(inputs), Duration::ZERO)),
         Err(BuildError::Other(message)) => Err(ReconcileError::Build(message)),
+    }
+}
+
+fn failed(owner: &str, failure: Failure, inputs: Option<ImageInputs>, context: &Context) -> Outcome {
+    let since = context.memory.duration(owner, Trouble::Failure(failure.reason), Instant::now());
+    Outcome::Failed(failure, inputs, since)
+}
+
+fn not_ready(owner: &str, message: String, inputs: Option<ImageInputs>, context: &Context) -> Outcome {
+    Outcome::NotReady(message, inputs, context.memory.duration(owner, Trouble::Base, Instant::now()))
+}
+
+/// There is no file of a base for this image. If the image was published, the file may be away only for a moment, for example
+/// while somebody replaces it: a host may be about to boot from the image.
+fn without_base(
+    object: &PreprovisioningImage,
+    owner: &str,
+    failure: Failure,
+    inputs: Option<ImageInputs>,
+    context: &Context,
+) -> Outcome {
+    if object.status.image_url.is_empty() {
+        return failed(owner, failure, inputs, context);
+    }
+    match context.memory.duration(owner, Trouble::Base, Instant::now()) {
+        waited if waited < PATIENCE => Outcome::NotReady(failure.message, inputs, waited),
+        _ => Outcome::Failed(failure, inputs, Duration::ZERO),
     }
 }
 
@@ -172,7 +205,7 @@ async fn write_status(
             context.contention.wrote(owner, &status.image_url);
             report = Some(&image.report);
         }
-        Outcome::Failed(failure, _) => context.metrics.failed(failure.reason),
+        Outcome::Failed(failure, ..) => context.metrics.failed(failure.reason),
         Outcome::NotReady(..) => {}
     }
     context.events.publish(object, &decide::status_events(&object.status, status, report)).await;

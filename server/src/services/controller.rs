@@ -205,7 +205,8 @@ impl ControllerServer {
         let follower = Arc::clone(&images);
         let use_keys = move |keys: Keys| follower.use_keys(&keys);
         planes.spawn(key_secret.follow(Clock::default(), schedule, use_keys, stopping.clone()));
-        let leadership = Leadership::elect(client.clone(), &config.own_namespace, &config.lease, &config.identity);
+        let (own_namespace, lease, identity) = (&config.own_namespace, &config.lease, &config.identity);
+        let leadership = Leadership::elect(client.clone(), own_namespace, lease, identity, images.has_bases());
         let discovered = Arc::clone(&images);
         let controller = Controller::start(kubernetes::Config {
             client,

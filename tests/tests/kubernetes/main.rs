@@ -8,6 +8,7 @@ mod deploy;
 mod deploy_api;
 mod manifest;
 mod metal3_audit;
+mod metal3_bases;
 mod metal3_data_image;
 mod metal3_drop_in;
 mod metal3_images;

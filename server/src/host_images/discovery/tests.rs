@@ -170,6 +170,47 @@ fn unreadable_directories_are_skipped() {
 }
 
 #[test]
+fn a_directory_that_cannot_be_read_has_the_files_that_it_had_before() {
+    let root = tempfile::tempdir().unwrap();
+    let [own, away, shared] = ["own", "away", "shared"].map(|name| root.path().join(name));
+    fs::create_dir(&own).unwrap();
+    fs::create_dir(&shared).unwrap();
+    for path in [own.join("ipa.iso"), own.join("ipa.initramfs"), shared.join("ipa_aarch64.iso")] {
+        fs::write(path, "x").unwrap();
+    }
+    let patterns =
+        BasePatterns { iso: own.join("ipa.iso"), initrd: own.join("ipa.initramfs"), ..BasePatterns::default() };
+    let before = patterns.discover(None);
+    assert_eq!((before.supports(""), before.unreadable()), (true, None));
+    fs::rename(&own, &away).unwrap();
+    let during = patterns.discover(Some(&before));
+    let during = patterns.discover(Some(&during));
+    assert!(during.supports(""));
+    assert_eq!(during.definitions(), before.definitions());
+    let reason = during.unreadable().unwrap();
+    assert!(reason.contains(own.to_str().unwrap()) && reason.contains("No such file"), "{reason}");
+    assert!(!patterns.discover(None).supports(""), "dayone has never seen the files");
+
+    // Only the files of that directory are kept.
+    let patterns = BasePatterns { shared_dir: Some(shared.clone()), ..patterns };
+    let both = patterns.discover(Some(&during));
+    fs::remove_file(shared.join("ipa_aarch64.iso")).unwrap();
+    let now = patterns.discover(Some(&both));
+    assert_eq!((both.isos.len(), now.isos.len()), (2, 1));
+    // A directory that is read has the files that are in it.
+    fs::create_dir(&own).unwrap();
+    let patterns = BasePatterns { shared_dir: None, ..patterns };
+    assert_eq!(patterns.discover(Some(&during)), nothing_on_this_host());
+    fs::remove_dir(&own).unwrap();
+    fs::rename(&away, &own).unwrap();
+    assert_eq!(patterns.discover(Some(&during)), before);
+}
+
+fn nothing_on_this_host() -> FoundBases {
+    FoundBases { host: host_architecture(), ..FoundBases::default() }
+}
+
+#[test]
 fn paths_without_a_directory_are_in_the_working_directory() {
     let here = BasePatterns { iso: "Cargo.toml".into(), initrd: "x".into(), kernel: None, shared_dir: None };
     assert_eq!(here.discover(None).isos, BTreeMap::from([(of("", ""), "Cargo.toml".into())]));

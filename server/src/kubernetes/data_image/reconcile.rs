@@ -104,9 +104,12 @@ async fn publish(
     match published.await? {
         Ok(Ok(image)) => Ok(Ok(image)),
         Ok(Err(BuildError::Invalid { message, .. })) => Ok(Err(Failure { reason: reason::INVALID, message })),
-        Ok(Err(BuildError::NotReady(message) | BuildError::Kept(message) | BuildError::Other(message))) => {
-            Err(ReconcileError::Build(message))
-        }
+        Ok(Err(
+            BuildError::NoBase(message)
+            | BuildError::NotReady(message)
+            | BuildError::Kept(message)
+            | BuildError::Other(message),
+        )) => Err(ReconcileError::Build(message)),
         Err(failure) => Ok(Err(failure)),
     }
 }

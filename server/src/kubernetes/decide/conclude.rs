@@ -43,11 +43,12 @@ impl ImageInputs {
 pub(in crate::kubernetes) enum Outcome {
     /// The image is published.
     Published(PublishedImage, ImageInputs),
-    /// The image will be ready after a while. It has not been ready for this time.
-    NotReady(String, ImageInputs, Duration),
-    /// Somebody has to change something. The inputs are those of the image that failed, as far as dayone knows them: the
+    /// The image will be ready after a while. It has not been ready for this time. Without inputs, dayone does not know yet
+    /// whether it can make the image.
+    NotReady(String, Option<ImageInputs>, Duration),
+    /// Somebody has to change something. The image has failed for this reason for this time. The inputs are those of the image that failed, as far as dayone knows them: the
     /// baremetal-operator shows an error only if the status has the inputs that it requested.
-    Failed(Failure, Option<ImageInputs>),
+    Failed(Failure, Option<ImageInputs>, Duration),
 }
 
 /// What to do about an outcome.
@@ -80,7 +81,9 @@ pub(in crate::kubernetes) fn conclude(object: &PreprovisioningImage, outcome: &O
         }
         // If a base was only touched, dayone reads it again, and the image will be the one in the status. If the base
         // stays away, its image is not ready.
-        Outcome::NotReady(_, inputs, waited) if ready && inputs.are_in(&object.status) && *waited < PATIENCE => {
+        Outcome::NotReady(_, inputs, waited)
+            if ready && inputs.as_ref().is_none_or(|inputs| inputs.are_in(&object.status)) && *waited < PATIENCE =>
+        {
             again = Some(RETRY);
         }
         Outcome::NotReady(message, ..) => {
@@ -89,11 +92,11 @@ pub(in crate::kubernetes) fn conclude(object: &PreprovisioningImage, outcome: &O
             draft.set(ERROR, false, reason::SUCCESS, "");
             again = Some(RETRY);
         }
-        Outcome::Failed(failure, inputs) => {
+        Outcome::Failed(failure, inputs, since) => {
             draft.fail(failure, inputs.as_ref());
             if [reason::MISSING_NETWORK_DATA, reason::FORBIDDEN].contains(&failure.reason) {
                 // No event reports a new Secret without dayone's label, or a right that was granted.
-                again = Some(draft.since_error().saturating_add(RETRY).min(MAX_RETRY));
+                again = Some(since.saturating_add(RETRY).min(MAX_RETRY));
             }
         }
     }
@@ -161,12 +164,6 @@ impl Draft {
         for condition in self.status.conditions.iter_mut().filter(|condition| condition.kind == kind) {
             condition.observed_generation = self.generation;
         }
-    }
-
-    fn since_error(&self) -> Duration {
-        let since = self.status.condition(ERROR).and_then(|error| error.last_transition_time.as_ref());
-        let since = since.and_then(|time| Duration::try_from(self.now.duration_since(time.0)).ok());
-        since.unwrap_or_default()
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use imagelib::kernel_arguments::KernelArgument;
 
 use super::Failure;
-use crate::host_images::{HostFormat, kernel_arguments};
+use crate::host_images::{HostFormat, Support, kernel_arguments};
 use crate::kubernetes::kind::Kind as _;
 use crate::kubernetes::resources::{FINALIZER, PreprovisioningImage, STREAM_LABEL};
 
@@ -17,7 +17,18 @@ pub(in crate::kubernetes) enum Desired {
     /// An image.
     Image(DesiredImage),
     /// An image that dayone cannot make.
+    Impossible(Obstacle),
+}
+
+/// Why dayone cannot make an image.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::kubernetes) enum Obstacle {
+    /// The request is not valid.
     Invalid(Failure),
+    /// There is no base for the architecture. There may have been one a moment ago.
+    NoBase(Failure),
+    /// dayone does not know whether there is a base, for this reason.
+    Unknown(String),
 }
 
 /// A requested image.
@@ -32,15 +43,20 @@ pub(in crate::kubernetes) struct DesiredImage {
 
 /// Reads an object. While other finalizers hold an object that is being deleted, it keeps its image: a host may boot from
 /// it.
-pub(in crate::kubernetes) fn desired(object: &PreprovisioningImage, supports: impl Fn(&str) -> bool) -> Desired {
+pub(in crate::kubernetes) fn desired(object: &PreprovisioningImage, supports: impl Fn(&str) -> Support) -> Desired {
     if object.is_deleting() && object.finalizers().iter().all(|finalizer| finalizer == FINALIZER) {
         return Desired::Deleted;
     }
-    if !supports(&object.spec.architecture) {
-        return Desired::Invalid(Failure::configuration("Architecture not supported"));
+    match supports(&object.spec.architecture) {
+        Support::Supported => {}
+        Support::Unsupported => {
+            return Desired::Impossible(Obstacle::NoBase(Failure::configuration("Architecture not supported")));
+        }
+        Support::Unknown(reason) => return Desired::Impossible(Obstacle::Unknown(reason)),
     }
     let Some(format) = object.spec.accept_formats.iter().find_map(|word| HostFormat::from_word(word)) else {
-        return Desired::Invalid(Failure::configuration("No acceptable image format supported"));
+        let failure = Failure::configuration("No acceptable image format supported");
+        return Desired::Impossible(Obstacle::Invalid(failure));
     };
     let (none, metadata) = (BTreeMap::new(), &object.metadata);
     let (labels, annotations) = (metadata.labels.as_ref(), metadata.annotations.as_ref());

@@ -10,8 +10,8 @@ mod secret;
 #[cfg(test)]
 mod tests;
 
-pub(super) use conclude::{Outcome, conclude, patch};
-pub(super) use desired::{Desired, DesiredImage, desired, finalizers};
+pub(super) use conclude::{ImageInputs, Outcome, conclude, patch};
+pub(super) use desired::{Desired, DesiredImage, Obstacle, desired, finalizers};
 pub(super) use events::{ObjectEvent, finding_events, status_events};
 pub(super) use secret::{claim, image_inputs, is_labelled, is_object_name, is_owned, label, network_data, reduce};
 

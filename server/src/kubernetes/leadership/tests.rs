@@ -16,6 +16,7 @@ fn candidate(client: Client, rights: Rights) -> Candidate {
         name: "dayone".to_owned(),
         identity: "one".to_owned(),
         leads,
+        has_bases: watch::channel(true).1,
         seen: None,
         relied_upon: None,
         rights,

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use acceptance::kubernetes::metal3::{API_VERSION, PREPROVISIONING_IMAGES, collection, object};
 use acceptance::kubernetes::{ApiServer, Client, Request};
 use dayone::audit::Audit;
-use dayone::host_images::{BuildError, DriveRequest, ImageProvider, ImageRequest, NetworkSource, PublishedImage};
+use dayone::host_images::{
+    BuildError, DriveRequest, ImageProvider, ImageRequest, NetworkSource, PublishedImage, Support,
+};
 use dayone::kubernetes::{Config, Controller, KubernetesMetrics, Leadership};
 use imagelib::recipe::RecipeId;
 use serde_json::{Value, json};
@@ -53,8 +55,8 @@ fn text_of(network: &NetworkSource<'_>) -> String {
 }
 
 impl ImageProvider for Images {
-    fn supports(&self, architecture: &str) -> bool {
-        ["", "x86_64"].contains(&architecture)
+    fn supports(&self, architecture: &str) -> Support {
+        if ["", "x86_64"].contains(&architecture) { Support::Supported } else { Support::Unsupported }
     }
 
     fn publish(&self, request: &ImageRequest<'_>) -> Result<PublishedImage, BuildError> {
@@ -254,7 +256,9 @@ impl Running {
         let controller = runtime.block_on(async {
             let client = client(kubeconfig).await;
             let leadership = match replica {
-                Some(replica) => Leadership::elect(client.clone(), namespace, "dayone", replica),
+                Some(replica) => {
+                    Leadership::elect(client.clone(), namespace, "dayone", replica, watch::channel(true).1)
+                }
                 None => Leadership::always(),
             };
             Controller::start(Config {

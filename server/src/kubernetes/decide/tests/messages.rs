@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn long_messages_are_cut_at_a_character() {
     let mut object = object();
-    assert!(write(&mut object, &Outcome::Failed(Failure::invalid(&"ä".repeat(40_000)), None), 1));
+    assert!(write(&mut object, &Outcome::Failed(Failure::invalid(&"ä".repeat(40_000)), None, Duration::ZERO), 1));
     let message = &object.status.condition("Error").unwrap().message;
     assert!(message.len() <= 32_768 && message.len() > 32_764 && message.ends_with('ä'), "{}", message.len());
 }
@@ -37,13 +37,13 @@ fn events_report_new_images_their_findings_and_new_errors() {
     assert_eq!(status_events(&new.status, &other_version.status, Some(&report)), []);
 
     let mut failed = new.clone();
-    assert!(write(&mut failed, &Outcome::Failed(Failure::missing_secret(), None), 300));
+    assert!(write(&mut failed, &Outcome::Failed(Failure::missing_secret(), None, Duration::ZERO), 300));
     let all = status_events(&new.status, &failed.status, None);
     assert_eq!(all.len(), 1);
     assert_eq!((all[0].warning, all[0].reason), (true, "MissingNetworkData"));
     assert_eq!(status_events(&failed.status, &failed.status, None), []);
     let mut otherwise = failed.clone();
-    assert!(write(&mut otherwise, &Outcome::Failed(Failure::invalid("x"), None), 301));
+    assert!(write(&mut otherwise, &Outcome::Failed(Failure::invalid("x"), None, Duration::ZERO), 301));
     assert_eq!(status_events(&failed.status, &otherwise.status, None)[0].reason, "ImageBuildInvalid");
     assert_eq!(status_events(&otherwise.status, &new.status, None).len(), 1);
 }

@@ -1,0 +1,156 @@
+//! `dayone controller` without base images: at its start, for a moment, and beside a replica that has them.
+
+use std::fs;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
+
+use acceptance::kubernetes::ApiServer;
+use acceptance::metal3::{Replica, Site, image_url};
+use serde_json::{Value, json};
+
+/// How often dayone looks for bases, and a little longer.
+const SCAN: Duration = Duration::from_secs(8);
+
+fn spec(format: &str) -> Value {
+    json!({"architecture": "x86_64", "acceptFormats": [format]})
+}
+
+fn move_all(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).unwrap() {
+        let name = entry.unwrap().file_name();
+        fs::rename(from.join(&name), to.join(&name)).unwrap();
+    }
+}
+
+fn wait_until_not_ready(replica: &Replica, reason: &str) -> String {
+    replica.wait(reason, Duration::from_secs(40), || {
+        replica.probe("readyz").is_some_and(|(status, why)| status == 503 && why.contains(reason))
+    });
+    replica.probe("readyz").unwrap().1
+}
+
+fn holder(site: &Site) -> Value {
+    let path = format!("/apis/coordination.k8s.io/v1/namespaces/{}/leases/dayone", site.namespace);
+    site.admin().get(&path)["spec"]["holderIdentity"].clone()
+}
+
+#[test]
+fn an_empty_folder_of_bases_is_not_ready_and_says_so_until_they_come() {
+    let site = Site::new(ApiServer::shared());
+    let folder = site.bases.path("");
+    let elsewhere = tempfile::tempdir_in(folder.parent().unwrap()).unwrap();
+    move_all(&folder, elsewhere.path());
+    let replica = site.settings("dayone").start("dayone-0");
+    let why = wait_until_not_ready(&replica, "there are no base images");
+    assert!(why.contains("ironic-python-agent.iso") && why.contains("ironic-python-agent.initramfs"), "{why}");
+    assert_eq!(replica.probe("healthz").map(|(status, _)| status), Some(200));
+    move_all(elsewhere.path(), &folder);
+    replica.wait_until_ready();
+}
+
+#[test]
+fn a_replica_whose_base_is_still_to_come_is_not_ready_and_takes_nothing_back() {
+    let site = Site::new(ApiServer::shared());
+    site.create_image("host", &spec("iso"));
+    let mut replica = site.start();
+    let ready = site.wait_until_ready("host");
+    replica.kill();
+    let iso = site.bases.path("ironic-python-agent.iso");
+    let whole = fs::read(&iso).unwrap();
+    fs::write(&iso, "the first bytes of an ISO").unwrap();
+
+    let replica = site.settings("dayone").start("dayone-0");
+    wait_until_not_ready(&replica, "not all images");
+    sleep(Duration::from_secs(1));
+    assert!(!replica.is_ready());
+    assert_eq!(site.image("host")["status"], ready["status"], "the image will be the same");
+    fs::write(&iso, whole).unwrap();
+    replica.wait_until_ready();
+    assert_eq!(replica.status(image_url(&ready)), Ok(200));
+}
+
+#[test]
+fn a_replica_without_bases_leaves_the_lease_and_takes_nothing_back() {
+    let site = Site::new(ApiServer::shared());
+    site.create_image("host", &spec("iso"));
+    let settings = site.settings("dayone");
+    let mut whole = settings.start_ready("dayone-0");
+    let ready = site.wait_until_ready("host");
+
+    let folder = tempfile::tempdir().unwrap();
+    let of_folder = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let mut others = settings.clone();
+    for (variable, value) in site.bases.environment() {
+        let name = Path::new(&value).file_name().unwrap().to_str().unwrap();
+        let value = if variable == "IMAGE_SHARED_DIR" { of_folder("") } else { of_folder(name) };
+        others = others.with_variable(variable, value);
+    }
+    let without = others.start("dayone-1");
+    wait_until_not_ready(&without, "there are no base images");
+    whole.terminate();
+    assert_eq!(whole.wait_until_ended(Duration::from_secs(20)), 0);
+    sleep(Duration::from_secs(5));
+    assert!(!without.leads(), "{}", without.log());
+    assert_eq!(holder(&site), "");
+    assert_eq!(site.image("host")["status"], ready["status"]);
+    without.wait_for_log(&["WARN", "no usable base images"]);
+
+    // With bases, it does.
+    for entry in fs::read_dir(site.bases.path("")).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, folder.path().join(path.file_name().unwrap())).unwrap();
+    }
+    without.wait("it leads", Duration::from_secs(30), || without.leads());
+    without.wait_until_ready();
+    assert_eq!(without.status(image_url(&ready)), Ok(200));
+    assert_eq!(site.image("host")["status"], ready["status"]);
+}
+
+#[test]
+fn a_folder_of_bases_that_is_away_for_a_moment_takes_no_image_away() {
+    let site = Site::new(ApiServer::shared());
+    let replica = site.start();
+    site.create_image("host", &spec("iso"));
+    site.create_image("next", &spec("initrd"));
+    let before = ["host", "next"].map(|name| site.wait_until_ready(name));
+    let folder = site.bases.path("");
+    let away = tempfile::tempdir_in(folder.parent().unwrap()).unwrap();
+    let away = away.path().join("bases");
+    let is_as_before = || {
+        before.iter().all(|image| site.image(image["metadata"]["name"].as_str().unwrap())["status"] == image["status"])
+    };
+
+    // It cannot be read.
+    fs::rename(&folder, &away).unwrap();
+    wait_until_not_ready(&replica, "no base image is usable");
+    replica.wait("it does not lead", Duration::from_secs(10), || !replica.leads());
+    sleep(SCAN);
+    assert!(is_as_before(), "{}", replica.log());
+    fs::rename(&away, &folder).unwrap();
+    replica.wait_until_ready();
+    replica.wait("it leads again", Duration::from_secs(10), || replica.leads());
+    assert!(is_as_before());
+
+    // It is empty, as the mount point of a file system that is away.
+    fs::create_dir(&away).unwrap();
+    move_all(&folder, &away);
+    wait_until_not_ready(&replica, "there are no base images");
+    sleep(SCAN);
+    move_all(&away, &folder);
+    replica.wait_until_ready();
+    replica.wait("it leads again", Duration::from_secs(10), || replica.leads());
+    assert!(is_as_before());
+
+    // One of the files is not there.
+    let iso = site.bases.path("ironic-python-agent.iso");
+    fs::rename(&iso, away.join("iso")).unwrap();
+    sleep(SCAN);
+    assert!(is_as_before());
+    fs::rename(away.join("iso"), &iso).unwrap();
+    sleep(SCAN);
+    assert!(is_as_before());
+    for image in &before {
+        assert_eq!(replica.status(image_url(image)), Ok(200));
+    }
+}

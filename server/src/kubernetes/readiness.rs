@@ -21,9 +21,15 @@ impl Readiness {
         self.0.lock().secrets_listed = true;
     }
 
-    /// Notes the objects. Later lists change nothing: objects that are new in them did not exist at the start.
+    /// Notes the objects. Objects that are new in a later list did not exist at the start. Those that are missing in it will
+    /// never be reconciled.
     pub(super) fn objects_listed(&self, owners: impl Iterator<Item = String>) {
-        self.0.lock().pending.get_or_insert_with(|| owners.collect());
+        let mut state = self.0.lock();
+        let mut listed: HashSet<String> = owners.collect();
+        if let Some(pending) = &state.pending {
+            listed.retain(|owner| pending.contains(owner));
+        }
+        state.pending = Some(listed);
     }
 
     /// Notes that an object was reconciled, or is gone.
@@ -55,6 +61,18 @@ mod tests {
         readiness.seen("b");
         assert!(readiness.is_ready());
         readiness.objects_listed(owners(&["c"]));
+        assert!(readiness.is_ready());
+    }
+
+    #[test]
+    fn an_object_that_is_missing_in_a_later_list_is_not_waited_for() {
+        let readiness = Readiness::default();
+        let owners = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>().into_iter();
+        readiness.secrets_listed();
+        readiness.objects_listed(owners(&["a", "b"]));
+        readiness.objects_listed(owners(&["b", "c"]));
+        assert!(!readiness.is_ready());
+        readiness.seen("b");
         assert!(readiness.is_ready());
     }
 

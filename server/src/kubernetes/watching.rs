@@ -69,6 +69,7 @@ pub(super) async fn objects<K: Kind>(api: Api<DeserializeGuard<K>>, mut writer: 
     let mut listed = HashSet::new();
     while let Some(event) = events.next().await {
         let (owner, event) = readable(event);
+        let missing = if matches!(event, Some(Event::InitDone)) { missing(context, &listed) } else { Vec::new() };
         if let Some(event) = &event {
             writer.apply_watcher_event(event);
         }
@@ -77,7 +78,9 @@ pub(super) async fn objects<K: Kind>(api: Api<DeserializeGuard<K>>, mut writer: 
             Some(Event::Delete(object)) => context.forget(&object, &owner),
             Some(Event::Init) => listed.clear(),
             Some(Event::InitDone) => {
+                missing.iter().for_each(|object| context.forget(object, &object.owner()));
                 context.readiness.objects_listed(context.objects.state().iter().map(|object| object.owner()));
+                // Also the images of objects that dayone could not read, and therefore did not keep.
                 context.images.retain(&|owner| !K::is_owner(owner) || listed.contains(owner));
                 queue.send_all();
                 listed.clear();
@@ -88,6 +91,11 @@ pub(super) async fn objects<K: Kind>(api: Api<DeserializeGuard<K>>, mut writer: 
         }
         K::count(&context.metrics, context.objects.len());
     }
+}
+
+/// The known objects that are not in a new list: they were deleted while dayone did not watch.
+fn missing<K: Kind>(context: &Context<K>, listed: &HashSet<String>) -> Vec<Arc<K>> {
+    context.objects.state().into_iter().filter(|object| !listed.contains(&object.owner())).collect()
 }
 
 /// Kube's wait after each failure of a watch, but never longer than [`MAX_BACKOFF`].

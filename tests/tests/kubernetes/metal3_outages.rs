@@ -1,13 +1,13 @@
 //! `dayone controller` beside an API server that goes away, refuses, or holds what nobody has thought of.
 
 use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
 use acceptance::kubernetes::ApiServer;
 use acceptance::metal3::{
     FINALIZER, RIGHTS_OF_REPLICAS, RIGHTS_ON_OBJECTS, Site, Verdict, condition, image_url, is_true, verdict,
 };
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 const NMSTATE: &str = "interfaces: [{name: eno1, type: ethernet, state: up}]";
@@ -67,52 +67,6 @@ fn a_replica_that_starts_before_the_api_server_waits_for_it() {
     server.start_api_server();
     replica.wait_until_ready();
     let ready = site.wait_until_ready("host");
-    assert_eq!(replica.status(image_url(&ready)), Ok(200));
-}
-
-#[test]
-fn an_empty_folder_of_bases_is_not_ready_and_says_so_until_they_come() {
-    let site = Site::new(ApiServer::shared());
-    let folder = site.bases.path("");
-    let elsewhere = tempfile::tempdir_in(folder.parent().unwrap()).unwrap();
-    let move_all = |from: &Path, to: &Path| {
-        for entry in fs::read_dir(from).unwrap() {
-            let name = entry.unwrap().file_name();
-            fs::rename(from.join(&name), to.join(&name)).unwrap();
-        }
-    };
-    move_all(&folder, elsewhere.path());
-    let replica = site.settings("dayone").start("dayone-0");
-    replica.wait("it says what is missing", Duration::from_secs(40), || {
-        replica.probe("readyz").is_some_and(|(status, why)| status == 503 && why.contains("there are no base images"))
-    });
-    let why = replica.probe("readyz").unwrap().1;
-    assert!(why.contains("ironic-python-agent.iso") && why.contains("ironic-python-agent.initramfs"), "{why}");
-    assert_eq!(replica.probe("healthz").map(|(status, _)| status), Some(200));
-    move_all(elsewhere.path(), &folder);
-    replica.wait_until_ready();
-}
-
-#[test]
-fn a_replica_whose_base_is_still_to_come_is_not_ready_and_takes_nothing_back() {
-    let site = Site::new(ApiServer::shared());
-    site.create_image("host", &spec("iso"));
-    let mut replica = site.start();
-    let ready = site.wait_until_ready("host");
-    replica.kill();
-    let iso = site.bases.path("ironic-python-agent.iso");
-    let whole = std::fs::read(&iso).unwrap();
-    std::fs::write(&iso, "the first bytes of an ISO").unwrap();
-
-    let replica = site.settings("dayone").start("dayone-0");
-    replica.wait("it has looked at the image", Duration::from_secs(40), || {
-        replica.probe("readyz").is_some_and(|(status, why)| status == 503 && why.contains("not all images"))
-    });
-    std::thread::sleep(Duration::from_secs(1));
-    assert!(!replica.is_ready());
-    assert_eq!(site.image("host")["status"], ready["status"], "the image will be the same");
-    std::fs::write(&iso, whole).unwrap();
-    replica.wait_until_ready();
     assert_eq!(replica.status(image_url(&ready)), Ok(200));
 }
 
@@ -263,4 +217,33 @@ fn a_secret_that_may_not_be_labelled_is_an_error_of_its_image_until_the_right_is
     assert_eq!(replica.metric("dayone_kubernetes_failures_total{reason=\"SecretForbidden\"}"), Some(1.0));
     site.grant("dayone", RIGHTS_ON_OBJECTS);
     site.wait_until_ready("host");
+}
+
+/// After a restart, the API server does not know the changes before it: dayone lists the objects again.
+#[test]
+fn an_object_that_is_gone_from_a_new_list_is_not_waited_for() {
+    let server = ApiServer::start();
+    let site = Site::new(&server);
+    site.create_image("host", &spec("iso"));
+    // An image that is not ready yet.
+    fs::write(site.bases.path("ironic-python-agent.iso"), "the first bytes of an ISO").unwrap();
+    let replica = site.settings("dayone").start("dayone-0");
+    replica.wait("it waits for the image", Duration::from_secs(40), || {
+        replica.probe("readyz").is_some_and(|(status, why)| status == 503 && why.contains("not all images"))
+    });
+    let lists = || {
+        let requests = server.requests(&site.user("dayone"));
+        requests.iter().filter(|one| one.verb == "list" && one.resource == "preprovisioningimages").count()
+    };
+    site.wait_for_image("host", "its finalizer", |image| image["metadata"]["finalizers"] == json!([FINALIZER]));
+    let before = lists();
+    let id = Pid::from_raw(replica.id().try_into().unwrap()).unwrap();
+    kill_process(id, Signal::STOP).unwrap();
+    site.patch_image("host", &json!({"metadata": {"finalizers": null}}));
+    site.delete_image("host");
+    server.restart();
+    kill_process(id, Signal::CONT).unwrap();
+    replica.wait_until_ready();
+    assert!(lists() > before, "dayone has got the deletion from its watch");
+    assert_eq!(replica.metric("dayone_kubernetes_objects"), Some(0.0));
 }

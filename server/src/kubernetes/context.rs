@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use imagelib::digest::Digest;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Patch, PatchParams};
 use kube::runtime::reflector::{ObjectRef, Store};
@@ -11,7 +13,8 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::contention::Contention;
+use super::contention::{Contention, Decision};
+use super::decide::ObjectEvent;
 use super::events::EventRecorder;
 use super::kind::{Kind, Memory as _};
 use super::metrics::KubernetesMetrics;
@@ -21,6 +24,11 @@ use super::readiness::Readiness;
 use super::retries::Retries;
 use crate::audit::{Audit, Event, Who};
 use crate::host_images::{ImageProvider, PublishedImage};
+
+/// The note of the Event about contention.
+const ANOTHER_CONTROLLER: &str = "another controller replaces what dayone writes into this object each time, so dayone leaves \
+    the object alone for 10 minutes. Fix: run one controller for a namespace, or give all of them the same key (--key-secret), \
+    Lease (--lease), --images-publish-addr, settings and base images";
 
 /// What reconciling the objects of one kind needs.
 pub(super) struct Context<K: Kind> {
@@ -35,7 +43,7 @@ pub(super) struct Context<K: Kind> {
     pub(super) readiness: Readiness,
     pub(super) retries: Retries,
     pub(super) stale: StaleVersions,
-    pub(super) contention: Contention,
+    pub(super) contention: Arc<Contention>,
     pub(super) owner_permission: Arc<OwnerPermission>,
     pub(super) memory: K::Memory,
 }
@@ -55,7 +63,7 @@ impl<K: Kind> Context<K> {
             readiness: Readiness::default(),
             retries: Retries::default(),
             stale: StaleVersions::default(),
-            contention: Contention::default(),
+            contention: Arc::clone(&self.contention),
             owner_permission: Arc::clone(&self.owner_permission),
             memory: L::Memory::default(),
         }
@@ -71,15 +79,15 @@ impl<K: Kind> Context<K> {
         self.leads() && !self.stale.contains(owner, object.version())
     }
 
-    /// Applies a merge patch to the object, or to a subresource. Returns whether the object still exists: if it is gone,
-    /// there is nothing left to write, and that is no error.
+    /// Applies a merge patch to the object, or to a subresource. Returns the object with the changes. If it is gone, there is
+    /// nothing left to write, and that is no error.
     pub(super) async fn patch(
         &self,
         object: &K,
         owner: &str,
         (doing, subresource): (&str, Option<&str>),
         patch: Value,
-    ) -> Result<bool, RequestError> {
+    ) -> Result<Option<K>, RequestError> {
         let api: Api<K> = Api::namespaced(self.client.clone(), object.namespace());
         let (parameters, patch) = (PatchParams::default(), Patch::Merge(patch));
         let answer = match subresource {
@@ -89,11 +97,23 @@ impl<K: Kind> Context<K> {
         match answer {
             Ok(answer) => {
                 self.stale.note(owner, object.version(), answer.version());
-                Ok(true)
+                Ok(Some(answer))
             }
-            Err(error) if error.is_gone() => Ok(false),
+            Err(error) if error.is_gone() => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Returns for how long to leave the object to another controller, which replaces what dayone writes. `goal` is the digest
+    /// of what dayone wants, and `present` that of what the object has.
+    pub(super) async fn stand_back(&self, object: &K, owner: &str, goal: Digest, present: Digest) -> Option<Duration> {
+        let decision = self.contention.decide(owner, goal, present, Instant::now());
+        let Decision::StandBack { first, again } = decision else { return None };
+        if first {
+            let event = ObjectEvent::warning("AnotherController", ANOTHER_CONTROLLER);
+            self.events.publish(object, &[event]).await;
+        }
+        Some(again)
     }
 
     /// Whether the object has been deleted by now, even if there is a new one of the same name.

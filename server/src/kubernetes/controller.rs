@@ -13,7 +13,6 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::contention::Contention;
 use super::context::{Context, StaleVersions};
 use super::data_image::DataImage;
 use super::events::EventRecorder;
@@ -78,7 +77,7 @@ impl Controller {
             readiness: Readiness::default(),
             retries: Retries::default(),
             stale: StaleVersions::default(),
-            contention: Contention::default(),
+            contention: Arc::default(),
             owner_permission: Arc::default(),
             memory: Unready::default(),
             client,
@@ -178,6 +177,7 @@ async fn requeue_on_change<K: Kind>(queue: WorkQueue<K>) {
             () = changed(&mut leads) => {
                 let leads = *leads.borrow_and_update();
                 context.metrics.leader(leads);
+                context.contention.clear();
                 leads
             }
             () = changed(&mut images) => true,

@@ -49,7 +49,7 @@ impl KubernetesMetrics {
         let duration = "How long reconciling an object took, with its image and the API server's answers";
         let failures = "Images that could not be built, by the reason in the condition or the Event";
         let refused = "Whether the API server refuses to set owners of Secrets (1)";
-        let contested = "PreprovisioningImages whose URL another controller replaces";
+        let contested = "PreprovisioningImages and DataImages whose content another controller replaces";
         Self {
             reconciliations: registered(registry, "reconciliations", "Reconciled objects, by result"),
             duration: registered_seconds(registry, "reconciliation_duration", duration, SECONDS),

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use imagelib::digest::Digest;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::json;
 
 use super::claim::{self, Lookup};
-use super::contention::Decision;
-use super::decide::{self, Desired, DesiredImage, Failure, ImageInputs, ObjectEvent, Obstacle, Outcome};
+use super::decide::{self, Desired, DesiredImage, Failure, ImageInputs, Obstacle, Outcome};
 use super::kind::Kind as _;
 use super::reconcile::{RESYNC, Reconcile, ReconcileError, Reconciled, build};
 use super::resources::{PreprovisioningImage, PreprovisioningImageStatus};
@@ -56,10 +56,11 @@ impl Reconcile for PreprovisioningImage {
         };
         match conclusion.status {
             Some(status) if context.may_write(object, owner) => {
-                if let Some(again) = stand_back(object, owner, &outcome, context).await {
+                let (goal, present) = (decide::goal(&outcome), decide::content(&object.status));
+                if let Some(again) = context.stand_back(object, owner, goal, present).await {
                     return Ok(Reconciled { again, ..Reconciled::settled() });
                 }
-                write_status(object, owner, &status, &outcome, context).await?;
+                write_status(object, owner, &status, (&outcome, goal), context).await?;
                 if let Outcome::Published(image, _) = &outcome
                     && status.image_url == image.url
                     && object.status.image_url != image.url
@@ -72,31 +73,6 @@ impl Reconcile for PreprovisioningImage {
             _ => Ok(Reconciled { again, ..Reconciled::settled() }),
         }
     }
-}
-
-/// Returns for how long to leave the object to another controller, which replaces what dayone writes.
-async fn stand_back(
-    object: &PreprovisioningImage,
-    owner: &str,
-    outcome: &Outcome,
-    context: &Context,
-) -> Option<Duration> {
-    let Outcome::Published(image, inputs) = outcome else { return None };
-    let theirs = &object.status.image_url;
-    if theirs.is_empty() || *theirs == image.url || !inputs.are_in(&object.status) {
-        return None;
-    }
-    let now = Instant::now();
-    let decision = context.contention.replaced(owner, &image.url, now);
-    context.metrics.contested(context.contention.contested(now));
-    let Decision::StandBack { first, again } = decision else { return None };
-    if first {
-        let note = "another controller replaces this image's URL each time that dayone writes it, so dayone leaves the \
-                    object alone for 10 minutes. Fix: run one controller for a namespace, or give all of them the same key \
-                    (--key-secret), Lease (--lease) and --images-publish-addr";
-        context.events.publish(object, &[ObjectEvent::warning("AnotherController", note)]).await;
-    }
-    Some(again)
 }
 
 async fn publish(
@@ -185,26 +161,23 @@ async fn write_finalizers(
         return Ok(false);
     }
     let patch = json!({ "metadata": { "resourceVersion": object.version(), "finalizers": finalizers } });
-    Ok(context.patch(object, owner, ("change the finalizers", None), patch).await?)
+    Ok(context.patch(object, owner, ("change the finalizers", None), patch).await?.is_some())
 }
 
 async fn write_status(
     object: &PreprovisioningImage,
     owner: &str,
     status: &PreprovisioningImageStatus,
-    outcome: &Outcome,
+    (outcome, goal): (&Outcome, Digest),
     context: &Context,
 ) -> Result<(), ReconcileError> {
     let patch = decide::patch(object.version(), status);
-    if !context.patch(object, owner, ("write the status", Some("status")), patch).await? {
-        return Ok(());
-    }
+    let written = context.patch(object, owner, ("write the status", Some("status")), patch).await?;
+    let Some(written) = written else { return Ok(()) };
+    context.contention.wrote(owner, goal, decide::content(&written.status));
     let mut report = None;
     match outcome {
-        Outcome::Published(image, _) => {
-            context.contention.wrote(owner, &status.image_url);
-            report = Some(&image.report);
-        }
+        Outcome::Published(image, _) => report = Some(&image.report),
         Outcome::Failed(failure, ..) => context.metrics.failed(failure.reason),
         Outcome::NotReady(..) => {}
     }

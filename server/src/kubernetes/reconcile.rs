@@ -70,6 +70,7 @@ pub(super) async fn run<K: Reconcile>(object: Arc<K>, context: Arc<Context<K>>) 
         Err(_) => "error",
     };
     context.metrics.reconciled(result, started.elapsed().as_secs_f64());
+    context.metrics.contested(context.contention.contested(Instant::now()));
     let reconciled = outcome?;
     context.retries.forget(&owner);
     Ok(Action::requeue(reconciled.again))

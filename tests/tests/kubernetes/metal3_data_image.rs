@@ -7,7 +7,7 @@ use acceptance::bases::fixtures;
 use acceptance::drives;
 use acceptance::kubernetes::ApiServer;
 use acceptance::kubernetes::metal3::{API_VERSION, DATA_IMAGES, collection, object};
-use acceptance::metal3::{Replica, Site};
+use acceptance::metal3::{RIGHTS_OF_REPLICAS, RIGHTS_ON_OBJECTS, Replica, Site};
 use serde_json::{Value, json};
 
 const KIND: &str = "dayone.metal3.io/data-image";
@@ -284,4 +284,30 @@ fn a_cluster_without_data_images_is_served_and_gets_them_later() {
     create(&site, "worker-0", &json!({KIND: "config-2"}), "");
     let url = url_after(&site, "worker-0", "");
     assert_eq!(replica.status(&url), Ok(200));
+}
+
+#[test]
+fn two_controllers_with_keys_of_their_own_do_not_replace_each_others_drives_without_an_end() {
+    let site = Site::new(ApiServer::shared());
+    let _first = site.start();
+    create(&site, "worker-0", &json!({KIND: "config-2"}), "");
+    url_after(&site, "worker-0", "");
+    site.grant("other", RIGHTS_ON_OBJECTS);
+    let rights = RIGHTS_OF_REPLICAS
+        .replace("dayone-key", "other-key")
+        .replace("resourceNames: [dayone]", "resourceNames: [other]");
+    site.grant("other", &rights);
+    let settings = site.bare_settings("other").with_argument("--key-secret", "other-key");
+    let second = settings.with_argument("--lease", "other").start("other-0");
+    let told = || {
+        let events = site.events("worker-0");
+        events.into_iter().any(|(kind, reason, _)| kind == "Warning" && reason == "AnotherController")
+    };
+    second.wait("it is told", Duration::from_secs(40), told);
+    let generation = || site.admin().get(&path(&site, "worker-0"))["metadata"]["generation"].as_u64().unwrap();
+    std::thread::sleep(QUIET);
+    let before = generation();
+    assert!(before <= 10, "{before} changes");
+    std::thread::sleep(QUIET);
+    assert_eq!(generation(), before, "they go on");
 }

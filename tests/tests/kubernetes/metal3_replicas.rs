@@ -250,6 +250,31 @@ fn without_rights_on_leases_a_single_replica_works_and_says_what_is_missing() {
     site.wait_for_image("host", "gone", Value::is_null);
 }
 
+/// As when one of two Deployments lacks a setting.
+#[test]
+fn two_controllers_that_disagree_about_a_failure_do_not_replace_each_others_status_without_an_end() {
+    let site = Site::new(ApiServer::shared());
+    let first = site.start();
+    site.grant("other", RIGHTS_ON_OBJECTS);
+    site.grant("other", &RIGHTS_OF_REPLICAS.replace("resourceNames: [dayone]", "resourceNames: [other]"));
+    let settings = site.bare_settings("other").with_variable("IRONIC_BASE_URL", "");
+    let second = settings.with_argument("--lease", "other").start_ready("other-0");
+    second.wait("it leads, too", Duration::from_secs(20), || second.leads() && first.leads());
+    site.create_image("host", &spec("iso"));
+    let told =
+        || site.events("host").into_iter().any(|(kind, reason, _)| kind == "Warning" && reason == "AnotherController");
+    second.wait("it is told", Duration::from_secs(20), told);
+    let writes = || {
+        let all = [site.writes("dayone"), site.writes("other")].concat();
+        all.iter().filter(|one| one.starts_with("patch preprovisioningimages/status")).count()
+    };
+    thread::sleep(Duration::from_secs(1));
+    let before = writes();
+    assert!(before <= 20, "{before} writes");
+    thread::sleep(Duration::from_secs(3));
+    assert_eq!(writes(), before, "they go on");
+}
+
 /// As when the operator's sidecar and a Deployment of dayone's own look after one namespace.
 #[test]
 fn two_controllers_with_keys_of_their_own_do_not_replace_each_others_urls_without_an_end() {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use imagelib::digest::Digest;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use kube::runtime::reflector::ObjectRef;
@@ -51,6 +52,10 @@ impl Reconcile for DataImage {
             Ok((image, _)) if image.url == object.spec.url => Ok(settled),
             Ok(_) if !context.leads() => Ok(Reconciled { result: "followed", again }),
             Ok((image, drive)) if context.may_write(object, owner) => {
+                let (goal, present) = (Digest::of(image.url.as_bytes()), Digest::of(object.spec.url.as_bytes()));
+                if let Some(left_alone) = context.stand_back(object, owner, goal, present).await {
+                    return Ok(Reconciled { again: again.min(left_alone), ..settled });
+                }
                 write(object, owner, &image, &drive, context).await?;
                 context.record_order(object, &image);
                 Ok(Reconciled { again, ..Reconciled::written() })
@@ -149,7 +154,9 @@ async fn write(
         "metadata": { "resourceVersion": object.version() },
         "spec": { "url": image.url },
     });
-    if context.patch(object, owner, ("write the URL of the drive", None), patch).await? {
+    if context.patch(object, owner, ("write the URL of the drive", None), patch).await?.is_some() {
+        let written = Digest::of(image.url.as_bytes());
+        context.contention.wrote(owner, written, written);
         // Without the URL: anyone who knows it can read the drive.
         let published = ObjectEvent::normal("DataImagePublished", format!("The drive is published: {}", drive.kind));
         let findings = decide::finding_events(&image.report, drive.network_data.as_deref().unwrap_or_default());

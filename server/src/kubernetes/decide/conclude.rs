@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use imagelib::digest::Digest;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
@@ -165,6 +166,41 @@ impl Draft {
             condition.observed_generation = self.generation;
         }
     }
+}
+
+/// The digest of an outcome: what dayone wants, whatever the object has.
+pub(in crate::kubernetes) fn goal(outcome: &Outcome) -> Digest {
+    match outcome {
+        Outcome::Published(image, inputs) => digest(&json!([
+            image.url,
+            image.kernel_url,
+            image.extra_kernel_parameters,
+            inputs.format,
+            inputs.architecture,
+            inputs.network_data,
+        ])),
+        Outcome::NotReady(message, ..) => digest(&json!([message])),
+        Outcome::Failed(failure, ..) => digest(&json!([failure.reason, failure.message])),
+    }
+}
+
+/// The digest of what dayone writes into a status, without times and generations.
+pub(in crate::kubernetes) fn content(status: &PreprovisioningImageStatus) -> Digest {
+    let condition = |kind| status.condition(kind).map(|one| json!([one.status, one.reason, one.message]));
+    digest(&json!([
+        status.image_url,
+        status.kernel_url,
+        status.extra_kernel_params,
+        status.format,
+        status.architecture,
+        status.network_data,
+        condition(READY),
+        condition(ERROR),
+    ]))
+}
+
+fn digest(value: &Value) -> Digest {
+    Digest::of(value.to_string().as_bytes())
 }
 
 /// A merge patch that sets the status, whatever it was before. It leaves fields alone that dayone does not know.

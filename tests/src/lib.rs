@@ -2,6 +2,7 @@
 
 pub mod arbitrary;
 pub mod bases;
+pub mod black_hole;
 pub mod bmc;
 pub mod boots;
 pub mod chain;

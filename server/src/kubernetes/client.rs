@@ -12,6 +12,13 @@ use super::metrics::KubernetesMetrics;
 /// How long to wait for the head of a response. A watch's head comes at once.
 const HEAD: Duration = Duration::from_secs(30);
 
+/// How long the API server keeps a watch open. dayone then continues it. The watch is the only thing that shows a connection
+/// on which nothing arrives any more, for example after a firewall has lost its state.
+pub(super) const WATCH_SECONDS: u32 = 30;
+
+/// How long nothing may arrive of a response. On a watch, nothing arrives for up to [`WATCH_SECONDS`].
+const SILENCE: Duration = Duration::from_secs(45);
+
 /// Why dayone does not know how to reach the API server.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
@@ -33,7 +40,7 @@ pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> 
         Some(path) => Some(Kubeconfig::read_from(path)?),
         None => Kubeconfig::read().ok(),
     };
-    let config = match file {
+    let mut config = match file {
         Some(file) => {
             // The environment's proxies are for the hosts. The library would use them for the API server too, and would
             // match NO_PROXY with the proxy's address instead of the API server's.
@@ -44,6 +51,9 @@ pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> 
         }
         None => kube::Config::infer().await?,
     };
+    config.read_timeout = Some(SILENCE);
+    // The time counts from the request, not from when its connection went idle.
+    config.reset_reader_on_write = true;
     Ok(Client::try_from(config)?)
 }
 

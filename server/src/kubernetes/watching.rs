@@ -17,6 +17,7 @@ use kube::runtime::watcher::{self, Event};
 use kube::runtime::{WatchStreamExt as _, watcher as watch};
 use tokio::sync::mpsc::UnboundedSender;
 
+use super::client::WATCH_SECONDS;
 use super::context::Context;
 use super::decide;
 use super::kind::Kind;
@@ -57,7 +58,7 @@ impl<K: Kind> WorkQueue<K> {
 
 /// Keeps the objects of a kind up to date, discards the images of deleted ones, and queues changed ones.
 pub(super) async fn objects<K: Kind>(api: Api<DeserializeGuard<K>>, mut writer: Writer<K>, queue: WorkQueue<K>) {
-    let config = watcher::Config::default();
+    let config = watcher::Config::default().timeout(WATCH_SECONDS);
     let config = match K::FOREIGN_LABEL {
         Some(label) => config.labels(&format!("!{label}")),
         None => config,
@@ -171,7 +172,7 @@ impl<K: Kind> SecretListener for WorkQueue<K> {
 /// Keeps the labelled Secrets up to date, and notifies the listeners.
 pub(super) async fn secrets(api: Api<Secret>, mut writer: Writer<Secret>, listeners: Vec<Box<dyn SecretListener>>) {
     let (label, value) = SECRET_LABEL;
-    let config = watcher::Config::default().labels(&format!("{label}={value}"));
+    let config = watcher::Config::default().timeout(WATCH_SECONDS).labels(&format!("{label}={value}"));
     let events = watch(api, config).backoff(ShortBackoff::default());
     let mut events = pin!(logged(events, "secrets".to_owned()));
     while let Some(event) = events.next().await {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
+use acceptance::black_hole::BlackHole;
 use acceptance::kubernetes::ApiServer;
 use acceptance::metal3::{
     FINALIZER, RIGHTS_OF_REPLICAS, RIGHTS_ON_OBJECTS, Site, Verdict, condition, image_url, is_true, verdict,
@@ -246,4 +247,25 @@ fn an_object_that_is_gone_from_a_new_list_is_not_waited_for() {
     replica.wait_until_ready();
     assert!(lists() > before, "dayone has got the deletion from its watch");
     assert_eq!(replica.metric("dayone_kubernetes_objects"), Some(0.0));
+}
+
+/// Such a connection shows no error, and the kernel does not notice it while nothing is sent.
+#[test]
+fn a_silent_connection_to_the_api_server_is_noticed_within_a_minute() {
+    let site = Site::new(ApiServer::shared());
+    let upstream = site.server.origin.strip_prefix("https://").unwrap();
+    let proxy = BlackHole::before(upstream);
+    let settings = site.settings("dayone");
+    let direct = site.server.kubeconfig(&site.user("dayone"));
+    let kubeconfig = tempfile::NamedTempFile::new().unwrap();
+    fs::write(kubeconfig.path(), fs::read_to_string(direct).unwrap().replace(upstream, &proxy.address)).unwrap();
+    let settings = settings.with_variable("KUBECONFIG", kubeconfig.path().to_str().unwrap());
+    let replica = settings.start_ready("dayone-0");
+    replica.wait("it leads", Duration::from_secs(20), || replica.leads());
+    proxy.silence();
+    let begun = std::time::Instant::now();
+    site.create_image("host", &spec("iso"));
+    let path = site.image_path("host");
+    site.admin().wait_until_within(Duration::from_secs(80), &path, "ready", |image| is_true(image, "Ready"));
+    println!("ready {:.0} s after the connections went silent", begun.elapsed().as_secs_f64());
 }

@@ -207,7 +207,7 @@ try {
   };
   await choose();
   const question = page.getByRole("dialog");
-  const wish = async (host, answer) => {
+  const wish = async (host, answer, meanwhile = async () => {}) => {
     await page.getByRole("combobox", { name: "Host" }).fill(host);
     await page.getByRole("button", { name: "Boot hosts" }).click();
     await question.getByRole("heading", { name: "Boot 1 host?" }).waitFor();
@@ -215,6 +215,7 @@ try {
     await fits(page, "the question before a boot");
     await accessible(page, "the question before a boot");
     await shot(page, "boot-question");
+    await meanwhile();
     await (answer === "Escape" ? page.keyboard.press("Escape") : question.getByRole("button", { name: answer }).click());
   };
   const again = `host-${hosts - 1}`;
@@ -243,9 +244,23 @@ try {
   await page.locator("#boot .badge", { hasText: "ejected" }).waitFor();
   assert.equal((await begun(again))[0].state, "ejected");
   await choose();
+  const other = await page.evaluateHandle((text) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([text], "other.yaml"));
+    return transfer;
+  }, nmstate("eno1"));
   await page.getByLabel("Kernel arguments to add").fill('console=ttyS0  dyndbg="file a.c +p"');
-  await wish(again, "Boot 1 host");
+  // The hosts that are booted are those in the question, whatever is dropped or filled in after it.
+  const names = await page.locator("#chosen").textContent();
+  await wish(again, "Boot 1 host", async () => {
+    for (const type of ["dragenter", "dragover", "drop"]) await page.dispatchEvent("main", type, { dataTransfer: other });
+    await page.evaluate(() => (document.getElementById("host").value = "host-0"));
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    assert.equal(await page.locator("#chosen").textContent(), names);
+    await question.getByRole("heading", { name: "Boot 1 host?" }).waitFor();
+  });
   await page.getByText("1 boot started.").waitFor();
+  assert.equal((await begun("host-0")).length, 1);
   const { image: ordered } = (await begun(again)).find(({ id }) => id !== before.id);
   const { kernel_arguments: given } = await ask(`/v1/images/${ordered}`);
   assert.ok(given.endsWith(' console=ttyS0 dyndbg="file a.c +p"'), given);

@@ -10,6 +10,10 @@
   const [question, begin] = [byId("boot-question"), byId("boot-begin")];
   const buttons = ["check", "build", "boot"].map(byId);
   let documents = [];
+  // Whether the page reads documents or waits for the server.
+  let busy = false;
+  // What the user is asked to confirm.
+  let asked;
 
   const element = (name, text, attributes = {}) => {
     const made = document.createElement(name);
@@ -30,13 +34,22 @@
     }
   };
 
+  // Other documents would not be those that the page is working on, or that the user is asked about.
   const take = async (list) => {
-    documents = await Promise.all([...list].map((file) => read(file, file.webkitRelativePath || file.name)));
-    panel.open = true;
-    chosen.replaceChildren(...documents.map(({ name }) => element("li", name)));
-    hosts.replaceChildren();
-    host.value = "";
-    if (documents.length) await check();
+    if (busy || question.open) return;
+    await working("Reading the documents", async () => {
+      try {
+        documents = await Promise.all([...list].map((file) => read(file, file.webkitRelativePath || file.name)));
+      } catch (error) {
+        return result.replaceChildren(element("p", `Cannot read the documents: ${error.message}`, { class: "bad" }));
+      }
+      panel.open = true;
+      chosen.replaceChildren(...documents.map(({ name }) => element("li", name)));
+      hosts.replaceChildren();
+      host.value = "";
+      result.replaceChildren();
+      if (documents.length) await checked();
+    });
   };
 
   const showFindings = (list) => {
@@ -71,14 +84,17 @@
 
   // Shows that the server works, and what prevents it from working.
   const working = async (text, work) => {
+    if (busy) return;
+    busy = true;
     result.replaceChildren(element("p", text));
-    buttons.forEach((button) => (button.disabled = true));
+    [...buttons, files].forEach((control) => (control.disabled = true));
     try {
       await work();
     } catch (error) {
       result.replaceChildren(element("p", `The server does not answer: ${error.message}`, { class: "bad" }));
     } finally {
-      buttons.forEach((button) => (button.disabled = false));
+      [...buttons, files].forEach((control) => (control.disabled = false));
+      busy = false;
     }
   };
 
@@ -90,23 +106,27 @@
 
   const refused = ({ detail }, host) => element("li", host ? `${host}: ${detail}` : detail, { class: "bad" });
 
+  // What to check: the documents, the base and the host as they are now.
+  const subject = () => ({
+    documents,
+    ...(base.value && { base: base.value }),
+    ...(host.value && { host: host.value }),
+  });
+
   // The hosts of the documents, if the server can read them; shows what it has found.
-  const checked = async () => {
-    const request = { documents };
-    if (base.value) request.base = base.value;
-    if (host.value) request.host = host.value;
+  const checked = async (request = subject()) => {
     const { ok, body } = await send("/v1/check", request);
     showFindings(body.findings ?? []);
     if (!ok) return result.replaceChildren(element("p", body.detail, { class: "bad" }));
     const names = body.hosts.map(({ name, hostname }) => name ?? hostname).filter(Boolean);
-    if (!host.value) hosts.replaceChildren(...names.map((name) => element("option", null, { value: name })));
+    if (!request.host) hosts.replaceChildren(...names.map((name) => element("option", null, { value: name })));
     const parts = [counted(body.hosts.length, "host"), counted(body.errors, "error"), counted(body.warnings, "warning")];
     result.replaceChildren(element("p", `Checked: ${parts.join(", ")}.`, { class: body.errors ? "bad" : "good" }));
     return { names, count: body.hosts.length, errors: body.errors };
   };
 
   const check = async () => {
-    if (!nothing()) await working("Checking", checked);
+    if (!nothing()) await working("Checking", () => checked());
   };
 
   // What an image or a boot is ordered with. An argument may have spaces within double quotes.
@@ -140,14 +160,18 @@
     });
   };
 
-  // A boot restarts machines: the page asks first, and says which.
+  // A boot restarts machines: the page asks first, and says which. What it checks, asks about and boots is the same, whatever
+  // changes on the page meanwhile.
   const boot = async () => {
     if (nothing()) return;
+    const what = subject();
+    const request = { ...order(), ...(what.host && { host: what.host }) };
     await working("Checking", async () => {
-      const found = await checked();
+      const found = await checked(what);
       if (!found || found.errors) return;
-      const names = host.value ? [host.value] : found.names;
-      const count = host.value ? 1 : found.count;
+      const names = what.host ? [what.host] : found.names;
+      const count = what.host ? 1 : found.count;
+      asked = request;
       byId("boot-title").textContent = `Boot ${counted(count, "host")}?`;
       byId("boot-hosts").replaceChildren(...names.map((name) => element("li", name)));
       begin.textContent = `Boot ${counted(count, "host")}`;
@@ -165,7 +189,7 @@
   question.addEventListener("close", () => {
     if (question.returnValue !== "boot") return;
     working("Starting the boots", async () => {
-      const { ok, body } = await send("/v1/boots", host.value ? { ...order(), host: host.value } : order());
+      const { ok, body } = await send("/v1/boots", asked);
       const list = element("ul", null, { class: "built" });
       list.append(...(ok ? body.boots.map(started) : [refused(body)]));
       const summary = ok ? `${counted(body.boots.length, "boot")} started.` : "No boot was started.";

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::FetchError;
 use super::progress::FileProgress;
-use super::space;
+use super::space::{self, Readers};
 
 /// How many bytes the kernel copies before dayone looks whether it should stop.
 const PIECE: usize = 16 << 20;
@@ -25,7 +25,7 @@ pub(crate) enum Copied {
     Bytes,
 }
 
-/// Copies `from` to the empty file `to`. Fails if `from` changes meanwhile.
+/// Copies `from` to the empty file `to`, which only its owner may read. Fails if `from` changes meanwhile.
 pub(super) fn copy(
     from: &Path,
     to: &Path,
@@ -39,7 +39,7 @@ pub(super) fn copy(
     if size > limit {
         return Err(FetchError::TooLarge { limit });
     }
-    let target = space::create(to).map_err(FetchError::storage)?;
+    let target = space::create(to, Readers::Owner).map_err(FetchError::storage)?;
     // It fails if the file system has no shared extents, and between two file systems.
     let how = if let Ok(()) = rustix::fs::ioctl_ficlone(&target, &source) {
         Copied::Shared

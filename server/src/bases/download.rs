@@ -19,6 +19,7 @@ use super::error::FetchError;
 use super::partial_file::PartialFile;
 use super::progress::FileProgress;
 use super::space;
+use super::space::Readers;
 use crate::error_chain::chain;
 use crate::store::Location;
 
@@ -65,6 +66,7 @@ pub(crate) struct Downloader {
     allowed: AllowedSources,
     patience: Patience,
     limit: u64,
+    readers: Readers,
 }
 
 /// Why an attempt failed.
@@ -103,7 +105,12 @@ impl Downloader {
             .read_timeout(MAX_SILENCE)
             .build()
             .map_err(|error| chain(&error))?;
-        Ok(Self { http, allowed, patience, limit })
+        Ok(Self { http, allowed, patience, limit, readers: Readers::Owner })
+    }
+
+    /// Has these readers of the files.
+    pub(crate) fn with_readers(self, readers: Readers) -> Self {
+        Self { readers, ..self }
     }
 
     /// How many bytes a file may have.
@@ -156,7 +163,7 @@ impl Downloader {
         progress: &FileProgress,
         trouble: &(dyn Fn(Option<String>) + Send + Sync),
     ) -> Result<bool, Failed> {
-        let mut partial = PartialFile::open(target, url).map_err(storage)?;
+        let mut partial = PartialFile::open(target, url, self.readers).map_err(storage)?;
         progress.set_done(partial.length);
         progress.set_total(partial.total());
         if partial.is_complete() {

@@ -28,3 +28,4 @@ pub use progress::{FetchProgress, Phase, ProgressSnapshot};
 pub use request_error::{AddError, RemoveError};
 pub use service::{Added, BaseFetches, Unfinished};
 pub use settings::{DEFAULT_LIMIT, FetchSettings};
+pub(crate) use space::Readers;

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::space;
+use super::space::{self, Readers};
 
 /// What a partial file is a part of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,10 +36,10 @@ pub(super) struct PartialFile {
 
 impl PartialFile {
     /// Opens the partial file of `target`. Empties it if it is not known to be a part of what is at the URL.
-    pub(super) fn open(target: &Path, url: &Url) -> io::Result<Self> {
+    pub(super) fn open(target: &Path, url: &Url, readers: Readers) -> io::Result<Self> {
         let (path, origin_path) = paths(target);
         let url = Digest::of(url.as_str().as_bytes());
-        let file = space::open(&path)?;
+        let file = space::open(&path, readers)?;
         // The kernel releases the lock when the file is closed. Some file systems have no locks.
         if let Err(Errno::WOULDBLOCK) = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, "another process is fetching the same file"));
@@ -130,13 +130,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let target = directory.path().join("a.iso");
         let url: Url = "https://example.com/a.iso?token=hunter2".parse().unwrap();
-        let open = || PartialFile::open(&target, &url).unwrap();
+        let open = || PartialFile::open(&target, &url, Readers::Owner).unwrap();
         let write = |partial: &mut PartialFile, bytes: &[u8]| partial.file.write_all(bytes).unwrap();
 
         let mut partial = open();
         assert_eq!((partial.length, partial.validator()), (0, None));
         write(&mut partial, b"abc");
-        let busy = PartialFile::open(&target, &url).unwrap_err();
+        let busy = PartialFile::open(&target, &url, Readers::Owner).unwrap_err();
         assert_eq!(busy.kind(), io::ErrorKind::ResourceBusy);
         drop(partial);
         assert_eq!(open().length, 0, "nobody knows of what it is a part");
@@ -155,7 +155,7 @@ mod tests {
         assert!(!again.is_complete());
         drop(again);
 
-        let other = PartialFile::open(&target, &"https://example.com/b.iso".parse().unwrap()).unwrap();
+        let other = PartialFile::open(&target, &"https://example.com/b.iso".parse().unwrap(), Readers::Owner).unwrap();
         assert_eq!((other.length, other.validator()), (0, None), "another URL");
         drop(other);
         arrived("\"1\"", Some(3), b"abcd");

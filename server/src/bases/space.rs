@@ -25,12 +25,30 @@ pub(super) fn check(file: impl AsFd, needed: u64) -> Result<(), FetchError> {
     Ok(())
 }
 
-/// Creates or empties a file that only its owner may read.
-pub(super) fn create(path: &Path) -> io::Result<File> {
-    File::options().create(true).read(true).write(true).truncate(true).mode(0o600).open(path)
+/// Who may read a fetched file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Readers {
+    /// Only its owner, like everything in a server's data directory.
+    Owner,
+    /// Everybody whom the umask allows to: another user may serve the file.
+    Everybody,
+}
+
+impl Readers {
+    fn mode(self) -> u32 {
+        match self {
+            Self::Owner => 0o600,
+            Self::Everybody => 0o644,
+        }
+    }
+}
+
+/// Creates or empties a file.
+pub(super) fn create(path: &Path, readers: Readers) -> io::Result<File> {
+    File::options().create(true).read(true).write(true).truncate(true).mode(readers.mode()).open(path)
 }
 
 /// Opens a file for writing, and creates it if it does not exist.
-pub(super) fn open(path: &Path) -> io::Result<File> {
-    File::options().create(true).read(true).write(true).truncate(false).mode(0o600).open(path)
+pub(super) fn open(path: &Path, readers: Readers) -> io::Result<File> {
+    File::options().create(true).read(true).write(true).truncate(false).mode(readers.mode()).open(path)
 }

@@ -1,6 +1,7 @@
 //! Bases from a web server: signed by GnuPG, interrupted, over HTTPS, and on a full disk.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::thread;
@@ -263,6 +264,22 @@ fn https_is_verified_by_the_given_authority() {
         .args(["base", "fetch", "--stream-metadata", &nginx.url("stream.json"), "--ca", &certificate, "-o"])
         .arg(&path);
     Fetched::of(&command.output().unwrap(), path).succeeded(b"small");
+}
+
+#[test]
+fn a_service_of_another_user_can_read_a_fetched_base() {
+    let nginx = Nginx::start(None);
+    fs::write(nginx.root().join("small"), "small").unwrap();
+    let sum = Digest::of(b"small").to_string();
+    let directory = tempfile::tempdir().unwrap();
+    for (umask, expected) in [("022", 0o644), ("027", 0o640), ("077", 0o600)] {
+        let path = directory.path().join(umask);
+        let mut command = Command::new("sh");
+        command.args(["-c", "umask \"$0\"; exec \"$@\"", umask]).arg(dayone().get_program());
+        command.args(["base", "fetch", &nginx.url("small"), "--sha256", &sum, "-o"]).arg(&path);
+        Fetched::of(&command.output().unwrap(), path.clone()).succeeded(b"small");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, expected, "umask {umask}");
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use super::stream;
 use crate::arguments::BaseFetchArguments;
 use crate::bases::{
     AllowedSources, DEFAULT_LIMIT, Downloader, FetchError, FetchProgress, Fetcher, Keyring, Order, Patience, Phase,
-    digest_of,
+    Readers, digest_of,
 };
 use crate::commands::failure::{Failure, block_on};
 use crate::commands::terminal;
@@ -51,7 +51,9 @@ pub(super) fn run(arguments: &BaseFetchArguments) -> Result<(), Failure> {
             return Ok(());
         }
         let downloader = Downloader::new(AllowedSources::any(), &verification, Patience::default(), DEFAULT_LIMIT);
-        let fetcher = Fetcher { downloader: downloader.map_err(Failure::System)?, keys };
+        // A base is public, and often a service of another user reads it.
+        let downloader = downloader.map_err(Failure::System)?.with_readers(Readers::Everybody);
+        let fetcher = Fetcher { downloader, keys };
         fetch(&fetcher, &source, output, arguments.quiet).await
     })?
 }

@@ -213,6 +213,55 @@ fn a_job_fills_the_claim() {
 }
 
 #[test]
+fn a_job_with_another_pod_is_another_job() {
+    let job = |values: Value| {
+        let mut all = json!({"bases": {"claim": "a", "fetch": [fetched("a.iso", "https://example.com/a.iso")]}});
+        for (name, value) in values.as_object().unwrap() {
+            match (all[name].as_object_mut(), value.as_object()) {
+                (Some(all), Some(more)) => all.extend(more.clone()),
+                _ => all[name] = value.clone(),
+            }
+        }
+        let objects = Helm::new().template("one", &all);
+        objects.into_iter().find(|object| object["kind"] == "Job").expect("a Job")
+    };
+    let mut known = vec![job(json!({}))];
+    for values in [
+        json!({"nodeSelector": {"kubernetes.io/arch": "amd64"}}),
+        json!({"tolerations": [{"operator": "Exists"}]}),
+        json!({"imagePullSecrets": [{"name": "registry"}]}),
+        json!({"image": {"tag": "other"}}),
+        json!({"image": {"pullPolicy": "Always"}}),
+        json!({"bases": {"claim": "b"}}),
+        // As OpenShift assigns them.
+        json!({"bases": {"fsGroup": 1_000_650_000}}),
+    ] {
+        let changed = job(values.clone());
+        for job in &known {
+            assert_ne!(job["spec"]["template"], changed["spec"]["template"], "{values}");
+            assert_ne!(job["metadata"]["name"], changed["metadata"]["name"], "{values}");
+        }
+        known.push(changed);
+    }
+    assert_eq!(known.last().unwrap()["spec"]["template"]["spec"]["securityContext"]["fsGroup"], 1_000_650_000);
+    // What does not concern the Pod starts no other Job.
+    assert_eq!(job(json!({"replicas": 3}))["metadata"]["name"], known[0]["metadata"]["name"]);
+}
+
+#[test]
+fn large_numbers_in_settings_keep_their_form() {
+    let settings =
+        json!({"settings": {"A": 1_000_000, "B": 6385, "C": "1e6", "D": true, "E": 0.5, "F": 123_456_789_012_i64}});
+    let objects = Helm::new().template("one", &settings);
+    let map = objects.into_iter().find(|object| object["metadata"]["name"] == "dayone-settings").expect("a ConfigMap");
+    let data = &map["data"];
+    let wanted = [("A", "1000000"), ("B", "6385"), ("C", "1e6"), ("D", "true"), ("E", "0.5"), ("F", "123456789012")];
+    for (name, value) in wanted {
+        assert_eq!(data[name], value);
+    }
+}
+
+#[test]
 fn helm_finds_no_fault_with_the_chart() {
     let helm = Helm::new();
     let report = run_text(helm.command(&["lint", "--strict"]).arg(Helm::chart()));

@@ -22,6 +22,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end }}
 
+{{/* A value as text. Helm reads numbers as floating-point numbers, and would write 1000000 as 1e+06. */}}
+{{- define "dayone.scalar" -}}
+{{- if and (kindIs "float64" .) (eq (floor .) .) -}}
+{{ int64 . }}
+{{- else -}}
+{{ toString . }}
+{{- end -}}
+{{- end }}
+
 {{/* The Pods cannot start with more than one source of base images. */}}
 {{- define "dayone.checkValues" -}}
 {{- if and .Values.bases.claim .Values.bases.machineOsImages.image -}}

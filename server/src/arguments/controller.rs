@@ -84,6 +84,37 @@ pub enum Compatibility {
     Strict,
 }
 
+/// The namespaces that dayone serves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Namespaces {
+    /// All of them.
+    All,
+    /// One of them.
+    One(String),
+}
+
+impl FromStr for Namespaces {
+    type Err = String;
+
+    /// Deployments set variables that they do not use to nothing.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "" => Ok(Self::All),
+            name if is_label(name) => Ok(Self::One(name.to_owned())),
+            _ => Err(format!(
+                "{text:?} is not the name of a namespace. Give one name, of lower-case letters, digits and inner hyphens; \
+                 without a name, dayone serves all namespaces"
+            )),
+        }
+    }
+}
+
+/// Whether a text is a label of RFC 1123 in lower case, as Kubernetes requires it of namespaces.
+fn is_label(text: &str) -> bool {
+    let good = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=63).contains(&text.len()) && text.bytes().all(good) && !text.starts_with('-') && !text.ends_with('-')
+}
+
 /// The name of a Secret, with its namespace if that is not dayone's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecretName {
@@ -102,7 +133,7 @@ impl FromStr for SecretName {
             None => (None, text),
         };
         let plain = |part: &str| !part.is_empty() && part.len() <= 253 && !part.contains(['/', ' ']);
-        if plain(name) && namespace.as_deref().is_none_or(plain) {
+        if plain(name) && namespace.as_deref().is_none_or(is_label) {
             Ok(Self { namespace, name: name.to_owned() })
         } else {
             Err(format!("{text:?} is not the name of a Secret; write NAME or NAMESPACE/NAME"))
@@ -182,7 +213,7 @@ pub struct ControllerArguments {
 
     /// Namespace whose PreprovisioningImages and DataImages dayone serves [default: all]
     #[arg(long, env = "WATCH_NAMESPACE", value_name = "NAMESPACE")]
-    pub namespace: Option<String>,
+    pub namespace: Option<Namespaces>,
 
     /// Address of /metrics, /healthz and /readyz; 0 for none
     #[arg(long, env = "DAYONE_METRICS_ADDR", value_name = "ADDRESS", default_value = ":8080")]
@@ -283,8 +314,20 @@ mod tests {
         let read = |text: &str| text.parse::<SecretName>().map(|secret| (secret.namespace, secret.name));
         assert_eq!(read("key"), Ok((None, "key".to_owned())));
         assert_eq!(read("here/key"), Ok((Some("here".to_owned()), "key".to_owned())));
-        for bad in ["", "/key", "here/", "a/b/c"] {
+        for bad in ["", "/key", "here/", "a/b/c", "here,there/key"] {
             assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn dayone_serves_one_namespace_or_all() {
+        assert_eq!("".parse(), Ok(Namespaces::All));
+        for name in ["metal3", "a", "0-a", &"x".repeat(63)] {
+            assert_eq!(name.parse(), Ok(Namespaces::One(name.to_owned())));
+        }
+        for bad in ["hosts,other", "hosts other", "Hosts", "-a", "a-", "a.b", "a/b", "*", &"x".repeat(64)] {
+            let error = bad.parse::<Namespaces>().unwrap_err();
+            assert!(error.contains(bad) && error.contains("one name"), "{error}");
         }
     }
 }

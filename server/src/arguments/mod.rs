@@ -54,7 +54,8 @@ pub use completions::CompletionsArguments;
 pub use config::{CheckConfigArguments, ConfigCommand, ConfigFormat};
 pub use contents::ContentsArguments;
 pub use controller::{
-    BindAddress, Compatibility, ControllerArguments, ImagesArguments, MetricsAddress, SecretName, StaticServerArguments,
+    BindAddress, Compatibility, ControllerArguments, ImagesArguments, MetricsAddress, Namespaces, SecretName,
+    StaticServerArguments,
 };
 pub use convert::ConvertArguments;
 pub use customisation::{CustomisationArguments, FileArgument};

@@ -98,7 +98,7 @@ fn two_dashes(argument: OsString) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments::Compatibility;
+    use crate::arguments::{Compatibility, Namespaces};
 
     fn parsed(line: &str) -> Command {
         parse(line.split(' ').map(OsString::from)).command
@@ -124,7 +124,7 @@ mod tests {
         ) else {
             panic!("not a controller");
         };
-        assert_eq!(bootstrap.namespace.as_deref(), Some("openshift-machine-api"));
+        assert_eq!(bootstrap.namespace, Some(Namespaces::One("openshift-machine-api".to_owned())));
 
         let Command::Controller(tls) = parsed(
             "machine-image-customization-controller -images-tls-cert-file=/certs/ironic/tls.crt \

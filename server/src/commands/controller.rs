@@ -12,7 +12,9 @@ use media::listen::{Tls, TlsError};
 use tracing::warn;
 
 use super::service::{self, FAILED, not_started, wrong_settings, wrong_use};
-use crate::arguments::{Compatibility, ContentsArguments, ControllerArguments, ImagesArguments, MetricsAddress};
+use crate::arguments::{
+    Compatibility, ContentsArguments, ControllerArguments, ImagesArguments, MetricsAddress, Namespaces,
+};
 use crate::audit::AuditSettings;
 use crate::host_images::Environment;
 use crate::logging::{self, LogFilter, LogHandle};
@@ -98,7 +100,10 @@ fn variable(name: &str) -> Option<String> {
 
 fn config(arguments: ControllerArguments, environment: Environment) -> Result<ControllerConfig, ImagesError> {
     let non_empty = |text: Option<String>| text.filter(|text| !text.is_empty());
-    let namespace = non_empty(arguments.namespace);
+    let namespace = match arguments.namespace {
+        None | Some(Namespaces::All) => None,
+        Some(Namespaces::One(name)) => Some(name),
+    };
     let own_namespace = non_empty(variable("POD_NAMESPACE"))
         .or_else(|| non_empty(std::fs::read_to_string(NAMESPACE_FILE).ok().map(|text| text.trim().to_owned())))
         .or_else(|| namespace.clone())

@@ -10,7 +10,7 @@ use super::failure::{Failure, block_on};
 use super::terminal;
 use crate::arguments::{KeyCommand, KeyPlace, KeyRotateArguments, SecretName};
 use crate::error_chain::chain;
-use crate::kubernetes::{self, KeySecretApi};
+use crate::kubernetes::{self, KeySecretApi, RotateSecretError};
 use crate::store::{DataKeys, KeyState, PreviousState, end_grace, key_state, rotate_key};
 
 /// How long to wait for the server. It looks every 5 seconds.
@@ -24,7 +24,7 @@ pub(super) fn run(command: &KeyCommand) -> Result<(), Failure> {
             None => rotate(&place.data_dir, &keys(place)?, *grace_seconds),
             Some(secret) => block_on(async {
                 let rotated =
-                    api(place, secret).await?.rotate(*grace_seconds, now).await.map_err(|error| failed(&error))?;
+                    api(place, secret).await?.rotate(*grace_seconds, now).await.map_err(|error| interrupted(&error))?;
                 terminal::print("The installation key is replaced. All replicas give out new URLs within a minute.\n")?;
                 terminal::print(&ended_or_until(rotated.previous_until(now)))
             })?,
@@ -32,7 +32,7 @@ pub(super) fn run(command: &KeyCommand) -> Result<(), Failure> {
         KeyCommand::EndGrace(place) => match &place.key_secret {
             None => end(&place.data_dir, &keys(place)?),
             Some(secret) => block_on(async {
-                api(place, secret).await?.end_grace(now).await.map_err(|error| failed(&error))?;
+                api(place, secret).await?.end_grace(now).await.map_err(|error| interrupted(&error))?;
                 terminal::print("URLs of the previous key end at all replicas within a minute.\n")
             })?,
         },
@@ -125,6 +125,16 @@ async fn api(place: &KeyPlace, secret: &SecretName) -> Result<KeySecretApi, Fail
         .as_deref()
         .ok_or_else(|| Failure::System(format!("--key-secret: give the namespace, too: NAMESPACE/{}", secret.name)))?;
     Ok(KeySecretApi::new(client, namespace, &secret.name))
+}
+
+/// A change of the Secret takes several requests.
+fn interrupted(error: &RotateSecretError) -> Failure {
+    match error {
+        RotateSecretError::Request(reason) => {
+            Failure::System(format!("{reason}; run the command again: it goes on where it stopped"))
+        }
+        error => failed(error),
+    }
 }
 
 fn failed(error: &dyn std::error::Error) -> Failure {

@@ -23,7 +23,7 @@ const PACE: Duration = Duration::from_secs(5);
 #[derive(Debug, thiserror::Error)]
 pub enum RotateSecretError {
     /// The API server refuses a request, or does not answer.
-    #[error("{0}; run the command again: it goes on where it stopped")]
+    #[error("{0}")]
     Request(String),
     /// The Secret has no key.
     #[error(transparent)]

@@ -42,7 +42,7 @@ impl Reconcile for PreprovisioningImage {
         }
         // If the object was deleted meanwhile, so was its image: do not bring the image back.
         if context.is_gone(object) {
-            context.discard(object, owner);
+            context.forget(object, owner);
             return Ok(Reconciled::settled());
         }
         if object.is_deleting() {

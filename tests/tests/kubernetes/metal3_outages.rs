@@ -6,10 +6,11 @@ use std::time::Duration;
 use acceptance::black_hole::BlackHole;
 use acceptance::kubernetes::ApiServer;
 use acceptance::metal3::{
-    FINALIZER, RIGHTS_OF_REPLICAS, RIGHTS_ON_OBJECTS, Site, Verdict, condition, image_url, is_true, verdict,
+    FINALIZER, RIGHTS_OF_REPLICAS, RIGHTS_ON_OBJECTS, ReplicaSettings, Site, Verdict, condition, image_url, is_true,
+    verdict,
 };
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use tempfile::NamedTempFile;
 
 const NMSTATE: &str = "interfaces: [{name: eno1, type: ethernet, state: up}]";
 
@@ -220,25 +221,39 @@ fn a_secret_that_may_not_be_labelled_is_an_error_of_its_image_until_the_right_is
     site.wait_until_ready("host");
 }
 
+/// The settings of a replica that reaches the API server by this proxy. The file must stay.
+fn behind(proxy: &BlackHole, site: &Site) -> (ReplicaSettings, NamedTempFile) {
+    let settings = site.settings("dayone");
+    let direct = fs::read_to_string(site.server.kubeconfig(&site.user("dayone"))).unwrap();
+    let kubeconfig = NamedTempFile::new().unwrap();
+    fs::write(kubeconfig.path(), direct.replace(upstream(site.server), &proxy.address)).unwrap();
+    (settings.with_variable("KUBECONFIG", kubeconfig.path().to_str().unwrap()), kubeconfig)
+}
+
+fn upstream(server: &ApiServer) -> &str {
+    server.origin.strip_prefix("https://").unwrap()
+}
+
 /// After a restart, the API server does not know the changes before it: dayone lists the objects again.
 #[test]
 fn an_object_that_is_gone_from_a_new_list_is_not_waited_for() {
     let server = ApiServer::start();
     let site = Site::new(&server);
+    let proxy = BlackHole::before(upstream(&server));
+    let (settings, _kubeconfig) = behind(&proxy, &site);
     site.create_image("host", &spec("iso"));
     // An image that is not ready yet.
     fs::write(site.bases.path("ironic-python-agent.iso"), "the first bytes of an ISO").unwrap();
-    let replica = site.settings("dayone").start("dayone-0");
+    let replica = settings.start("dayone-0");
     replica.wait("it waits for the image", Duration::from_secs(40), || {
         replica.probe("readyz").is_some_and(|(status, why)| status == 503 && why.contains("not all images"))
     });
     site.wait_for_image("host", "its finalizer", |image| image["metadata"]["finalizers"] == json!([FINALIZER]));
-    let id = Pid::from_raw(replica.id().try_into().unwrap()).unwrap();
-    kill_process(id, Signal::STOP).unwrap();
+    proxy.silence();
     site.patch_image("host", &json!({"metadata": {"finalizers": null}}));
     site.delete_image("host");
     server.restart();
-    kill_process(id, Signal::CONT).unwrap();
+    proxy.close();
     replica.wait_until_ready();
     replica.wait_for_log(&["cannot watch preprovisioningimages", "too old resource version"]);
     assert_eq!(replica.metric("dayone_kubernetes_objects"), Some(0.0));
@@ -248,13 +263,8 @@ fn an_object_that_is_gone_from_a_new_list_is_not_waited_for() {
 #[test]
 fn a_silent_connection_to_the_api_server_is_noticed_within_a_minute() {
     let site = Site::new(ApiServer::shared());
-    let upstream = site.server.origin.strip_prefix("https://").unwrap();
-    let proxy = BlackHole::before(upstream);
-    let settings = site.settings("dayone");
-    let direct = site.server.kubeconfig(&site.user("dayone"));
-    let kubeconfig = tempfile::NamedTempFile::new().unwrap();
-    fs::write(kubeconfig.path(), fs::read_to_string(direct).unwrap().replace(upstream, &proxy.address)).unwrap();
-    let settings = settings.with_variable("KUBECONFIG", kubeconfig.path().to_str().unwrap());
+    let proxy = BlackHole::before(upstream(site.server));
+    let (settings, _kubeconfig) = behind(&proxy, &site);
     let replica = settings.start_ready("dayone-0");
     replica.wait("it leads", Duration::from_secs(20), || replica.leads());
     proxy.silence();

@@ -55,6 +55,14 @@ pub(super) fn complete(
                        neither bonds nor VLANs nor bridges. The packages must come from the medium";
         report.warning("installer-without-network", &document(), message);
     }
+    if let Some(InstallerNetwork { address: Some(address), refused_gateway: Some(gateway), .. }) = &network_of_installer
+    {
+        let message = format!(
+            "gives the installer itself no router: {gateway} is in no network of the NIC's addresses, and netcfg refuses such a \
+             router. The installer has {address} and reaches only what is in that network"
+        );
+        report.warning("installer-without-router", &document(), message);
+    }
     if network.topology.interfaces.iter().any(|nic| nic.ipv4.learns_name_servers())
         && network.topology.dns.servers.is_empty()
     {
@@ -123,7 +131,7 @@ fn answers(network: Option<&InstallerNetwork>, hostname: Option<&HostName>) -> V
     all.push(Answer::new("netcfg/target_network_config", "select", "loopback"));
     match network {
         None => all.push(Answer::new("netcfg/enable", "boolean", "false")),
-        Some(InstallerNetwork { nic, address, gateway, servers }) => {
+        Some(InstallerNetwork { nic, address, gateway, servers, .. }) => {
             let same = |given: &str, wanted: &str| given.eq_ignore_ascii_case(wanted);
             all.push(Answer { same, ..Answer::new("netcfg/choose_interface", "select", nic.as_str()) });
             if let Some(address) = address {

@@ -87,6 +87,11 @@ impl Ip {
         is_link_local || self.is_automatic() || self.addresses.iter().any(|address| address.network.contains(&gateway))
     }
 
+    /// The first static address in whose network another one is, such as that of a router.
+    pub(crate) fn address_beside(&self, other: IpAddr) -> Option<IpNet> {
+        self.addresses.iter().map(|own| own.network).find(|network| network.contains(&other))
+    }
+
     /// A family that is off.
     pub fn disabled(path: DocumentPath) -> Self {
         Self {

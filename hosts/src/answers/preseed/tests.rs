@@ -99,6 +99,44 @@ fn the_nic_of_the_installer_is_the_one_that_the_default_route_leads_to() {
     }
 }
 
+/// netcfg asks again and again for a router that is not in the network of the address.
+#[test]
+fn the_address_of_the_installer_is_beside_its_router() {
+    let written = |addresses: &str, router: &str| {
+        let family = if router.contains(':') { "ipv6" } else { "ipv4" };
+        let list: Vec<String> = addresses
+            .split(' ')
+            .filter_map(|address| address.split_once('/'))
+            .map(|(ip, length)| format!("{{ip: '{ip}', prefix-length: {length}}}"))
+            .collect();
+        let (all, one) = if family == "ipv6" { ("::/0", 128) } else { ("0.0.0.0/0", 32) };
+        // With a route to the router itself, the installed system reaches it in all cases.
+        let nmstate = format!(
+            "interfaces: [{{name: eno1, type: ethernet, state: up, {family}: {{enabled: true, address: [{}]}}}}]\nroutes: {{config: \
+             [{{destination: '{all}', next-hop-address: '{router}', next-hop-interface: eno1}}, {{destination: '{router}/{one}', \
+             next-hop-interface: eno1}}]}}",
+            list.join(", ")
+        );
+        let (files, findings) = completed(&nmstate, "");
+        let files = files.unwrap_or_else(|| panic!("{findings:?}"));
+        let value = |question: &str| {
+            let mut lines = file(&files, "/preseed.cfg").lines();
+            lines.find_map(|line| line.strip_prefix(&format!("d-i netcfg/{question} string "))).unwrap().to_owned()
+        };
+        let is_reported = findings.iter().any(|finding| finding.ends_with("[installer-without-router]"));
+        (value("get_ipaddress"), value("get_gateway"), is_reported)
+    };
+    for (addresses, router, address, gateway) in [
+        ("10.0.0.5/24 192.0.2.10/24", "192.0.2.1", "192.0.2.10/24", "192.0.2.1"),
+        ("10.0.0.5/24 10.0.1.5/32", "192.0.2.1", "10.0.1.5/32", "192.0.2.1"),
+        ("2001:db8::5/64 2001:db8:1::5/64", "2001:db8:1::1", "2001:db8:1::5/64", "2001:db8:1::1"),
+        ("2001:db8::5/64", "fe80::1", "2001:db8::5/64", "fe80::1"),
+    ] {
+        assert_eq!(written(addresses, router), (address.to_owned(), gateway.to_owned(), false), "{addresses} {router}");
+    }
+    assert_eq!(written("10.0.0.5/24 10.0.1.5/24", "192.0.2.1"), ("10.0.0.5/24".into(), "none".into(), true));
+}
+
 #[test]
 fn what_the_file_says_of_the_network_must_agree_with_the_documents() {
     for same in [

@@ -37,16 +37,19 @@ pub fn leading_to(server: Option<Ipv4Addr>, topology: &Topology) -> Result<Firmw
     let interface = topology.leading_to(destination.into(), &active).and_then(|index| active.get(index));
     let where_to = || server.map_or_else(|| "the default router".to_owned(), |server| server.to_string());
     let interface = interface.ok_or_else(|| format!("no interface of the document leads to {}", where_to()))?;
-    let address = interface.ipv4.addresses.iter().filter_map(|address| match address.network {
+    let addresses = interface.ipv4.addresses.iter().filter_map(|address| match address.network {
         IpNet::V4(network) => Some(network),
         IpNet::V6(_) => None,
     });
-    let mut address = address.peekable();
-    let first = address.peek().copied();
-    let address = address.find(|network| network.contains(&destination)).or(first);
-    let address = address.ok_or_else(|| format!("{} has no static IPv4 address", interface.name))?;
+    let mut addresses = addresses.peekable();
+    let first = addresses.peek().copied();
+    let first = first.ok_or_else(|| format!("{} has no static IPv4 address", interface.name))?;
     let hop = NextHop::of(destination, topology, interface);
     let hop = hop.ok_or_else(|| format!("the router to {} comes from DHCP", where_to()))?;
+    let next = hop.gateway().unwrap_or(destination);
+    // A firmware knows no other way on the link than the network of its address.
+    let beside = addresses.find(|network| network.contains(&next));
+    let address = beside.unwrap_or(first);
     let mut found = Nics::default();
     found.add(interface, topology, 0)?;
     // A server with an address needs no name server.
@@ -55,7 +58,14 @@ pub fn leading_to(server: Option<Ipv4Addr>, topology: &Topology) -> Result<Firmw
         std::net::IpAddr::V6(_) => None,
     });
     let dns = if server.is_none() { dns.take(2).collect() } else { Vec::new() };
-    let Nics { macs, vlan, caution } = found;
+    if beside.is_none() {
+        found.cautions.push(format!(
+            "{next} is in no network of the addresses of {}: the documents have a route to it, and a firmware has none",
+            interface.name
+        ));
+    }
+    let Nics { macs, vlan, cautions } = found;
+    let caution = (!cautions.is_empty()).then(|| cautions.join("; "));
     Ok(FirmwareNetwork { address, gateway: hop.gateway(), vlan, macs, dns, caution })
 }
 
@@ -64,7 +74,7 @@ pub fn leading_to(server: Option<Ipv4Addr>, topology: &Topology) -> Result<Firmw
 struct Nics {
     macs: Vec<MacAddress>,
     vlan: Option<u16>,
-    caution: Option<String>,
+    cautions: Vec<String>,
 }
 
 impl Nics {
@@ -93,7 +103,7 @@ impl Nics {
             }
             Kind::Bond(bond) => {
                 if bond.mode == "802.3ad" {
-                    self.caution = Some(format!(
+                    self.cautions.push(format!(
                         "{name} is a bond with LACP, and the firmware uses one NIC without LACP: the switch must forward its frames \
                          nevertheless"
                     ));

@@ -40,6 +40,32 @@ fn the_nic_that_leads_to_the_server_is_found() {
     assert_eq!((named.gateway, named.dns), (Some([192, 0, 2, 1].into()), vec![[192, 0, 2, 53].into()]));
 }
 
+/// Firmware has no route to a router outside the network of its address.
+#[test]
+fn the_address_is_the_one_beside_the_router() {
+    let addresses = |second: &str| {
+        let list = format!("[{{ip: 10.0.0.5, prefix-length: 24}}, {{ip: {second}, prefix-length: 24}}]");
+        let nic = nic("eth0", "52:54:00:00:00:01", &format!("  ipv4: {{enabled: true, address: {list}}}\n"));
+        let on_link = "[{destination: 192.0.2.1/32, next-hop-interface: eth0}, ";
+        format!("interfaces:\n{nic}{}", default_route("eth0").replacen('[', on_link, 1))
+    };
+    for server in [None, Some([203, 0, 113, 1])] {
+        let beside = found(server, &addresses("192.0.2.20")).unwrap();
+        assert_eq!((beside.address.to_string(), beside.caution), ("192.0.2.20/24".to_owned(), None));
+        let outside = found(server, &addresses("10.0.1.5")).unwrap();
+        assert_eq!(
+            (outside.address.to_string(), outside.gateway),
+            ("10.0.0.5/24".to_owned(), Some([192, 0, 2, 1].into()))
+        );
+        assert!(outside.caution.unwrap().starts_with("192.0.2.1 is in no network of the addresses of eth0"));
+    }
+    // The server itself, if a route says that it is on the link.
+    let on_link = addresses("10.0.1.5").replace("0.0.0.0/0, next-hop-address: 192.0.2.1", "203.0.113.0/24");
+    let on_link = on_link.replace("192.0.2.53", "203.0.113.53");
+    let on_link = found(Some([203, 0, 113, 1]), &on_link).unwrap();
+    assert!(on_link.gateway.is_none() && on_link.caution.unwrap().starts_with("203.0.113.1 is in no network"));
+}
+
 #[test]
 fn a_vlan_on_a_bond_in_a_bridge_is_one_nic_with_a_tag() {
     let document = format!(

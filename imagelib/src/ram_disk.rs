@@ -5,7 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use vocabulary::text_as_serde;
 
-use crate::base::live::{self, LiveIso};
+use crate::base::live::{self, LiveIso, Surveyed};
 use crate::base::{Base, CoreosBase, Format, IsoSystem};
 use crate::delivery::{self, DRIVERS, DeliveryProfile, Drivers};
 
@@ -70,22 +70,23 @@ impl RamDisk {
             }
             let of_initrd = match &initrd.state {
                 Err(_) => Self::unknown("dayone cannot read its initramfs"),
-                Ok(surveyed) if delivery::is_debian_installer(&surveyed.tree) => {
-                    Self::unknown("it is the Debian installer, which looks for its packages on a CD")
-                }
-                Ok(surveyed) => match surveyed.detected.profile {
-                    DeliveryProfile::RootInInitramfs
-                    | DeliveryProfile::Networkd
-                    | DeliveryProfile::Flatcar
-                    | DeliveryProfile::Talos => Self::possible("its initramfs is the whole system"),
-                    _ => Self::by(&surveyed.drivers),
-                },
+                Ok(surveyed) => Self::of_system(surveyed),
             };
             found.push((&initrd.path, of_initrd));
         }
+        // Their initramfs is in them, and no menu names it.
+        for uki in iso.ukis() {
+            let of_uki = match &uki.state {
+                Err(reason) => {
+                    Self::unknown(&format!("dayone does not see what this unified kernel image starts: {reason}"))
+                }
+                Ok(usable) => Self::of_system(&usable.surveyed),
+            };
+            found.push((&uki.path, of_uki));
+        }
         let all = |verdict| found.iter().all(|(_, found)| found.verdict == verdict);
         let Some((_, first)) = found.first() else {
-            return Self::unknown("dayone found no boot menu for UEFI on it");
+            return Self::unknown("dayone found neither a boot menu for UEFI nor a unified kernel image on it");
         };
         if all(RamDiskVerdict::Possible) || all(RamDiskVerdict::Impossible) {
             return first.clone();
@@ -93,6 +94,19 @@ impl RamDisk {
         let several = found.iter().filter(|(_, found)| found.verdict != RamDiskVerdict::Possible);
         let several: Vec<String> = several.map(|(path, found)| format!("{path}: {}", found.reason)).collect();
         Self::unknown(&several.join("; "))
+    }
+
+    fn of_system(surveyed: &Surveyed) -> Self {
+        if delivery::is_debian_installer(&surveyed.tree) {
+            return Self::unknown("it is the Debian installer, which looks for its packages on a CD");
+        }
+        match surveyed.detected.profile {
+            DeliveryProfile::RootInInitramfs
+            | DeliveryProfile::Networkd
+            | DeliveryProfile::Flatcar
+            | DeliveryProfile::Talos => Self::possible("its initramfs is the whole system"),
+            _ => Self::by(&surveyed.drivers),
+        }
     }
 
     fn by(drivers: &Drivers) -> Self {

@@ -3,16 +3,18 @@
 
 use imagelib::base::live::NotCustomisable;
 use imagelib::base::{DeliveryProfile, Format};
+use imagelib::cpio::Archive;
 use imagelib::disk::fat::FatImage;
 use imagelib::image::{FileName, ImageError};
 use imagelib::iso::TreeKind;
+use imagelib::ram_disk::{RamDisk, RamDiskVerdict};
 use imagelib::recipe::Recipe;
 use imagelib::uki::Carrier;
 use proptest::prelude::*;
 
 use crate::live_media::{
     self, Files, additions, file_in, identity, live, live_boot, output, planned, probe, recipe, shim, systemd_boot,
-    unified, unified_by,
+    unified, unified_by, unified_of,
 };
 
 pub(crate) const LOADER: &str = "EFI/BOOT/BOOTX64.EFI";
@@ -59,6 +61,32 @@ fn an_image_is_described_with_what_its_stub_takes() {
     assert_eq!(found.profile(), DeliveryProfile::RootInInitramfs);
     assert_eq!(probe(&iso).formats(), [Format::Iso, Format::Usb]);
     assert!(found.unreached_paths().is_empty());
+}
+
+/// No menu names what a unified kernel image starts, and its system may need the medium all the same.
+#[test]
+fn http_boot_counts_the_systems_in_unified_kernel_images() {
+    let verdict = |base: &[u8]| {
+        let found = RamDisk::of(&probe(base), Format::Iso).unwrap();
+        (found.verdict, found.reason)
+    };
+    assert_eq!(verdict(&iso(&[(LOADER, unified_by(NEW, "live"))])).0, RamDiskVerdict::Possible);
+    let needs_medium = ["init", "conf/initramfs.conf", "scripts/live", "bin/cp"];
+    let rescue = b"title Rescue\nlinux /rescue/vmlinuz\ninitrd /rescue/initrd.img\n".to_vec();
+    let mut whole = Archive::new();
+    for path in ["init", "usr/bin/true"] {
+        whole.file(path.parse().unwrap(), 0o755, "x").unwrap();
+    }
+    whole.add_parents(0o755).unwrap();
+    let (verdict, reason) = verdict(&iso(&[
+        (LOADER, systemd_boot()),
+        ("EFI/Linux/live.efi", unified_of(NEW, "live", &needs_medium)),
+        ("loader/entries/rescue.conf", rescue),
+        ("rescue/vmlinuz", live_media::kernel()),
+        ("rescue/initrd.img", whole.to_bytes()),
+    ]));
+    assert_eq!(verdict, RamDiskVerdict::Unknown);
+    assert!(reason.starts_with("EFI/Linux/live.efi: dayone cannot tell"), "{reason}");
 }
 
 #[test]

@@ -40,10 +40,17 @@ struct Chain {
 }
 
 /// The verdict on a medium, and on each of its programs in their order.
-pub(super) fn verdict(found: &[Found], esps: usize, unreadable: bool) -> (Verdict, String, Vec<Judged>) {
-    let chains: Vec<Chain> = (0..esps)
-        .flat_map(|esp| Architecture::ALL.into_iter().filter_map(move |architecture| chain(found, esp, architecture)))
-        .collect();
+///
+/// `lists` are the files `*.csv` in the EFI system partitions, of which there are `esps`.
+pub(super) fn verdict(
+    found: &[Found],
+    lists: &[Place],
+    esps: usize,
+    unreadable: bool,
+) -> (Verdict, String, Vec<Judged>) {
+    let of_esp =
+        |esp| Architecture::ALL.into_iter().filter_map(move |architecture| chain(found, lists, esp, architecture));
+    let chains: Vec<Chain> = (0..esps).flat_map(of_esp).collect();
     // A medium for PCs may also start a few machines with 32-bit firmware, which come without Secure Boot.
     let kernels: BTreeSet<Architecture> =
         found.iter().filter(|program| program.is_kernel).filter_map(|program| program.examined.architecture).collect();
@@ -95,7 +102,7 @@ fn at(found: &[Found], esp: usize, path: &str) -> Option<usize> {
     found.iter().position(|program| is(&program.file.place))
 }
 
-fn chain(found: &[Found], esp: usize, architecture: Architecture) -> Option<Chain> {
+fn chain(found: &[Found], lists: &[Place], esp: usize, architecture: Architecture) -> Option<Chain> {
     // UEFI 2.10 §3.5.1.1.
     let suffix = architecture.as_str();
     let first = at(found, esp, &format!("/EFI/BOOT/BOOT{suffix}.EFI"))?;
@@ -103,6 +110,9 @@ fn chain(found: &[Found], esp: usize, architecture: Architecture) -> Option<Chai
     let mut chain = Chain { architecture, links: Vec::new(), missing: None };
     let role = role_of(program);
     chain.push(found, first, role, Verifier::Firmware);
+    if chain.is_for_another(program) {
+        return Some(chain);
+    }
     if program.examined.kind == Kind::Shim && program.examined.vendor.is_none() {
         chain.missing = Some(format!("dayone cannot read the keys in {}", program.file.name));
         return Some(chain);
@@ -110,6 +120,17 @@ fn chain(found: &[Found], esp: usize, architecture: Architecture) -> Option<Chai
     let verifier = program.examined.vendor.as_ref().map_or(Verifier::Firmware, Verifier::Shim);
     let mut last = program;
     if let Verifier::Shim(_) = verifier {
+        let fallback = |name: &str| at(found, esp, &format!("/EFI/BOOT/{name}.efi"));
+        if let Some(fallback) = fallback(&format!("fb{suffix}")) {
+            chain.push_fallback(found, fallback, lists, verifier);
+            return Some(chain);
+        }
+        if let Some(program) = fallback("fallback").and_then(|index| found.get(index)) {
+            let name = &program.file.name;
+            chain.missing = Some(format!(
+                "older shims and SUSE's start {name} in place of the boot loader, and dayone does not know whether this one does"
+            ));
+        }
         // SUSE's shim starts `grub.efi`.
         let names = [format!("/EFI/BOOT/grub{suffix}.efi"), "/EFI/BOOT/grub.efi".to_owned()];
         let Some(second) = names.iter().find_map(|name| at(found, esp, name)) else {
@@ -158,8 +179,67 @@ fn chain(found: &[Found], esp: usize, architecture: Architecture) -> Option<Chai
 impl Chain {
     fn push(&mut self, found: &[Found], index: usize, role: ProgramRole, verifier: Verifier<'_>) {
         let Some(program) = found.get(index) else { return };
-        let (verdict, reason) = judge(&program.examined, verifier);
+        let (verdict, reason) = match program.examined.architecture.filter(|_| self.is_for_another(program)) {
+            Some(own) => {
+                let reason = format!(
+                    "is a program for {own}, and machines with firmware for {} do not load it",
+                    self.architecture
+                );
+                (Verdict::Impossible, reason)
+            }
+            None => judge(&program.examined, verifier),
+        };
         self.links.push((index, Judged { role, verdict, reason, counts: true }));
+    }
+
+    /// Whether firmware of this architecture, or a shim, refuses a program because it is for another one (`read_header` in `shim.c`).
+    fn is_for_another(&self, program: &Found) -> bool {
+        program.examined.architecture.is_some_and(|own| own != self.architecture)
+    }
+
+    /// Adds the program that shim starts in place of the boot loader, because firmware has started shim as `EFI/BOOT/BOOT*.EFI`
+    /// (`should_use_fallback` in `shim.c`). If the program is refused, shim does not start the boot loader either.
+    ///
+    /// It makes boot entries of the lists `BOOT*.CSV` in other directories than `EFI/BOOT`, starts the first new one, and restarts the
+    /// machine (`fallback.c`).
+    fn push_fallback(&mut self, found: &[Found], index: usize, lists: &[Place], verifier: Verifier<'_>) {
+        self.push(found, index, ProgramRole::Fallback, verifier);
+        let (Some(program), Some((_, link))) = (found.get(index), self.links.last_mut()) else { return };
+        link.reason = format!("is what the shim before it starts in place of the boot loader, and {}", link.reason);
+        if link.verdict == Verdict::Impossible {
+            return;
+        }
+        let is_shims = program.examined.sbat.iter().any(|component| component.component == "shim");
+        let names = [format!("/boot{}.csv", self.architecture), "/boot.csv".to_owned()];
+        let is_read = |list: &&Place| {
+            let path = list.path.to_ascii_lowercase();
+            let name = path.strip_prefix("/efi/").and_then(|path| Some(path.split_at(path.find('/')?)));
+            list.esp == program.file.place.esp
+                && name.is_some_and(|(directory, name)| directory != "boot" && names.iter().any(|known| known == name))
+        };
+        match lists.iter().find(is_read) {
+            None if is_shims => {
+                link.verdict = Verdict::Impossible;
+                link.reason = format!(
+                    "is what the shim before it starts in place of the boot loader: it looks for a list BOOT*.CSV of boot entries, \
+                     finds none on the medium, and restarts the machine. Remove {} from the medium",
+                    program.file.place.path
+                );
+            }
+            None => {
+                self.missing = Some(format!(
+                    "the shim starts {} in place of the boot loader, and dayone does not know what that starts",
+                    program.file.name
+                ));
+            }
+            Some(list) => {
+                self.missing = Some(format!(
+                    "the shim starts {} in place of the boot loader: it makes boot entries of {}, and which one it starts depends on the \
+                     entries that the machine has",
+                    program.file.name, list.path
+                ));
+            }
+        }
     }
 
     /// Adds dayone's addon to the unified kernel image at a place, if there is one.
@@ -217,3 +297,6 @@ fn outside_chains(found: &[Found], program: &Found) -> Judged {
     };
     Judged { role, verdict, reason, counts: false }
 }
+
+#[cfg(test)]
+mod tests;

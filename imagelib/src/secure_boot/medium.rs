@@ -93,7 +93,7 @@ impl<'a> Medium<'a> {
         self.esps.len()
     }
 
-    /// The programs and the credentials in the EFI system partitions: all files whose names end so. Those in `EFI/BOOT` come
+    /// The programs, the credentials and other files in the EFI system partitions: all files whose names end so. Those in `EFI/BOOT` come
     /// first.
     pub(super) fn in_esps(&self, suffix: &str) -> Vec<Located> {
         let mut found = Vec::new();

@@ -205,7 +205,9 @@ impl<'a> Surveyor<'a> {
     fn finish(&mut self, base: &Base, medium: Option<&Medium<'_>>) -> SecureBoot {
         let found = std::mem::take(&mut self.found);
         let (esps, unreadable) = medium.map_or((0, false), |medium| (medium.esps(), medium.unreadable));
-        let (mut verdict, mut reason, judged) = chain::verdict(&found, esps, unreadable);
+        let lists = medium.map(|medium| medium.in_esps(".csv")).unwrap_or_default();
+        let lists: Vec<Place> = lists.into_iter().map(|list| list.place).collect();
+        let (mut verdict, mut reason, judged) = chain::verdict(&found, &lists, esps, unreadable);
         if let Some(missing) = self.missing.take().filter(|_| verdict < Verdict::Unknown) {
             (verdict, reason) = (Verdict::Unknown, missing);
         }

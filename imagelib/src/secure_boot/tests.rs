@@ -10,7 +10,7 @@ use crate::authenticode::{PeError, PeImage};
 use crate::compression::Compression;
 
 /// Where things are in [`program`].
-const HEADER: usize = 0x40;
+pub(super) const HEADER: usize = 0x40;
 const OPTIONAL: usize = HEADER + 24;
 const CHECKSUM: usize = OPTIONAL + 64;
 const CERTIFICATES: usize = OPTIONAL + 112 + 4 * 8;
@@ -19,7 +19,7 @@ const HEADERS: usize = 0x200;
 const SECTION: usize = 0x100;
 
 /// An EFI program of one section with `certificates` behind it.
-fn program(name: &[u8], content: &[u8], certificates: &[u8]) -> Vec<u8> {
+pub(super) fn program(name: &[u8], content: &[u8], certificates: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; HEADERS];
     let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
     let long = |number: usize| u32::try_from(number).unwrap().to_le_bytes();
@@ -135,7 +135,7 @@ fn a_compressed_kernel_is_unknown_behind_a_shim_and_impossible_for_firmware() {
 }
 
 /// The section of a shim that accepts nothing and refuses what is in these lists.
-fn vendor(refused: &[u8]) -> Vec<u8> {
+pub(super) fn vendor(refused: &[u8]) -> Vec<u8> {
     let length = u32::try_from(refused.len()).unwrap();
     let numbers = [0, length, 16, 16].map(u32::to_le_bytes).concat();
     [&numbers, refused].concat()

@@ -139,7 +139,17 @@ fn the_verdict_depends_on_every_program_of_the_chain() {
     let for_site = [("EFI/BOOT/BOOTX64.EFI", file("loader"))];
     let for_site: Vec<(&str, &Path)> = for_site.iter().map(|(path, file)| (*path, file.as_path())).collect();
 
+    let with_fallback = |program| [debian(), vec![("EFI/BOOT/fbx64.efi", program)]].concat();
+
     for (files, kernel, verdict, reason) in [
+        (with_fallback(FALLBACK.as_ref()), kernel(), Verdict::Impossible, "restarts the machine"),
+        (
+            with_fallback(SYSTEMD_BOOT.as_ref()),
+            kernel(),
+            Verdict::Impossible,
+            "in place of the boot loader, and is not signed",
+        ),
+        (vec![("EFI/BOOT/BOOTAA64.EFI", SHIM.as_ref())], kernel(), Verdict::Impossible, "is a program for x64"),
         (debian(), kernel(), Verdict::Kept, "machines trust 'Microsoft"),
         (debian(), file("unsigned"), Verdict::Impossible, "/live/vmlinuz is not signed"),
         (debian(), file("changed"), Verdict::Impossible, "/live/vmlinuz is not what 'Debian Secure Boot Signer"),

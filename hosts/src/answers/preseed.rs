@@ -44,6 +44,12 @@ pub(super) fn complete(
     for (line, mistake) in mistakes {
         report.error("answers-invalid", &document(), format!("line {line} {mistake}"));
     }
+    for (question, (line, what)) in &given.elsewhere {
+        let message = format!(
+            "line {line} has the answer {question}, by which the installer {what}, and dayone does not see what that says of the network"
+        );
+        report.warning("answers-unchecked", &document(), message);
+    }
     let mut written = String::from(text);
     if !text.is_empty() && !text.ends_with('\n') {
         written.push('\n');

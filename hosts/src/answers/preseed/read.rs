@@ -6,8 +6,23 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-/// The answers about the network in a file. Others are not kept, because they may be secret.
-pub(super) struct Preseed(BTreeMap<String, Given>);
+/// The answers by which the installer reads other files or runs commands while it reads this one, and what it does
+/// (`preseed.sh` in `preseed-common`, and `network-preseed`). All of them can change the answers of this file.
+const ELSEWHERE: [(&str, &str); 6] = [
+    ("preseed/early_command", "runs a command"),
+    ("preseed/file", "reads another file"),
+    ("preseed/include", "reads other files"),
+    ("preseed/include_command", "reads the files that a command names"),
+    ("preseed/run", "runs other programs"),
+    ("preseed/url", "reads another file"),
+];
+
+/// What a file says of the network. Other answers are not kept, because they may be secret.
+pub(super) struct Preseed {
+    answers: BTreeMap<String, Given>,
+    /// What the installer does by answers that dayone cannot follow, by their questions: the numbers of their lines, and what it does.
+    pub(super) elsewhere: BTreeMap<&'static str, (usize, &'static str)>,
+}
 
 /// An answer, and where it stands.
 pub(super) struct Given {
@@ -37,7 +52,7 @@ struct Begun {
 impl Preseed {
     /// Reads a file. Also returns the mistakes, with the numbers of their lines.
     pub(super) fn read(text: &str) -> (Self, Vec<(usize, Mistake)>) {
-        let (mut found, mut mistakes) = (BTreeMap::new(), Vec::new());
+        let (mut answers, mut elsewhere, mut mistakes) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         let mut begun: Option<Begun> = None;
         for (index, line) in text.split('\n').enumerate() {
             // Comments and empty lines do not end what a backslash has begun.
@@ -67,19 +82,28 @@ impl Preseed {
                 continue;
             };
             // `seen` says whether a question was shown, and is no answer.
-            if question.starts_with("netcfg/") && kind != "seen" {
-                // The last answer counts.
-                found.insert(question.to_owned(), Given { value: value.trim().to_owned(), line: number });
+            if kind == "seen" {
+                continue;
+            }
+            // The last answer counts.
+            if question.starts_with("netcfg/") {
+                answers.insert(question.to_owned(), Given { value: value.trim().to_owned(), line: number });
+            } else if let Some((question, what)) = ELSEWHERE.into_iter().find(|(known, _)| *known == question) {
+                if value.trim().is_empty() {
+                    elsewhere.remove(question);
+                } else {
+                    elsewhere.insert(question, (number, what));
+                }
             }
         }
         if let Some(begun) = begun.filter(|begun| !begun.text.is_empty()) {
             mistakes.push((begun.line, Mistake::Unfinished));
         }
-        (Self(found), mistakes)
+        (Self { answers, elsewhere }, mistakes)
     }
 
     pub(super) fn get(&self, question: &str) -> Option<&Given> {
-        self.0.get(question)
+        self.answers.get(question)
     }
 }
 

@@ -232,6 +232,23 @@ fn lines_are_joined_as_the_installer_joins_them() {
     }
 }
 
+/// The installer reads them after this file, so they can change what it says.
+#[test]
+fn what_the_installer_reads_elsewhere_is_reported() {
+    for question in ["include", "include_command", "run", "early_command", "file", "url"] {
+        let text = format!("# x\nd-i preseed/{question} string hunter2\n");
+        let (files, findings) = completed(STATIC, &text);
+        assert!(files.is_some() && findings.len() == 1, "{question}: {findings:?}");
+        assert!(
+            findings[0].starts_with(&format!("preseed file: line 2 has the answer preseed/{question}, ")),
+            "{findings:?}"
+        );
+        assert!(findings[0].ends_with("[answers-unchecked]") && !findings[0].contains("hunter2"), "{findings:?}");
+        assert_eq!(completed(STATIC, &format!("{text}d-i preseed/{question} string\n")).1, [""; 0], "{question}");
+    }
+    assert_eq!(completed(STATIC, "d-i preseed/include seen true\nd-i preseed/late_command string x\n").1, [""; 0]);
+}
+
 #[test]
 fn findings_show_nothing_of_lines_that_may_be_secret() {
     let lines = [

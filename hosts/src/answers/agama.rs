@@ -54,6 +54,9 @@ fn read(text: &str) -> Result<Object, String> {
     if text.trim().is_empty() {
         return Ok(Object::default());
     }
+    if text.starts_with('\u{feff}') {
+        return Err("begins with a byte order mark, which the installer does not read; save it without".to_owned());
+    }
     if text.trim_start().starts_with('<') {
         return Err("is XML, as profiles of AutoYaST are; dayone completes JSON alone".to_owned());
     }

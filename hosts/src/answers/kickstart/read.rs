@@ -8,6 +8,9 @@ use super::words;
 const SECTIONS: [&str; 9] =
     ["%addon", "%anaconda", "%certificate", "%onerror", "%packages", "%post", "%pre", "%pre-install", "%traceback"];
 
+/// What editors write before a text to say that it is UTF-8. Python's decoder for UTF-8 keeps it.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// What a file says of the network. Other lines are not kept, because they may be secret.
 #[derive(Default)]
 pub(super) struct Kickstart {
@@ -28,6 +31,8 @@ pub(super) enum Mistake {
     NoEnd,
     #[error("ends a section, and none has begun")]
     EndOnly,
+    #[error("begins with a byte order mark, which the installer takes for part of a command; save the file without it")]
+    ByteOrderMark,
     #[error("names no file to include")]
     NoFile,
     #[error("{0}")]
@@ -39,6 +44,11 @@ impl Kickstart {
         let mut found = Self::default();
         // The line that has begun the section.
         let mut section: Option<usize> = None;
+        let unmarked = text.strip_prefix(BYTE_ORDER_MARK);
+        if unmarked.is_some() {
+            found.mistakes.push((1, Mistake::ByteOrderMark));
+        }
+        let text = unmarked.unwrap_or(text);
         for (index, line) in lines(text).enumerate() {
             if let Err(mistake) = found.line(index + 1, line, &mut section) {
                 found.mistakes.push((index + 1, mistake));
@@ -143,6 +153,10 @@ mod tests {
         assert_eq!(mistakes("%post\n%end\n%end"), [(3, Mistake::EndOnly.to_string())]);
         assert_eq!(mistakes("rootpw 'hunter2\n"), [(1, Mistake::Unclosed.to_string())]);
         assert_eq!(mistakes("%include\n%include ''\n").len(), 2);
+        // ksvalidator calls it an unknown command, before a comment as well.
+        for text in ["\u{feff}network --bootproto=dhcp\n", "\u{feff}# a comment\n", "\u{feff}"] {
+            assert_eq!(mistakes(text), [(1, Mistake::ByteOrderMark.to_string())]);
+        }
         assert!(mistakes("lang \\\n").is_empty(), "the end of the line is what the backslash quotes");
         // What a script has in it is its own matter.
         assert!(mistakes("%post\necho 'a\n%endless\nfor i in %include; do\n%end\n").is_empty());

@@ -40,6 +40,10 @@ pub(super) enum Mistake {
     IndentedComment,
     #[error("ends with a backslash, and no line follows that it could be joined with")]
     Unfinished,
+    #[error(
+        "begins with a byte order mark, so the installer takes it for an answer and not for a comment; save the file without the mark"
+    )]
+    ByteOrderMark,
 }
 
 /// A line that has been joined from several.
@@ -75,6 +79,11 @@ impl Preseed {
             };
             if line.starts_with('#') {
                 mistakes.push((number, Mistake::IndentedComment));
+                continue;
+            }
+            // Before an answer, the mark is part of the owner, which is of no importance.
+            if line.strip_prefix('\u{feff}').is_some_and(|rest| rest.starts_with('#') || rest.chars().all(is_space)) {
+                mistakes.push((number, Mistake::ByteOrderMark));
                 continue;
             }
             let Some(Line { question, kind, value }) = Line::read(&line) else {

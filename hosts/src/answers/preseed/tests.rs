@@ -250,6 +250,17 @@ fn what_the_installer_reads_elsewhere_is_reported() {
 }
 
 #[test]
+fn a_byte_order_mark_makes_an_answer_of_a_comment() {
+    let answer = "\u{feff}d-i netcfg/get_ipaddress string 192.0.2.11\n";
+    assert!(completed(STATIC, answer).1[0].contains("line 1 says netcfg/get_ipaddress"));
+    for text in ["\u{feff}#_preseed_V1\n", "\u{feff}# a b c\n", "\u{feff}\n"] {
+        let (files, findings) = completed(STATIC, text);
+        assert!(files.is_none() && findings.len() == 1, "{findings:?}");
+        assert!(findings[0].contains("line 1 begins with a byte order mark"), "{findings:?}");
+    }
+}
+
+#[test]
 fn findings_show_nothing_of_lines_that_may_be_secret() {
     let lines = [
         "d-i hunter2",

@@ -15,6 +15,16 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 /// Why files are not a key with its certificate.
 #[derive(Debug, thiserror::Error)]
 pub enum SiteKeyError {
+    /// A file has no certificate or key in PEM.
+    #[error("site {what} {}: {problem}", path.display())]
+    Content {
+        /// What the file should have.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: NoItem,
+    },
     /// The certificate cannot be read.
     #[error("site certificate {}: {}", path.display(), missing_pem(source, "CERTIFICATE"))]
     Certificate {
@@ -53,6 +63,50 @@ pub enum SiteKeyError {
     Half,
 }
 
+/// Why a file has no item that dayone looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoItem {
+    /// It is encrypted.
+    #[error(
+        "the key has a passphrase, and dayone has nobody to ask for it; write the key without one: openssl pkey -in FILE -out NEW, and \
+         restrict who can read it"
+    )]
+    Passphrase,
+    /// It is binary.
+    #[error(
+        "this is not PEM, but probably DER; convert it: openssl x509 -inform der -in FILE -out NEW, or openssl pkey for a key"
+    )]
+    Der,
+    /// It is text of another kind.
+    #[error("this is not PEM: it has no line such as -----BEGIN CERTIFICATE----- or -----BEGIN PRIVATE KEY-----")]
+    NotPem,
+    /// It is PEM of something else.
+    #[error(
+        "this is PEM, but of something else: a certificate begins with -----BEGIN CERTIFICATE-----, a key with -----BEGIN PRIVATE KEY-----"
+    )]
+    OtherPem,
+}
+
+impl NoItem {
+    /// What is in a file in which no certificate and no key was found.
+    fn of(content: &[u8]) -> Self {
+        let has = |words: &[u8]| content.windows(words.len()).any(|window| window == words);
+        // The first is PKCS #8, the second the older form of OpenSSL.
+        if has(b"-----BEGIN ENCRYPTED PRIVATE KEY-----") || has(b"Proc-Type: 4,ENCRYPTED") {
+            Self::Passphrase
+        } else if has(b"-----BEGIN ") {
+            Self::OtherPem
+        } else if content.first() == Some(&DER_SEQUENCE) {
+            Self::Der
+        } else {
+            Self::NotPem
+        }
+    }
+}
+
+/// The first byte of every certificate and key in DER: a SEQUENCE.
+const DER_SEQUENCE: u8 = 0x30;
+
 /// A key with its certificate.
 pub struct SiteKeyPair {
     certificate: SiteCertificate,
@@ -73,11 +127,22 @@ impl SiteKeyPair {
     fn from_files(key: &Path, certificate: &Path) -> Result<Self, SiteKeyError> {
         let unusable =
             |source| SiteKeyError::Unusable { key: key.to_owned(), certificate: certificate.to_owned(), source };
-        let read = CertificateDer::from_pem_file(certificate);
-        let read = read.map_err(|source| SiteKeyError::Certificate { path: certificate.to_owned(), source })?;
-        let parsed = SiteCertificate::from_der(read.to_vec()).map_err(unusable)?;
-        let private = PrivateKeyDer::from_pem_file(key);
-        let private = private.map_err(|source| SiteKeyError::Key { path: key.to_owned(), source })?;
+        let content = read(certificate, |path, source| SiteKeyError::Certificate { path, source })?;
+        let read_certificate = CertificateDer::from_pem_slice(&content);
+        let der = read_certificate.map_err(|source| match source {
+            PemError::NoItemsFound => no_item("certificate", certificate, &content),
+            source => SiteKeyError::Certificate { path: certificate.to_owned(), source },
+        })?;
+        let parsed = SiteCertificate::from_der(der.to_vec()).map_err(unusable)?;
+        let content = read(key, |path, source| SiteKeyError::Key { path, source })?;
+        let problem = NoItem::of(&content);
+        let private = PrivateKeyDer::from_pem_slice(&content);
+        let private = private.map_err(|source| match source {
+            // Of the older form, what follows the headers is not a key.
+            _ if problem == NoItem::Passphrase => no_item("key", key, &content),
+            PemError::NoItemsFound => no_item("key", key, &content),
+            source => SiteKeyError::Key { path: key.to_owned(), source },
+        })?;
         let pair = match &private {
             PrivateKeyDer::Pkcs8(der) => RsaKeyPair::from_pkcs8(der.secret_pkcs8_der()),
             PrivateKeyDer::Pkcs1(der) => RsaKeyPair::from_der(der.secret_pkcs1_der()),
@@ -89,6 +154,14 @@ impl SiteKeyPair {
         pair.certificate.verify(b"dayone", &signature).map_err(unusable)?;
         Ok(pair)
     }
+}
+
+fn read(path: &Path, error: impl Fn(PathBuf, PemError) -> SiteKeyError) -> Result<Vec<u8>, SiteKeyError> {
+    std::fs::read(path).map_err(|source| error(path.to_owned(), PemError::Io(source)))
+}
+
+fn no_item(what: &'static str, path: &Path, content: &[u8]) -> SiteKeyError {
+    SiteKeyError::Content { what, path: path.to_owned(), problem: NoItem::of(content) }
 }
 
 impl SiteKey for SiteKeyPair {
@@ -107,5 +180,38 @@ impl SiteKey for SiteKeyPair {
 impl fmt::Debug for SiteKeyPair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SiteKeyPair").field("certificate", &self.certificate).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_in_a_file_without_a_key_is_said() {
+        for (content, expected) in [
+            (&b"-----BEGIN ENCRYPTED PRIVATE KEY-----\nMII"[..], NoItem::Passphrase),
+            (b"-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n", NoItem::Passphrase),
+            (b"-----BEGIN PUBLIC KEY-----\n", NoItem::OtherPem),
+            (b"\x30\x82\x03\x01", NoItem::Der),
+            (b"ssh-rsa AAAA", NoItem::NotPem),
+            (b"", NoItem::NotPem),
+        ] {
+            assert_eq!(NoItem::of(content), expected);
+        }
+    }
+
+    #[test]
+    fn the_file_and_what_is_wrong_with_it_are_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let (key, certificate) = (directory.path().join("key"), directory.path().join("certificate"));
+        let made = rcgen::generate_simple_self_signed(vec!["site".to_owned()]).unwrap();
+        std::fs::write(&certificate, made.cert.der()).unwrap();
+        std::fs::write(&key, "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMII=\n-----END ENCRYPTED PRIVATE KEY-----\n")
+            .unwrap();
+        let error = || SiteKeyPair::from_options(Some(&key), Some(&certificate)).unwrap_err().to_string();
+        assert!(error().contains("certificate: this is not PEM, but probably DER"), "{}", error());
+        std::fs::write(&certificate, made.cert.pem()).unwrap();
+        assert!(error().contains("the key in the certificate is of another kind"), "{}", error());
     }
 }

@@ -44,9 +44,12 @@ pub enum SignError {
     /// The file is not an X.509 certificate.
     #[error("this is not an X.509 certificate (DER)")]
     NotACertificate,
-    /// Firmware knows only RSA keys of at least 2048 bits.
-    #[error("firmware knows only RSA keys with at least 2048 bits, and the certificate has another key")]
+    /// Firmware knows only RSA keys.
+    #[error("firmware knows only RSA keys, and the key in the certificate is of another kind")]
     Key,
+    /// Firmware knows only RSA keys of at least 2048 bits.
+    #[error("firmware knows only RSA keys with at least 2048 bits, and the key in the certificate has {0}")]
+    ShortKey(usize),
     /// The key of the certificate has not made the signature.
     #[error("the private key does not belong to the certificate")]
     OtherKey,
@@ -90,8 +93,10 @@ impl SiteCertificate {
         let der = der.into();
         let parsed = x509_cert::Certificate::from_der(&der).map_err(|_| SignError::NotACertificate)?;
         let certificate = Certificate::new(parsed.clone()).ok_or(SignError::NotACertificate)?;
-        if certificate.rsa_length().is_none_or(|length| length < SHORTEST_KEY) {
-            return Err(SignError::Key);
+        match certificate.rsa_length() {
+            None => return Err(SignError::Key),
+            Some(length) if length < SHORTEST_KEY => return Err(SignError::ShortKey(length * 8)),
+            Some(_) => {}
         }
         Ok(Self { der, certificate, parsed })
     }
@@ -247,4 +252,19 @@ fn algorithm(oid: ObjectIdentifier) -> AlgorithmIdentifierOwned {
 
 fn set<T: der::DerOrd>(value: T) -> Result<SetOfVec<T>, SignError> {
     Ok(SetOfVec::try_from(vec![value])?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a key with 1024 bits.
+    const SHORT: &str = "MIIB/jCCAWegAwIBAgIUHqufS5+aQc4/IcTP9xIW+w0sFqUwDQYJKoZIhvcNAQELBQAwEDEOMAwGA1UEAwwFc2hvcnQwIBcNMjYxMTI4MTAyMzAxWhgPMjEyNjExMDQxMDIzMDFaMBAxDjAMBgNVBAMMBXNob3J0MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQDBYLOasULwRD4H+rmNbEydRjZKlnlrpkMwxrjz70m/hHMD59B6/gxNtBZ6zVktmPRltR9oDtF20gjIha3VmDdGxRE157gaCrYBrrsU757jjNF4Gy/bxAVGoop21qGhxi5AbCjcEzJXnTx5NOTru+7h0UDRIh97h3kr2aQE/hrD/QIDAQABo1MwUTAdBgNVHQ4EFgQUAuu16HeVNP/5dC4PvRgAytYMBYEwHwYDVR0jBBgwFoAUAuu16HeVNP/5dC4PvRgAytYMBYEwDwYDVR0TAQH/BAUwAwEB/zANBgkqhkiG9w0BAQsFAAOBgQAZOBCZjUac1DlqeynbL9qBVI5TBL4XozaL312UViDl8SsuaT8E3grQTauVjbJanGiOSQ9MVvsyaf2y1IQNFxvIlb8iZXt/nF88gGegPkBbmXJlJEReZjNcIurA8ku6UvWibSFfrtAvQDjU7fUVNDOZ9i5RWCDEU7e6UVbkGIjKSA==";
+
+    #[test]
+    fn the_length_of_a_short_key_is_said() {
+        let der = data_encoding::BASE64.decode(SHORT.as_bytes()).unwrap();
+        let error = SiteCertificate::from_der(der).unwrap_err();
+        assert!(matches!(error, SignError::ShortKey(1024)), "{error}");
+    }
 }

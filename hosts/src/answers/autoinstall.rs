@@ -6,6 +6,8 @@
 //! whether it may begin.
 
 mod given;
+mod insert;
+mod netplan;
 mod unwrap;
 
 use serde_yaml::{Mapping, Value};
@@ -20,6 +22,8 @@ use vocabulary::report::{DocumentPath, Report, Reported};
 const WRAPPER: &str = "autoinstall";
 const NETWORK: &str = "network";
 const VERSION: &str = "version";
+const NOT_ADDED: &str = "is not written in a way that dayone can add the network to; write each member on lines of its own (no braces \
+                         around everything)";
 
 /// The document that findings are about.
 fn document() -> DocumentPath {
@@ -36,37 +40,45 @@ pub(super) fn complete(
     system: InstalledSystem<'_>,
     report: &mut Report,
 ) -> Result<Vec<InstallerFile>, Reported> {
-    let (mut content, answers) = read(text, report)?;
-    let path = document();
+    let Read { mut content, answers, path } = read(text, report)?;
     given::check_hostname(&answers, system.hostname, &path, report)?;
     // There is one, because the network was converted for netplan.
     let wanted: Value =
         serde_yaml::from_str(system.network.network_data.as_deref().unwrap_or_default()).unwrap_or_default();
     if let Some(network) = answers.get(NETWORK) {
-        given::check_mac_addresses(text, &path, report)?;
+        let removed = text.lines().count().saturating_sub(content.lines().count());
+        given::check_mac_addresses(&content, removed, &document(), report)?;
         given::check_network(network, &wanted, &path.key(NETWORK), report)?;
     } else {
-        if !content.ends_with('\n') {
-            content.push('\n');
-        }
-        content.push_str("\n# Written by dayone: the network of the host.\n");
         // The installer's reader takes MAC addresses without quotes for numbers.
         let network = Mapping::from_iter([(NETWORK.into(), wanted)]);
-        content.push_str(&yaml_text::document(&Value::from(network.clone())));
+        let written = yaml_text::document(&Value::from(network.clone()));
         let mut expected = answers;
         expected.extend(network);
-        verify(&content, &expected, report)?;
+        let lines = format!("# Written by dayone: the network of the host.\n{written}");
+        let found = insert::places(&content, &lines).find(|text| says(text, &expected));
+        content = found.ok_or_else(|| refuse(report, &document(), NOT_ADDED))?;
     }
     Ok(vec![InstallerFile { path: AUTOINSTALL_FILE.to_owned(), is_program: false, is_secret: true, content }])
 }
 
-/// Reads the answers, and returns them with their text, which has no wrapper.
-fn read(text: &str, report: &mut Report) -> Result<(String, Mapping), Reported> {
+/// The answers in a file.
+struct Read {
+    /// Their text, which has no wrapper.
+    content: String,
+    answers: Mapping,
+    /// Where they are in the user's file.
+    path: DocumentPath,
+}
+
+fn read(text: &str, report: &mut Report) -> Result<Read, Reported> {
+    // The installer's reader skips it at the beginning of the file, and there alone.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let path = document();
     let top = yaml_mapping(text).map_err(|problem| refuse(report, &path, problem))?;
     let Some(wrapped) = top.get(WRAPPER) else {
         check_version(&top, &path, report)?;
-        return Ok((text.to_owned(), top));
+        return Ok(Read { content: text.to_owned(), answers: top, path });
     };
     let others = top.keys().filter(|key| key.as_str() != Some(WRAPPER)).filter_map(Value::as_str);
     let others: Vec<&str> = others.collect();
@@ -91,8 +103,10 @@ fn read(text: &str, report: &mut Report) -> Result<(String, Mapping), Reported> 
     }
     check_version(answers, &path, report)?;
     let content = unwrap::unwrapped(text);
-    verify(&content, answers, report)?;
-    Ok((content, answers.clone()))
+    if !says(&content, answers) {
+        return Err(refuse(report, &document(), NOT_ADDED));
+    }
+    Ok(Read { content, answers: answers.clone(), path })
 }
 
 /// Checks that the installer knows this kind of file (`doc/reference/autoinstall-schema.rst`).
@@ -104,14 +118,9 @@ fn check_version(answers: &Mapping, path: &DocumentPath, report: &mut Report) ->
     }
 }
 
-/// Checks that a changed text says what it is meant to say. dayone changes lines, and YAML has forms in which that is not possible.
-fn verify(content: &str, expected: &Mapping, report: &mut Report) -> Result<(), Reported> {
-    if yaml_mapping(content).is_ok_and(|found| found == *expected) {
-        return Ok(());
-    }
-    let message = "is not written in a way that dayone can add the network to; write each member on lines of its own (no braces \
-                   around everything)";
-    Err(refuse(report, &document(), message))
+/// Whether a changed text says what it is meant to say. dayone changes lines, and YAML has forms in which that is not possible.
+fn says(content: &str, expected: &Mapping) -> bool {
+    yaml_mapping(content).is_ok_and(|found| found == *expected)
 }
 
 #[cfg(test)]

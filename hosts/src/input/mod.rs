@@ -38,6 +38,7 @@ use granit_parser::{Event, Parser, ScalarStyle};
 use serde_yaml::{Mapping, Value};
 
 use documents::Documents;
+use shapes::network_config;
 use shapes::network_secret;
 use shapes::nmstate;
 use shapes::recognize::{self, Shape};
@@ -123,6 +124,18 @@ pub(crate) fn yaml_mapping(text: &str) -> Result<Mapping, String> {
     }
 }
 
+/// Where the line of the first member of the document's mapping begins, in bytes, and its indentation; none if something else is before
+/// the member in its line.
+pub(crate) fn first_member(text: &str) -> Option<(usize, usize)> {
+    let events = Parser::new_from_str_with_options(text, yaml::options()).map_while(Result::ok);
+    let mut inside = events.skip_while(|(event, _)| !matches!(event, Event::MappingStart(..))).skip(1);
+    let start = inside.next()?.1.byte_range()?.start;
+    let before = text.get(..start)?;
+    let line = before.rfind('\n').map_or(0, |end| end + 1);
+    let indentation = start - line;
+    before.get(line..)?.bytes().all(|byte| byte == b' ').then_some((line, indentation))
+}
+
 /// The lines, from 1, on which a scalar is written without quotes for which this holds, in a member of the document's mapping. If an
 /// alias in the member stands for something outside it, those outside count, too.
 pub(crate) fn lines_with_plain(text: &str, member: &str, holds: impl Fn(&str) -> bool) -> Vec<usize> {
@@ -151,6 +164,14 @@ pub(crate) fn lines_with_plain(text: &str, member: &str, holds: impl Fn(&str) ->
         inside.append(&mut outside);
     }
     inside
+}
+
+/// Reads cloud-init's `network-config`, or netplan's, at `path` of another document. Returns a host of which only the network is known.
+pub(crate) fn read_network_config(document: &Mapping, path: &DocumentPath) -> (Option<HostSpec>, Report) {
+    let mut report = Report::new();
+    let network = invalid::check_members(document, path, &mut report)
+        .and_then(|()| network_config::translate(document, path, &mut report));
+    (network.ok().map(HostSpec::with_network), report)
 }
 
 /// Reads the network in a Secret at `path` with these keys and contents. Returns a host of which only the network is known.

@@ -2,14 +2,14 @@
 
 use serde_yaml::{Mapping, Value};
 
-use super::NETWORK;
+use super::{NETWORK, netplan};
 use crate::input;
 use crate::network::{NetworkFiles, Target, convert_network};
 use vocabulary::host::HostName;
-use vocabulary::report::{DocumentPath, Report, Reported};
+use vocabulary::report::{DocumentPath, Report, Reported, Severity};
 
 const CODE: &str = "answers-contradict-network";
-const FIX: &str = "remove it, and dayone writes it, or correct the one that is wrong";
+const FIX: &str = "remove network from the file, and dayone writes it, or correct the one that is wrong";
 
 /// Members that netplan has defaults for, which depend on the release, and which few files have.
 const UNSAID: [&str; 3] = ["accept-ra", "dhcp6", "link-local"];
@@ -33,7 +33,14 @@ pub(super) fn check_hostname(
 
 /// Checks that the installer reads the MAC addresses of the network as text. It reads YAML 1.1, in which one of decimal digits is a number to
 /// base 60; netplan itself does not.
-pub(super) fn check_mac_addresses(text: &str, path: &DocumentPath, report: &mut Report) -> Result<(), Reported> {
+///
+/// `removed` is the number of lines of the user's file that were before the members, and are not in `text`.
+pub(super) fn check_mac_addresses(
+    text: &str,
+    removed: usize,
+    path: &DocumentPath,
+    report: &mut Report,
+) -> Result<(), Reported> {
     // PyYAML's numbers (`yaml/resolver.py`) that have the form of a MAC address.
     let is_number = |text: &str| {
         let groups: Vec<&[u8]> = text.split(':').map(str::as_bytes).collect();
@@ -44,14 +51,15 @@ pub(super) fn check_mac_addresses(text: &str, path: &DocumentPath, report: &mut 
         None => Ok(()),
         Some(line) => {
             let message = format!(
-                "line {line} has a MAC address without quotes, which the installer reads as a number to base 60 (YAML 1.1); write it in quotes"
+                "line {} has a MAC address without quotes, which the installer reads as a number to base 60 (YAML 1.1); write it in quotes",
+                line + removed
             );
             Err(report.refuse("answers-invalid", path, message))
         }
     }
 }
 
-/// Checks a network of the user's own: it must be the one that dayone would write.
+/// Checks a network of the user's own: the installer and netplan must accept it, and it must be the one that dayone would write.
 pub(super) fn check_network(
     network: &Value,
     wanted: &Value,
@@ -59,12 +67,22 @@ pub(super) fn check_network(
     report: &mut Report,
 ) -> Result<(), Reported> {
     // The first release wanted the member twice.
-    let inner = network.get(NETWORK).unwrap_or(network);
-    let Some(given) = canonical(inner) else {
-        let message = format!("has something that dayone cannot compare with the host's documents; {FIX}");
-        return Err(report.refuse(CODE, path, message));
+    let (inner, path) = match network.get(NETWORK) {
+        Some(inner) => (inner, path.key(NETWORK)),
+        None => (network, path.clone()),
     };
-    match difference(&given, wanted, inner, path) {
+    let Value::Mapping(members) = inner else {
+        return Err(report.refuse("answers-invalid", &path, format!("is not a mapping, or is there twice; {FIX}")));
+    };
+    let mut found = Report::new();
+    netplan::check(members, &path, &mut found);
+    if found.has_errors() {
+        report.append(found);
+        return Err(Reported);
+    }
+    check_names(members, &path, report)?;
+    let given = canonical(members, &path, report)?;
+    match difference(&given, wanted, inner, &path) {
         None => Ok(()),
         Some((path, given, wanted)) => {
             let shown = |value: Option<&Value>| match value {
@@ -78,14 +96,57 @@ pub(super) fn check_network(
     }
 }
 
-/// Returns a network as dayone writes it.
-fn canonical(network: &Value) -> Option<Value> {
-    let text = serde_yaml::to_string(&Mapping::from_iter([(NETWORK.into(), network.clone())])).ok()?;
-    let input = input::read(text.as_bytes());
-    let [host] = input.hosts.as_slice() else { return None };
+/// Checks that no NIC that is found by its name gets another one. One that is found by its MAC address may have whatever name; the
+/// documents' name of it is compared like the rest.
+fn check_names(network: &Mapping, path: &DocumentPath, report: &mut Report) -> Result<(), Reported> {
+    let nics = network.get("ethernets").and_then(Value::as_mapping).into_iter().flatten();
+    let mut result = Ok(());
+    for (id, nic) in nics {
+        let found = nic.get("match");
+        let name = found.and_then(|found| found.get("name")).and_then(Value::as_str);
+        let is_by_mac = found.is_some_and(|found| found.get("macaddress").is_some());
+        let (Some(set), Some(name), false) = (nic.get("set-name").and_then(Value::as_str), name, is_by_mac) else {
+            continue;
+        };
+        if set != name {
+            let path = path.key("ethernets").key(id.as_str().unwrap_or_default()).key("set-name");
+            let message =
+                format!("renames {name:?} to {set:?}, and by the host's documents the NIC keeps its name; {FIX}");
+            result = Err(report.refuse(CODE, &path, message));
+        }
+    }
+    result
+}
+
+/// Returns a network as dayone writes it. Reports why dayone cannot, at the place in the user's file.
+fn canonical(network: &Mapping, path: &DocumentPath, report: &mut Report) -> Result<Value, Reported> {
+    let (host, mut found) = input::read_network_config(network, path);
     let target = Target { files: NetworkFiles::NetworkConfig, ..Target::default() };
-    let (converted, _) = convert_network(host, target);
-    serde_yaml::from_str(&converted?.network_data?).ok()
+    let converted = host.and_then(|host| {
+        let (converted, mut findings) = convert_network(&host, target);
+        // What may be wrong with the network itself is reported with the documents.
+        findings.retain(|finding| finding.severity == Severity::Error);
+        found.append(findings);
+        converted
+    });
+    // A NIC's name was checked.
+    found.forget("nic-not-renamed");
+    let is_read = !found.has_errors();
+    for finding in found.findings() {
+        if finding.severity == Severity::Error {
+            report.error(finding.code, &finding.path, format!("{}; {FIX}", finding.message));
+        } else if is_read {
+            report.warning("answers-unchecked", &finding.path, "is not compared with the host's documents");
+        }
+    }
+    if !is_read {
+        return Err(Reported);
+    }
+    let data = converted.and_then(|converted| converted.network_data);
+    data.and_then(|data| serde_yaml::from_str(&data).ok()).ok_or_else(|| {
+        let message = format!("has something that dayone cannot compare with the host's documents; {FIX}");
+        report.refuse(CODE, path, message)
+    })
 }
 
 /// The first place at which two networks differ, and what is there. What the user has left to netplan differs from nothing.

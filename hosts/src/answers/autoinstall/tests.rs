@@ -64,6 +64,9 @@ fn a_network_of_the_users_own_must_be_that_of_the_documents() {
     let (files, findings) = completed(STATIC, &unquoted);
     assert!(files.is_none(), "the installer would read a number");
     assert!(findings[0].contains(&format!("line {line} has a MAC address without quotes")), "{findings:?}");
+    let wrapped = format!("# x\nautoinstall:\n  {}", unquoted.replace('\n', "\n  "));
+    let (_, findings) = completed(STATIC, &wrapped);
+    assert!(findings[0].contains(&format!("line {} has a MAC address without quotes", line + 2)), "{findings:?}");
     // The rest of the file is not the network's, unless the network says that it is.
     let elsewhere = own.replacen("version: 1\n", "version: 1\nlabel: &mac 12:34:56:12:34:56\n", 1);
     assert_eq!(completed(STATIC, &elsewhere).1, [""; 0]);
@@ -75,11 +78,6 @@ fn a_network_of_the_users_own_must_be_that_of_the_documents() {
         ("\"192.0.2.1\"", "\"192.0.2.2\"", "network.ethernets.eno1.routes is "),
         ("dhcp4: false", "dhcp4: true", "network.ethernets.eno1.dhcp4 is true"),
         ("    eno2:", "    eno3:", "network.ethernets.eno2 is nothing"),
-        (
-            "  version: 2",
-            "  version: 2\n  wifis: {wlan0: {access-points: {x: {password: hunter2}}}}",
-            "network has something that dayone cannot compare",
-        ),
         ("hostname: worker-0", "hostname: worker-1", "identity.hostname is \"worker-1.example.com\""),
     ] {
         assert!(own.contains(from), "{from}: {own}");
@@ -87,6 +85,120 @@ fn a_network_of_the_users_own_must_be_that_of_the_documents() {
         assert!(files.is_none() && findings.len() == 1, "{to}: {findings:?}");
         assert!(findings[0].contains(finding) && findings[0].ends_with("[answers-contradict-network]"), "{findings:?}");
         assert!(!findings[0].contains("hunter2"));
+    }
+}
+
+/// netplan or the installer refuses these; the acceptance tests ask netplan.
+#[test]
+fn a_network_that_the_installer_refuses_is_refused() {
+    let mut own = value(file(&completed(STATIC, ANSWERS).0.unwrap(), AUTOINSTALL_FILE));
+    own["network"]["ethernets"]["eno2"].as_mapping_mut().unwrap().remove("link-local");
+    let own = yaml_text::document(&own);
+    assert_eq!(completed(STATIC, &own).1, [""; 0], "{own}");
+    let finding = |text: &str| {
+        let (files, findings) = completed(STATIC, text);
+        assert!(files.is_none() && findings.len() == 1, "{text}: {findings:?}");
+        assert!(!findings[0].contains("hunter2"), "{findings:?}");
+        findings[0].clone()
+    };
+    let with = |member: &str| own.replacen("    eno2:\n", &format!("    eno2:\n      {member}\n"), 1);
+    for (text, expected) in [
+        (own.replace("  version: 2", "  version: '2'"), "network.version is not the number 2"),
+        (own.replace("  version: 2\n", ""), "network has no member version"),
+        (format!("{ANSWERS}network: null\n"), "network is not a mapping"),
+        (format!("{ANSWERS}network: {{version: 1, config: []}}\n"), "network.version is not the number 2"),
+        (own.replace("  version: 2", "  version: 2\n  foo: {}"), "network.foo is unknown here"),
+        (own.replace("  version: 2", "  version: 2\n  renderer: sd-networkd"), "network.renderer is not networkd or"),
+        (with("renderer: sd-networkd"), "network.ethernets.eno2.renderer is not networkd or NetworkManager"),
+        (with("optional: maybe"), "network.ethernets.eno2.optional is not true or false"),
+        (with("wakeonlan: maybe"), "network.ethernets.eno2.wakeonlan is not true or false"),
+        (with("optional-addresses: [x]"), "network.ethernets.eno2.optional-addresses is not a list of"),
+        (with("mtu: null"), "network.ethernets.eno2.mtu is empty"),
+        (with("gateway4: ''"), "network.ethernets.eno2.gateway4 is an empty text"),
+        (with("hidden: false"), "network.ethernets.eno2.hidden is unknown here"),
+        (with("bridge_waitport: 3"), "network.ethernets.eno2.bridge_waitport is unknown here"),
+        (with("use-ntp: true"), "network.ethernets.eno2.use-ntp is unknown here"),
+        (
+            with("dhcp4-overrides: {use-ntp: maybe}"),
+            "network.ethernets.eno2.dhcp4-overrides.use-ntp is not true or false",
+        ),
+        (with("set-name: lan0"), "network.ethernets.eno2.set-name needs match"),
+    ] {
+        let found = finding(&text);
+        assert!(found.contains(expected) && found.ends_with("[answers-invalid]"), "{expected}: {found}");
+    }
+    let renamed = finding(&with("match: {name: eno2}\n      set-name: lan0"));
+    assert!(renamed.contains("network.ethernets.eno2.set-name renames \"eno2\" to \"lan0\""), "{renamed}");
+    // What dayone's reader refuses keeps its reason and its place.
+    for (text, expected) in [
+        (with("gateway6: x"), "network.ethernets.eno2.gateway6 is "),
+        (with("link-local: [ipv4]"), "network.ethernets.eno2.link-local cannot be kept: "),
+        (with("unknown-key: 1"), "network.ethernets.eno2.unknown-key is unknown here"),
+        (with("mtu: 1500\n      mtu: 1500"), "network.ethernets.eno2.mtu appears twice"),
+        (
+            own.replace("198.51.100.10/25", "198.51.100.10"),
+            "network.ethernets.eno2.addresses[0] is 198.51.100.10, which",
+        ),
+        (
+            own.replace("  version: 2", "  version: 2\n  wifis: {wlan0: {access-points: {x: {password: hunter2}}}}"),
+            "network.wifis cannot be kept: ",
+        ),
+    ] {
+        let found = finding(&text);
+        assert!(
+            found.contains(expected) && found.contains("remove network from the file, and dayone writes it"),
+            "{expected}: {found}"
+        );
+    }
+    let wrapped = format!("autoinstall:\n  {}", with("gateway6: x").replace('\n', "\n  "));
+    assert!(finding(&wrapped).contains("autoinstall.network.ethernets.eno2.gateway6 is "));
+    // What dayone does not compare is said, unless it asks for nothing.
+    for (member, count) in [
+        ("optional: true", 1),
+        ("wakeonlan: true", 1),
+        ("renderer: networkd", 1),
+        ("optional: 'off'", 1),
+        ("optional: false", 0),
+    ] {
+        let (files, findings) = completed(STATIC, &with(member));
+        assert!(files.is_some() && findings.len() == count, "{member}: {findings:?}");
+        assert!(
+            findings
+                .iter()
+                .all(|finding| finding.ends_with("is not compared with the host's documents [answers-unchecked]"))
+        );
+    }
+    assert_eq!(completed(STATIC, &with("match: {name: eno2}\n      set-name: eno2")).1, [""; 0]);
+}
+
+/// A block scalar at the end takes what follows it, and nothing may follow the end of a document.
+#[test]
+fn the_network_is_added_before_the_first_member_where_the_end_is_not_safe() {
+    for (text, is_at_end) in [
+        ("version: 1\nlate-commands:\n- |\n  echo hi", false),
+        ("version: 1\nlate-commands:\n- |\n  echo hi\n", true),
+        ("version: 1\nlate-commands:\n- |+\n  echo hi\n\n", false),
+        ("# comment\n---\nversion: 1\n...\n", false),
+        ("  version: 1\n  late-commands: [a]\n", false),
+        ("\u{feff}version: 1\n", true),
+        ("\u{feff}version: 1\n...\n", false),
+        ("\u{feff}autoinstall:\n  version: 1\n", true),
+        ("autoinstall:\n  version: 1\n  late-commands:\n  - |+\n    echo hi\n\n", false),
+    ] {
+        let (files, findings) = completed(STATIC, text);
+        assert_eq!(findings, [""; 0], "{text}");
+        let files = files.unwrap();
+        let written = file(&files, AUTOINSTALL_FILE);
+        let mut all = yaml_mapping(written).unwrap();
+        assert!(all.remove(NETWORK).is_some());
+        let given = yaml_mapping(text).unwrap();
+        assert_eq!(
+            all,
+            given.get(WRAPPER).map_or(given.clone(), |inner| inner.as_mapping().unwrap().clone()),
+            "{text}"
+        );
+        let ends_with_network = written.rfind("network:").unwrap() > written.rfind("version: 1").unwrap();
+        assert_eq!(ends_with_network, is_at_end, "{written}");
     }
 }
 

@@ -12,7 +12,7 @@ mod host_reader;
 pub(super) mod ignored;
 mod install_config;
 pub(super) mod keyfiles;
-mod network_config;
+pub(super) mod network_config;
 mod network_data;
 pub(super) mod network_secret;
 mod nics;

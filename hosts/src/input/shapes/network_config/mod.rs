@@ -44,7 +44,7 @@ pub(super) fn mark(document: &Mapping) -> Option<&'static str> {
 }
 
 /// Translates `document`, which is at `path`, to NMState.
-pub(super) fn translate(
+pub(in crate::input) fn translate(
     document: &Mapping,
     path: &DocumentPath,
     report: &mut Report,

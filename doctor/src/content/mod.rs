@@ -2,9 +2,11 @@
 
 mod source;
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use imagelib::base::CUT_OFF_BY_CD_EMULATION;
+use imagelib::disk::check_complete;
 use imagelib::disk::gpt::Gpt;
 use imagelib::disk::mbr::Mbr;
 use imagelib::iso::el_torito::{self, Platform};
@@ -61,10 +63,7 @@ fn image(source: &RangeSource) -> Vec<Finding> {
         Ok(volume) => volume,
         Err(IsoError::Read { source: error, .. }) => return vec![unread(&error)],
         Err(error @ IsoError::Incomplete { .. }) => {
-            return vec![
-                Finding::fails("image-incomplete", &[Reader::Everyone], format!("the image is incomplete: {error}"))
-                    .advice("download or copy the image again"),
-            ];
+            return vec![incomplete(&error)];
         }
         Err(_) => return disk(source),
     };
@@ -108,7 +107,11 @@ fn image(source: &RangeSource) -> Vec<Finding> {
 /// Examines a file that is not an ISO.
 fn disk(source: &RangeSource) -> Vec<Finding> {
     match Mbr::read(source) {
-        Ok(Some(_)) => table(source).into_iter().collect(),
+        Ok(Some(_)) => match check_complete(source) {
+            Ok(Ok(())) => table(source).into_iter().collect(),
+            Ok(Err(error)) => vec![incomplete(&error)],
+            Err(error) => vec![unread(&error)],
+        },
         Ok(None) => {
             let message = "the file is neither an ISO nor a disk with a partition table, so no firmware starts it";
             vec![Finding::fails("not-bootable", &[Reader::Everyone], message).advice("check that it is the right file")]
@@ -123,6 +126,12 @@ fn table(source: &RangeSource) -> Option<Finding> {
     let gpt = match Gpt::read(source) {
         Ok(gpt) => gpt?,
         Err(error) => {
+/// The end of the file is missing.
+fn incomplete(error: &impl Display) -> Finding {
+    Finding::fails("image-incomplete", &[Reader::Everyone], format!("the image is incomplete: {error}"))
+        .advice("download or copy the image again")
+}
+
             let message = format!("firmware that starts the file as a disk ignores its partition table: {error}");
             return Some(Finding::warning("partition-table-damaged", &[Reader::OpenBmc], message).advice(advice));
         }

@@ -2,6 +2,7 @@
 
 use super::live::{LiveIso, NotCustomisable, esps_of_disk};
 use super::{BaseError, DeliveryProfile, Format};
+use crate::disk;
 use crate::source::{Role, Source};
 use crate::talos::meta::MetaPartition;
 
@@ -20,13 +21,18 @@ pub struct DiskBase {
 }
 
 impl DiskBase {
-    /// Reads the EFI system partitions. `None` if the file is not the image of a disk with one.
+    /// Reads the EFI system partitions. `None` if the file is not the image of a disk with one. An error if the end of the file is
+    /// missing.
     pub(super) fn probe(source: &dyn Source) -> Result<Option<Self>, BaseError> {
         let (esps, others) = esps_of_disk(source);
-        let system = match (esps.is_empty(), others.is_empty()) {
-            (true, true) => return Ok(None),
-            (true, false) => Err(NotCustomisable::UnreadablePartition),
-            (false, _) => LiveIso::probe_disk(source, esps, &others)?.map(Box::new),
+        if esps.is_empty() && others.is_empty() {
+            return Ok(None);
+        }
+        disk::check_complete(source).map_err(|error| BaseError::Read(Role::Iso, error))??;
+        let system = if esps.is_empty() {
+            Err(NotCustomisable::UnreadablePartition)
+        } else {
+            LiveIso::probe_disk(source, esps, &others)?.map(Box::new)
         };
         let talos_meta = MetaPartition::find(source).map_err(|error| BaseError::Read(Role::Iso, error))?;
         // Another system may have a partition of this name, too.

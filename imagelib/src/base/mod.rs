@@ -24,6 +24,7 @@ pub use loaders::BootLoaders;
 use crate::boot_medium::{BootMediumError, EspError};
 pub use crate::delivery::DeliveryProfile;
 use crate::digest::Digest;
+use crate::disk::IncompleteDisk;
 use crate::initramfs::InitramfsError;
 use crate::iso::IsoError;
 use crate::iso::coreos::CoreosIsoError;
@@ -50,6 +51,9 @@ pub enum BaseError {
     /// The ISO is not an ISO 9660 image, or is damaged.
     #[error(transparent)]
     Iso(#[from] IsoError),
+    /// The end of the disk image is missing.
+    #[error(transparent)]
+    Disk(#[from] IncompleteDisk),
     /// The embed areas of a CoreOS live ISO are damaged.
     #[error(transparent)]
     Coreos(#[from] CoreosIsoError),

@@ -106,6 +106,11 @@ impl Mbr {
         self.entries.iter().enumerate().filter_map(|(index, entry)| Some((index, MbrPartition::read(entry)?)))
     }
 
+    /// Whether every entry begins as entries do. Boot sectors of file systems have the same signature, and code or text in this place.
+    pub fn is_plausible(&self) -> bool {
+        self.entries.iter().all(|[flag, ..]| matches!(flag, 0 | 0x80))
+    }
+
     /// The size of a cylinder in bytes, where the entries show the geometry that they were written with.
     pub fn cylinder(&self) -> Option<u64> {
         self.geometry.map(|geometry| geometry.cylinder() * SECTOR)

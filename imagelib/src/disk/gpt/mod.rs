@@ -168,6 +168,11 @@ impl Gpt {
         u64_le(&self.header, 32).unwrap_or(0)
     }
 
+    /// The last sector that partitions may have.
+    pub fn last_usable(&self) -> u64 {
+        u64_le(&self.header, 48).unwrap_or(0)
+    }
+
     /// The size of the backup at the end of the disk, in bytes.
     pub fn backup_size(&self) -> u64 {
         (self.entries_sectors() + 1) * SECTOR

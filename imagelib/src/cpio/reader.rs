@@ -105,24 +105,30 @@ impl Entry {
 
 /// Reads one archive member by member, with at most one name in memory.
 ///
-/// Like the kernel, it skips members whose name or link target is longer than `PATH_MAX`, ends a name at its first NUL
-/// (dracut-cpio pads names), and accepts an archive without a trailer.
+/// Like the kernel, it skips members whose name or link target is longer than `PATH_MAX`, and directories and special files with
+/// content. It ends a name at its first NUL (dracut-cpio pads names), and accepts an archive without a trailer.
 pub struct Reader<R> {
     inner: R,
     position: u64,
     content_left: u64,
     ended: bool,
+    trailer: bool,
 }
 
 impl<R: Skip> Reader<R> {
     /// Reads the archive that begins at the position of `inner`.
     pub fn new(inner: R) -> Self {
-        Self { inner, position: 0, content_left: 0, ended: false }
+        Self { inner, position: 0, content_left: 0, ended: false, trailer: false }
     }
 
     /// Returns the inner reader. Once [`Reader::next_entry`] has returned `None`, its position is behind the archive.
     pub fn into_inner(self) -> R {
         self.inner
+    }
+
+    /// Whether the archive ended with a trailer, and not with the end of the bytes.
+    pub fn has_trailer(&self) -> bool {
+        self.trailer
     }
 
     /// The number of bytes of the archive that were read or skipped.
@@ -151,7 +157,7 @@ impl<R: Skip> Reader<R> {
                 _ => return Err(CpioError::Truncated(offset)),
             }
             let header = Header::parse(&header, offset)?;
-            if header.name_size == 0 || header.name_size > PATH_MAX {
+            if !header.is_unpacked() {
                 self.skip_exact(u64::from(header.name_size), offset)?;
                 self.skip_padding()?;
                 self.content_left = header.entry.size;
@@ -165,14 +171,14 @@ impl<R: Skip> Reader<R> {
             name.truncate(end);
             self.skip_padding()?;
             self.content_left = header.entry.size;
-            if name == TRAILER.as_bytes() {
+            let entry = Entry { name, ..header.entry };
+            // The kernel makes a symbolic link of this name.
+            if entry.name == TRAILER.as_bytes() && entry.kind() != FileKind::Symlink {
                 self.finish_content()?;
+                self.trailer = true;
                 return Ok(None);
             }
-            let entry = Entry { name, ..header.entry };
-            if entry.kind() != FileKind::Symlink || entry.size <= u64::from(PATH_MAX) {
-                return Ok(Some(entry));
-            }
+            return Ok(Some(entry));
         }
     }
 
@@ -257,6 +263,19 @@ impl Header {
         let [inode, mode, _, _, links, _, size, major, minor, _, _, name_size, _] = numbers;
         let entry = Entry { name: Vec::new(), mode, size: u64::from(size), links, inode: (inode, major, minor) };
         Ok(Self { name_size, entry })
+    }
+}
+
+impl Header {
+    /// Whether the kernel unpacks the member (`do_header` in `init/initramfs.c`).
+    fn is_unpacked(&self) -> bool {
+        let has_name = (1..=PATH_MAX).contains(&self.name_size);
+        let has_fitting_content = match self.entry.kind() {
+            FileKind::File => true,
+            FileKind::Symlink => self.entry.size <= u64::from(PATH_MAX),
+            FileKind::Directory | FileKind::Special => self.entry.size == 0,
+        };
+        has_name && has_fitting_content
     }
 }
 

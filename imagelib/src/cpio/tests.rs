@@ -191,6 +191,27 @@ fn oddities_that_the_kernel_accepts_are_accepted() {
 }
 
 #[test]
+fn only_files_and_links_have_content() {
+    let with_mode = |mode: u32, name: &[u8], content: &[u8]| {
+        let mut bytes = member("070701", name, u32::try_from(content.len()).unwrap(), content);
+        bytes[14..22].copy_from_slice(format!("{mode:08x}").as_bytes());
+        bytes
+    };
+    let bytes = [
+        with_mode(0o040_755, b"etc\0", b""),
+        with_mode(0o040_755, b"etc/skipped\0", b"abcd"),
+        with_mode(0o020_600, b"dev/null\0", b"x"),
+        with_mode(0o040_755, b"TRAILER!!!\0", b"x"),
+        with_mode(0o120_777, b"TRAILER!!!\0", b"to"),
+        with_mode(0o120_777, b"long\0", &[b'x'; 5000]),
+        with_mode(0o100_600, b"etc/file\0", b"z"),
+    ]
+    .concat();
+    let names: Vec<String> = read(&bytes).unwrap().into_iter().map(|(name, ..)| name).collect();
+    assert_eq!(names, ["etc", "TRAILER!!!", "etc/file"]);
+}
+
+#[test]
 fn names_come_to_one_path() {
     let entry = |name: &str| Entry { name: name.into(), mode: 0, size: 0, links: 1, inode: (0, 0, 0) };
     for name in ["a/b", "/a/b", "./a//b", "x/../a/b/", "../a/b", "a/./b"] {

@@ -64,7 +64,7 @@ where
             return Ok(());
         }
         if entry.links > 1 {
-            let linked = links.entry((visit.member, entry.inode)).or_default();
+            let linked = links.entry((visit.trailers, entry.inode)).or_default();
             linked.append(&mut paths);
             paths.clone_from(linked);
         }
@@ -94,5 +94,5 @@ where
     }
 }
 
-/// Member, and inode number and device in it.
-type LinkKey = (usize, (u32, u32, u32));
+/// The number of trailers before an entry, and its inode number and device.
+type LinkKey = (u64, (u32, u32, u32));

@@ -298,6 +298,27 @@ fn the_tree_tells_which_directories_are_missing_and_where_links_lead() {
         tree.place(&path(text)).map(|Placement { path, missing }| {
             (path.to_string(), missing.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
         })
+#[test]
+fn hard_links_are_forgotten_at_each_trailer() {
+    let linked = |lines: &[&str]| {
+        let mut bytes = raw(lines);
+        let headers: Vec<_> = bytes.windows(6).enumerate().filter(|(_, w)| w == b"070701").map(|(at, _)| at).collect();
+        for at in &headers[..2] {
+            bytes[at + 6..at + 14].copy_from_slice(b"00000005");
+            bytes[at + 38..at + 46].copy_from_slice(b"00000002");
+        }
+        bytes
+    };
+    let (first, second) = (linked(&["f a first", "f b first"]), linked(&["f x second", "f y second"]));
+    let both = [first.clone(), second.clone()].concat();
+    let apart = [GZIP.compress(&first).unwrap(), GZIP.compress(&second).unwrap()].concat();
+    for image in [both.clone(), GZIP.compress(&both).unwrap(), apart] {
+        let found = survey(&image, &["a", "b", "x"].map(path), 100).unwrap();
+        let files: Vec<_> = found.files.values().map(Vec::as_slice).collect();
+        assert_eq!(files, [&b"first"[..], b"first", b"second"]);
+    }
+}
+
     };
     let placed = |path: &str, missing: &str| Ok((path.to_owned(), missing.to_owned()));
     assert_eq!(place("etc/hostname"), placed("etc/hostname", ""));

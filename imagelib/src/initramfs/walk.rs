@@ -105,6 +105,9 @@ pub struct Visit<'e> {
     pub member: usize,
     /// The entry.
     pub entry: &'e Entry,
+    /// How many trailers came before it. The kernel forgets there which inode numbers it has seen, so hard links are only between
+    /// entries with the same number of trailers before them.
+    pub trailers: u64,
 }
 
 /// Visits every entry in the order in which the kernel unpacks them. If two entries have the same path, the later one stays.
@@ -117,8 +120,15 @@ where
     S: Source + ?Sized,
     V: FnMut(&Visit<'_>, &mut Reader<&mut dyn Skip>) -> Result<(), CpioError>,
 {
-    let mut walker =
-        Walker { visit: &mut visit, members: Vec::new(), entries: 0, name_bytes: 0, unpacked: UNPACKED, open: false };
+    let mut walker = Walker {
+        visit: &mut visit,
+        members: Vec::new(),
+        entries: 0,
+        trailers: 0,
+        name_bytes: 0,
+        unpacked: UNPACKED,
+        open: false,
+    };
     let mut cursor = Cursor::new(source);
     let stop = walker.run(&mut cursor);
     if let Some(error) = cursor.take_failure() {
@@ -143,6 +153,7 @@ struct Walker<'v, V> {
     unpacked: u64,
     /// Whether the last member is a stream without an end mark.
     open: bool,
+    trailers: u64,
 }
 
 impl<V> Walker<'_, V>
@@ -211,7 +222,8 @@ where
                 return Err(StopReason::TooLarge);
             }
             let member = self.members.len().saturating_sub(1);
-            (self.visit)(&Visit { member, entry: &entry }, &mut reader).map_err(stop_of_archive)?;
+            let visit = Visit { member, entry: &entry, trailers: self.trailers };
+            (self.visit)(&visit, &mut reader).map_err(stop_of_archive)?;
             if let Some(member) = self.members.last_mut() {
                 member.entries += 1;
             }
@@ -221,6 +233,7 @@ where
 }
 
 fn stop_of_archive(error: CpioError) -> StopReason {
+        self.trailers += u64::from(reader.has_trailer());
     match error {
         CpioError::Io(error) if error.kind() == io::ErrorKind::FileTooLarge => StopReason::TooLarge,
         error => StopReason::Damaged(error),

@@ -6,6 +6,7 @@ mod iso;
 mod kernel_initrd;
 pub mod live;
 mod loaders;
+mod packed;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,6 +21,7 @@ pub(crate) use iso::{BIOS_ONLY_FROM_CD, NOT_HYBRID};
 pub use iso::{CUT_OFF_BY_CD_EMULATION, CoreosBase, DiskTable, IsoBase, IsoSystem, LiveFiles};
 pub use kernel_initrd::KernelInitrdBase;
 pub use loaders::BootLoaders;
+pub use packed::Packed;
 
 use crate::boot_medium::{BootMediumError, EspError};
 pub use crate::delivery::DeliveryProfile;
@@ -54,6 +56,9 @@ pub enum BaseError {
     /// The end of the disk image is missing.
     #[error(transparent)]
     Disk(#[from] IncompleteDisk),
+    /// The file must be unpacked first.
+    #[error(transparent)]
+    Packed(#[from] Packed),
     /// The embed areas of a CoreOS live ISO are damaged.
     #[error(transparent)]
     Coreos(#[from] CoreosIsoError),
@@ -124,12 +129,18 @@ impl Base {
     pub fn probe(files: &dyn Sources) -> Result<Self, BaseError> {
         match (files.source(Role::Iso), files.source(Role::Initrd)) {
             (Some(iso), _) => match IsoBase::probe(iso) {
-                Err(BaseError::Iso(error @ IsoError::NotIso { .. })) => {
-                    DiskBase::probe(iso)?.map(Self::Disk).ok_or(BaseError::Iso(error))
-                }
+                Err(BaseError::Iso(error @ IsoError::NotIso { .. })) => match DiskBase::probe(iso)? {
+                    Some(disk) => Ok(Self::Disk(disk)),
+                    None => Err(unpack_first(Role::Iso, iso)?.unwrap_or(BaseError::Iso(error))),
+                },
                 probed => probed.map(Self::Iso),
             },
-            (None, Some(initrd)) => KernelInitrdBase::probe(files, initrd).map(Self::KernelInitrd),
+            (None, Some(initrd)) => match KernelInitrdBase::probe(files, initrd) {
+                Err(BaseError::Initramfs(error @ InitramfsError::NotAnInitramfs(_))) => {
+                    Err(unpack_first(Role::Initrd, initrd)?.unwrap_or(BaseError::Initramfs(error)))
+                }
+                probed => probed.map(Self::KernelInitrd),
+            },
             (None, None) => Err(BaseError::NoFiles),
         }
     }
@@ -238,6 +249,41 @@ impl Base {
             Self::Disk(base) => base.formats(),
             Self::KernelInitrd(base) => base.formats(),
             Self::Nothing => vec![Format::Data],
+        }
+    }
+}
+
+/// The error of a file that must be unpacked first.
+fn unpack_first(role: Role, source: &dyn Source) -> Result<Option<BaseError>, BaseError> {
+    let packed = Packed::of(source).map_err(|error| BaseError::Read(role, error))?;
+    Ok(packed.map(BaseError::Packed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compression::Compression;
+
+    #[test]
+    fn what_must_be_unpacked_first_is_named() {
+        let disk = [vec![0; 448], b"disk".to_vec(), vec![0; 3000]].concat();
+        let qcow2 = [b"QFI\xfb".to_vec(), vec![0; 3000]].concat();
+        let refused = |role: Role, bytes: &Vec<u8>| {
+            let files: BTreeMap<Role, Vec<u8>> = [(role, bytes.clone())].into();
+            Base::probe(&files).unwrap_err().to_string()
+        };
+        for role in [Role::Iso, Role::Initrd] {
+            let error = refused(role, &qcow2);
+            assert!(error.contains("format qcow2: convert it with qemu-img convert -O raw"), "{error}");
+            for (compression, name) in
+                [(Compression::Xz, "xz"), (Compression::Gzip, "gzip"), (Compression::Zstd, "zstd")]
+            {
+                let error = refused(role, &compression.compress(&disk).unwrap());
+                assert!(
+                    error.contains(&format!("compressed with {name}")) && error.contains("decompress it"),
+                    "{error}"
+                );
+            }
         }
     }
 }

@@ -18,6 +18,7 @@ pub use survey::{Survey, survey};
 pub use tree::{Node, Placement, PlacementError, Tree};
 pub use walk::{Member, ReadOutcome, StopReason, Visit, Walk, walk};
 
+use crate::compression::Compression;
 use crate::cpio::Archive;
 
 /// Why an initramfs cannot be used. Offsets are in bytes from the beginning of the image.
@@ -30,6 +31,14 @@ pub enum InitramfsError {
     /// The image is something else. With the offset of the first byte that is not zero.
     #[error("this is not an initramfs: at offset {0} there is neither a cpio archive nor a known compression")]
     NotAnInitramfs(u64),
+    /// The image is something else, compressed.
+    #[error(
+        "this is not an initramfs, but something else that is compressed with {0}; if it is an ISO or the image of a disk, decompress it"
+    )]
+    OtherContent(Compression),
+    /// The image has no entry, as zeros have none.
+    #[error("this is not an initramfs: it has no entries")]
+    Empty,
     /// The image cannot be read to its end.
     #[error("it can be read only up to offset {offset}: {reason}")]
     Unreadable {

@@ -26,7 +26,7 @@ const MODULES_BUILTIN: &[u8] = b"/modules.builtin";
 const MAX_LIST_BYTES: u64 = 1 << 20;
 
 /// Reads an initramfs once: its tree, and the contents of the regular files in `wanted`, each at most `limit` bytes. If a path
-/// occurs twice, the last one counts.
+/// occurs twice, the last one counts. An image without entries is an error: nothing in it would start.
 ///
 /// A file is found under the name of its entry, and under the path that this name leads to through earlier symbolic links.
 /// It is not found through later links. The content of a hard link is found only if it comes with the last of its names, as
@@ -87,6 +87,10 @@ where
     })?;
     if walked.open {
         tree.set_open();
+    }
+    let is_empty = walked.members.iter().all(|member| member.entries == 0);
+    if is_empty && matches!(walked.outcome, ReadOutcome::Complete) {
+        return Err(InitramfsError::Empty);
     }
     match too_large {
         Some(error) => Err(error),

@@ -162,6 +162,13 @@ fn what_is_no_initramfs_is_refused() {
     }
     for image in [&[][..], &[0; 1000]] {
         assert!(walk(&image, |_, _| Ok(())).unwrap().members.is_empty());
+        assert!(matches!(survey(&image, &[], 0), Err(InitramfsError::Empty)));
+    }
+    assert!(matches!(survey(&Archive::new().to_bytes(), &[], 0), Err(InitramfsError::Empty)));
+    let disk = [vec![0; 448], b"disk".to_vec(), vec![0; 1000]].concat();
+    for compression in [GZIP, XZ, ZSTD] {
+        let error = survey(&compression.compress(&disk).unwrap(), &[], 0).unwrap_err();
+        assert!(matches!(error, InitramfsError::OtherContent(found) if found == compression), "{error}");
     }
 }
 
@@ -292,13 +299,6 @@ fn hard_links_share_the_content_that_comes_last() {
 }
 
 #[test]
-fn the_tree_tells_which_directories_are_missing_and_where_links_lead() {
-    let tree = survey(&base(), &[], 0).unwrap().tree;
-    let place = |text: &str| {
-        tree.place(&path(text)).map(|Placement { path, missing }| {
-            (path.to_string(), missing.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
-        })
-#[test]
 fn hard_links_are_forgotten_at_each_trailer() {
     let linked = |lines: &[&str]| {
         let mut bytes = raw(lines);
@@ -319,6 +319,13 @@ fn hard_links_are_forgotten_at_each_trailer() {
     }
 }
 
+#[test]
+fn the_tree_tells_which_directories_are_missing_and_where_links_lead() {
+    let tree = survey(&base(), &[], 0).unwrap().tree;
+    let place = |text: &str| {
+        tree.place(&path(text)).map(|Placement { path, missing }| {
+            (path.to_string(), missing.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+        })
     };
     let placed = |path: &str, missing: &str| Ok((path.to_owned(), missing.to_owned()));
     assert_eq!(place("etc/hostname"), placed("etc/hostname", ""));

@@ -139,7 +139,12 @@ where
         Some((offset, StopReason::UnknownMagic | StopReason::Misaligned)) if walker.members.is_empty() => {
             return Err(InitramfsError::NotAnInitramfs(offset));
         }
-        Some((offset, reason)) => ReadOutcome::Stopped { offset, reason },
+        Some((offset, reason)) => match (&reason, walker.only_compression()) {
+            (StopReason::Damaged(CpioError::Magic(_)), Some(compression)) => {
+                return Err(InitramfsError::OtherContent(compression));
+            }
+            _ => ReadOutcome::Stopped { offset, reason },
+        },
     };
     Ok(Walk { members: walker.members, outcome, open: walker.open })
 }
@@ -148,12 +153,12 @@ struct Walker<'v, V> {
     visit: &'v mut V,
     members: Vec<Member>,
     entries: u64,
+    trailers: u64,
     name_bytes: u64,
     /// How many more bytes the decoders may produce.
     unpacked: u64,
     /// Whether the last member is a stream without an end mark.
     open: bool,
-    trailers: u64,
 }
 
 impl<V> Walker<'_, V>
@@ -228,12 +233,20 @@ where
                 member.entries += 1;
             }
         }
+        self.trailers += u64::from(reader.has_trailer());
         Ok(reader.position())
+    }
+
+    /// The compression if the image is a compressed stream of something else than archives.
+    fn only_compression(&self) -> Option<Compression> {
+        match self.members.as_slice() {
+            [Member { compression, entries: 0, .. }] => *compression,
+            _ => None,
+        }
     }
 }
 
 fn stop_of_archive(error: CpioError) -> StopReason {
-        self.trailers += u64::from(reader.has_trailer());
     match error {
         CpioError::Io(error) if error.kind() == io::ErrorKind::FileTooLarge => StopReason::TooLarge,
         error => StopReason::Damaged(error),

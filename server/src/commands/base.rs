@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use imagelib::base::{Base, BaseError, Role};
+use imagelib::base::{Base, BaseError, Packed, Role};
 use imagelib::disk::mbr::{EFI_SYSTEM, Mbr, MbrPartition, PROTECTIVE};
 use imagelib::initramfs::InitramfsError;
 use imagelib::iso::IsoError;
@@ -96,6 +96,9 @@ fn refused(files: &BTreeMap<Role, BaseFile>, error: &BaseError) -> Failure {
         BaseError::Initramfs(InitramfsError::NotAnInitramfs { .. }) if files.len() == 1 => Failure::Input(format!(
             "{paths} is no ISO 9660 image, no initramfs and no image of a disk with a partition table"
         )),
+        BaseError::Initramfs(InitramfsError::OtherContent(compression)) if files.len() == 1 => {
+            Failure::Input(format!("cannot use {paths}: {}", Packed::Compressed(compression.as_str())))
+        }
         BaseError::Iso(IsoError::NotIso(_)) => Failure::Input(format!(
             "{paths} is no ISO 9660 image, and no image of a disk with sectors of 512 bytes and an EFI system partition in its GPT or \
              MBR"

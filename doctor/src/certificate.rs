@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use rustls::server::ParsedCertificate;
 use rustls_pki_types::pem::PemObject as _;
-use rustls_pki_types::{CertificateDer, ServerName};
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 use x509_parser::parse_x509_certificate;
 use x509_parser::prelude::GeneralName;
 
@@ -57,8 +57,35 @@ impl Certificate {
     /// Whether it is for this host name or address, as clients check it.
     pub fn is_for(&self, host: &str) -> bool {
         let Ok(name) = ServerName::try_from(host.trim_matches(['[', ']'])) else { return false };
-        ParsedCertificate::try_from(&self.der)
-            .is_ok_and(|certificate| rustls::client::verify_server_name(&certificate, &name).is_ok())
+        self.check_name(&name).is_ok()
+    }
+
+    /// An error unless it is for this host name or address.
+    pub(crate) fn check_name(&self, name: &ServerName<'_>) -> Result<(), rustls::Error> {
+        rustls::client::verify_server_name(&ParsedCertificate::try_from(&self.der)?, name)
+    }
+
+    /// An error unless it is valid at this time.
+    pub(crate) fn check_time(&self, now: UnixTime) -> Result<(), rustls::Error> {
+        let [not_before, not_after] = self.validity();
+        if now < not_before {
+            return Err(rustls::CertificateError::NotValidYetContext { time: now, not_before }.into());
+        }
+        if now > not_after {
+            return Err(rustls::CertificateError::ExpiredContext { time: now, not_after }.into());
+        }
+        Ok(())
+    }
+
+    /// The time next to `now` at which it is valid.
+    pub(crate) fn valid_time(&self, now: UnixTime) -> UnixTime {
+        let [not_before, not_after] = self.validity();
+        now.min(not_after).max(not_before)
+    }
+
+    fn validity(&self) -> [UnixTime; 2] {
+        let since = |time: SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        [self.not_before, self.not_after].map(|time| UnixTime::since_unix_epoch(since(time)))
     }
 }
 

@@ -7,8 +7,10 @@ use parking_lot::Mutex;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
-use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+
+use crate::certificate::Certificate;
 
 /// How the server's certificate is verified.
 #[derive(Debug, Clone, Default)]
@@ -16,13 +18,18 @@ pub enum Trust {
     /// By the certificate authorities that this machine trusts.
     #[default]
     System,
-    /// By these certificate authorities, and no others.
+    /// By these certificates, and no others: those of authorities, or the server's own, as `redfish` and curl do it.
     Authorities(Vec<CertificateDer<'static>>),
     /// Not at all.
     Anything,
 }
 
-type Verifier = Result<Arc<dyn ServerCertVerifier>, Error>;
+/// Decides whether a certificate is trusted.
+#[derive(Debug)]
+enum Verifier {
+    System(rustls_platform_verifier::Verifier),
+    Listed { certificates: Vec<CertificateDer<'static>>, issuers: Option<Arc<WebPkiServerVerifier>> },
+}
 
 /// The verifier for all connections. It reads the system's certificate authorities only once, and only if a server has
 /// TLS.
@@ -30,7 +37,7 @@ type Verifier = Result<Arc<dyn ServerCertVerifier>, Error>;
 pub(crate) struct SharedVerifier {
     trust: Trust,
     /// `None` verifies nothing.
-    verifier: OnceLock<Option<Verifier>>,
+    verifier: OnceLock<Option<Result<Verifier, Error>>>,
 }
 
 impl SharedVerifier {
@@ -38,24 +45,89 @@ impl SharedVerifier {
         Self { trust, verifier: OnceLock::new() }
     }
 
-    fn get(&self, provider: &Arc<CryptoProvider>) -> Option<&Verifier> {
+    fn get(&self, provider: &Arc<CryptoProvider>) -> Option<&Result<Verifier, Error>> {
         self.verifier.get_or_init(|| self.trust.verifier(Arc::clone(provider)).transpose()).as_ref()
     }
 }
 
 impl Trust {
-    fn verifier(&self, provider: Arc<CryptoProvider>) -> Result<Option<Arc<dyn ServerCertVerifier>>, Error> {
+    fn verifier(&self, provider: Arc<CryptoProvider>) -> Result<Option<Verifier>, Error> {
         match self {
             Self::Anything => Ok(None),
-            Self::System => Ok(Some(Arc::new(rustls_platform_verifier::Verifier::new(provider)?))),
-            Self::Authorities(authorities) => {
+            Self::System => Ok(Some(Verifier::System(rustls_platform_verifier::Verifier::new(provider)?))),
+            Self::Authorities(certificates) => {
                 let mut roots = RootCertStore::empty();
-                for authority in authorities {
-                    roots.add(authority.clone())?;
-                }
-                let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
-                Ok(Some(verifier.map_err(|error| Error::General(error.to_string()))?))
+                // A server's own certificate may not be usable as an authority's. The server is still recognised by it.
+                let (usable, _) = roots.add_parsable_certificates(certificates.iter().cloned());
+                let webpki = || WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
+                let issuers = (usable > 0).then(webpki).transpose();
+                let issuers = issuers.map_err(|error| Error::General(error.to_string()))?;
+                Ok(Some(Verifier::Listed { certificates: certificates.clone(), issuers }))
             }
+        }
+    }
+}
+
+impl Verifier {
+    fn verify(&self, shown: Shown<'_>, now: UnixTime) -> Result<(), Error> {
+        let Shown { end_entity, intermediates, server_name, ocsp_response } = shown;
+        let verifier: &dyn ServerCertVerifier = match self {
+            Self::System(verifier) => verifier,
+            Self::Listed { certificates, .. } if certificates.iter().any(|listed| listed == end_entity) => {
+                return Ok(());
+            }
+            Self::Listed { issuers, .. } => &**issuers.as_ref().ok_or(CertificateError::UnknownIssuer)?,
+        };
+        verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now).map(drop)
+    }
+}
+
+/// What a server shows in a handshake.
+#[derive(Clone, Copy)]
+struct Shown<'a> {
+    end_entity: &'a CertificateDer<'a>,
+    intermediates: &'a [CertificateDer<'a>],
+    server_name: &'a ServerName<'a>,
+    ocsp_response: &'a [u8],
+}
+
+/// Everything that is wrong with a certificate. The verifier says only the first: the name and the dates do not depend on who is
+/// trusted, and readers that trust the certificate for another reason still check them.
+fn problems(verifier: &Verifier, shown: Shown<'_>, now: UnixTime) -> Vec<Error> {
+    let Ok(certificate) = Certificate::new(shown.end_entity.clone().into_owned()) else {
+        return verifier.verify(shown, now).err().into_iter().collect();
+    };
+    let others = [certificate.check_time(now).err(), certificate.check_name(shown.server_name).err()];
+    // Otherwise the dates would hide whether it is trusted.
+    let mut problems: Vec<Error> = verifier.verify(shown, certificate.valid_time(now)).err().into_iter().collect();
+    for other in others.into_iter().flatten() {
+        if !problems.iter().any(|known| Problem::of(known) == Problem::of(&other)) {
+            problems.push(other);
+        }
+    }
+    problems
+}
+
+/// A kind of problem with a certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Problem {
+    /// It is not valid now.
+    Time,
+    /// It is for another server.
+    Name,
+    /// Who signed it is not trusted, or it is no certificate of a server.
+    Trust,
+}
+
+impl Problem {
+    pub(crate) fn of(error: &Error) -> Self {
+        use CertificateError as Bad;
+        match error {
+            Error::InvalidCertificate(
+                Bad::Expired | Bad::ExpiredContext { .. } | Bad::NotValidYet | Bad::NotValidYetContext { .. },
+            ) => Self::Time,
+            Error::InvalidCertificate(Bad::NotValidForName | Bad::NotValidForNameContext { .. }) => Self::Name,
+            _ => Self::Trust,
         }
     }
 }
@@ -65,18 +137,18 @@ impl Trust {
 pub(super) struct RecordingVerifier {
     provider: Arc<CryptoProvider>,
     shared: Arc<SharedVerifier>,
-    error: Mutex<Option<Error>>,
+    problems: Mutex<Vec<Error>>,
     certificate: Mutex<Option<CertificateDer<'static>>>,
 }
 
 impl RecordingVerifier {
     pub(super) fn new(shared: Arc<SharedVerifier>, provider: Arc<CryptoProvider>) -> Self {
-        Self { provider, shared, error: Mutex::default(), certificate: Mutex::default() }
+        Self { provider, shared, problems: Mutex::default(), certificate: Mutex::default() }
     }
 
     /// What is wrong with the certificate of the last handshake.
-    pub(super) fn error(&self) -> Option<Error> {
-        self.error.lock().clone()
+    pub(super) fn problems(&self) -> Vec<Error> {
+        self.problems.lock().clone()
     }
 
     /// The certificate of the last handshake.
@@ -94,14 +166,13 @@ impl ServerCertVerifier for RecordingVerifier {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        let verified = match self.shared.get(&self.provider) {
-            None => Ok(()),
-            Some(Err(error)) => Err(error.clone()),
+        *self.problems.lock() = match self.shared.get(&self.provider) {
+            None => Vec::new(),
+            Some(Err(error)) => vec![error.clone()],
             Some(Ok(verifier)) => {
-                verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now).map(drop)
+                problems(verifier, Shown { end_entity, intermediates, server_name, ocsp_response }, now)
             }
         };
-        *self.error.lock() = verified.err();
         *self.certificate.lock() = Some(end_entity.clone().into_owned());
         Ok(ServerCertVerified::assertion())
     }
@@ -126,5 +197,53 @@ impl ServerCertVerifier for RecordingVerifier {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair, date_time_ymd};
+
+    use super::*;
+
+    /// A certificate that signed itself as an authority, for this address and until this year.
+    fn authority(address: &str, until: i32) -> CertificateDer<'static> {
+        let mut params = CertificateParams::new([address.to_owned()]).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.not_after = date_time_ymd(until, 1, 1);
+        params.self_signed(&KeyPair::generate().unwrap()).unwrap().der().clone()
+    }
+
+    fn found(trust: &Trust, certificate: &CertificateDer<'_>) -> Vec<Problem> {
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let verifier = trust.verifier(provider).unwrap().unwrap();
+        let (name, now) = (ServerName::try_from("127.0.0.1").unwrap(), UnixTime::now());
+        let shown = Shown { end_entity: certificate, intermediates: &[], server_name: &name, ocsp_response: &[] };
+        problems(&verifier, shown, now).iter().map(Problem::of).collect()
+    }
+
+    #[test]
+    fn a_listed_certificate_is_trusted_and_its_name_and_dates_are_checked() {
+        use Problem::{Name, Time, Trust as Distrust};
+        let other = authority("127.0.0.1", 2999);
+        for (address, until, expected) in [
+            ("127.0.0.1", 2999, &[][..]),
+            ("10.0.0.1", 2999, &[Name]),
+            ("127.0.0.1", 2001, &[Time]),
+            ("10.0.0.1", 2001, &[Time, Name]),
+        ] {
+            let certificate = authority(address, until);
+            let listed = Trust::Authorities(vec![other.clone(), certificate.clone()]);
+            assert_eq!(found(&listed, &certificate), expected, "{address} {until}");
+            let unlisted = Trust::Authorities(vec![other.clone()]);
+            assert_eq!(found(&unlisted, &certificate), [&[Distrust], expected].concat(), "{address} {until}");
+        }
+    }
+
+    #[test]
+    fn a_file_without_a_usable_authority_still_lists_certificates() {
+        let certificate = authority("127.0.0.1", 2999);
+        let listed = Trust::Authorities(vec![CertificateDer::from(vec![1, 2, 3])]);
+        assert_eq!(found(&listed, &certificate), [Problem::Trust]);
     }
 }

@@ -73,7 +73,7 @@ pub(crate) struct Connection {
     defaults: RequestDefaults,
     first: First,
     driver: JoinHandle<()>,
-    certificate_error: Option<rustls::Error>,
+    certificate_problems: Vec<rustls::Error>,
     certificate: Option<CertificateDer<'static>>,
 }
 
@@ -82,7 +82,7 @@ impl Connection {
         stream: S,
         defaults: RequestDefaults,
         pace: Pace,
-        (certificate, certificate_error): (Option<CertificateDer<'static>>, Option<rustls::Error>),
+        (certificate, certificate_problems): (Option<CertificateDer<'static>>, Vec<rustls::Error>),
     ) -> Result<Self, RequestError>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -96,7 +96,7 @@ impl Connection {
         let (sender, connection) = builder.title_case_headers(true).handshake(TokioIo::new(stream)).await?;
         // The answers show how the connection ends.
         let driver = tokio::spawn(async { drop(connection.await) });
-        Ok(Self { sender, defaults, first, driver, certificate_error, certificate })
+        Ok(Self { sender, defaults, first, driver, certificate_problems, certificate })
     }
 
     /// The server's certificate.
@@ -105,8 +105,8 @@ impl Connection {
     }
 
     /// What is wrong with the server's certificate.
-    pub(crate) fn certificate_error(&self) -> Option<&rustls::Error> {
-        self.certificate_error.as_ref()
+    pub(crate) fn certificate_problems(&self) -> &[rustls::Error] {
+        &self.certificate_problems
     }
 
     /// Whether these bytes were among the first that arrived.

@@ -85,7 +85,7 @@ impl Connector {
             traffic: Arc::clone(&self.traffic),
         };
         if !self.is_tls() {
-            return Connection::start(stream, defaults, pace, (None, None)).await;
+            return Connection::start(stream, defaults, pace, (None, Vec::new())).await;
         }
         let host = self.url.host_str().unwrap_or_default().trim_matches(['[', ']']);
         let name = ServerName::try_from(host.to_owned()).map_err(|_| RequestError::Name(host.to_owned()))?;
@@ -95,7 +95,7 @@ impl Connector {
             .await
             .map_err(|_| RequestError::Silence(CONNECTING))?
             .map_err(RequestError::Tls)?;
-        Connection::start(stream, defaults, pace, (verifier.certificate(), verifier.error())).await
+        Connection::start(stream, defaults, pace, (verifier.certificate(), verifier.problems())).await
     }
 
     /// Sends these bytes on a new connection in place of a request, and returns at most `max_bytes` bytes of the answer.

@@ -7,11 +7,11 @@ use rustls::{CertificateError, Error};
 
 use crate::context::Context;
 use crate::finding::{Finding, Reader};
-use crate::http::{Pace, Request, RequestError, SMALL_BODY, Suites};
+use crate::http::{Pace, Problem, Request, RequestError, SMALL_BODY, Suites};
 
 pub(crate) async fn play(context: &Arc<Context>, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
     let connection = context.connect().await?;
-    findings.extend(connection.certificate_error().map(certificate));
+    findings.extend(connection.certificate_problems().iter().map(certificate));
     drop(connection);
     let tls12 = connects_with(context, Suites::Tls12Aes256).await;
     let tls13 = connects_with(context, Suites::Tls13Aes256).await;
@@ -41,29 +41,38 @@ async fn connects_with(context: &Context, suites: Suites) -> Result<(), RequestE
 }
 
 fn certificate(error: &Error) -> Finding {
-    use CertificateError as Bad;
     let affects = [Reader::Verifying, Reader::Ironic, Reader::Nbdkit];
-    match error {
-        Error::InvalidCertificate(
-            Bad::Expired | Bad::ExpiredContext { .. } | Bad::NotValidYet | Bad::NotValidYetContext { .. },
-        ) => {
+    match Problem::of(error) {
+        Problem::Time => {
             let message = format!("the certificate has expired or is not valid yet: {error}");
             let advice = "renew the certificate, and check the clocks of this machine and of the server";
             Finding::fails("certificate-expired", &affects, message).advice(advice)
         }
-        Error::InvalidCertificate(Bad::NotValidForName | Bad::NotValidForNameContext { .. }) => {
+        Problem::Name => {
             let message = format!("the certificate is for another server: {error}");
             let advice = "issue a certificate for the host in the URL; an IP address must be a subject alternative \
                           name of the type IP address";
             Finding::fails("certificate-wrong-name", &affects, message).advice(advice)
         }
-        _ => {
+        Problem::Trust => {
             let affects = [affects.as_slice(), &[Reader::Supermicro]].concat();
-            let message = format!("this machine does not trust the certificate: {error}");
+            let message = format!("this machine does not trust the certificate: {}", distrust(error));
             let advice = "most BMCs do not check it; those that do need its CA (VerifyCertificate and Certificates of \
-                          VirtualMedia), which Supermicro's BMCs cannot import. Pass the CA to the doctor with --ca \
-                          FILE";
+                          VirtualMedia), which Supermicro's BMCs cannot import. Pass the CA, or the certificate \
+                          itself, to the doctor with --ca FILE";
             Finding::warning("certificate-not-trusted", &affects, message).advice(advice)
         }
+    }
+}
+
+fn distrust(error: &Error) -> String {
+    match error {
+        Error::InvalidCertificate(CertificateError::UnknownIssuer) => "no trusted authority has signed it".to_owned(),
+        Error::InvalidCertificate(CertificateError::Other(other))
+            if other.to_string().contains("CaUsedAsEndEntity") =>
+        {
+            "it is a certificate of an authority (CA:TRUE), and none of a server".to_owned()
+        }
+        error => error.to_string(),
     }
 }

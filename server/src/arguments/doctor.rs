@@ -50,7 +50,7 @@ pub struct DoctorArguments {
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: OutputFormat,
 
-    /// Certificates (PEM) of the authorities that may have signed the server's certificate [default: this system's
+    /// Certificates (PEM): the server's own, or those of the authorities that may have signed it [default: this system's
     /// authorities]
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
     pub ca: Option<PathBuf>,

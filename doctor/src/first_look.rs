@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use http::StatusCode;
 use http::header::{CONTENT_RANGE, LOCATION};
 use url::Url;
 
@@ -32,11 +33,14 @@ pub(super) async fn examine(
     let mut followed = 0;
     loop {
         let answers = send(&connector).await?;
+        // Some servers redirect only GET, which is what readers read with.
+        let redirection = answers.iter().find(|answer| is_redirection(answer));
         // Some servers do not answer HEAD correctly. Then the answer to GET counts.
-        let Some(answer) = answers.iter().find(|answer| answer.is_success()).or(answers.last()) else {
+        let success = answers.iter().find(|answer| answer.is_success());
+        let Some(answer) = redirection.or(success).or(answers.last()) else {
             return Ok(FirstLook { connector: Arc::new(connector), size: None, served: false, findings });
         };
-        if answer.status.is_redirection() && !answer.header(&LOCATION).is_empty() {
+        if is_redirection(answer) {
             findings.push(redirect(answer));
             followed += 1;
             match target(connector.url(), answer.header(&LOCATION)) {
@@ -63,7 +67,7 @@ pub(super) async fn examine(
         if !served {
             findings.push(not_served(answer));
         }
-        let size = answers.iter().filter(|answer| answer.is_success()).find_map(size);
+        let size = agreed_size(&connector, &answers).await;
         if served && size.is_none() {
             let message = "the server does not send the size of the file";
             findings.push(
@@ -76,24 +80,20 @@ pub(super) async fn examine(
     }
 }
 
-/// Sends HEAD and, if the answer does not have the size, GET of one byte.
+/// Sends HEAD and, unless that is redirected, GET of one byte.
 async fn send(connector: &Connector) -> Result<Vec<Answer>, RequestError> {
     let mut answers = Vec::new();
     let mut last_error = None;
     for request in [Request::head(), Request::range(&(0..1))] {
-        let answer = match connector.connect().await {
-            Ok(mut connection) => connection.send(&request, SMALL_BODY).await,
-            Err(error) => Err(error),
-        };
-        match answer {
+        match send_alone(connector, &request).await {
             Ok(answer) => {
-                let is_enough = answer.status.is_redirection() || answer.is_success() && size(&answer).is_some();
+                let is_enough = is_redirection(&answer);
                 answers.push(answer);
                 if is_enough {
                     break;
                 }
             }
-            Err(error) if error.is_before_http() => return Err(error),
+            Err(error) if error.is_before_http() && answers.is_empty() => return Err(error),
             Err(error) => last_error = Some(error),
         }
     }
@@ -103,9 +103,30 @@ async fn send(connector: &Connector) -> Result<Vec<Answer>, RequestError> {
     }
 }
 
+/// Sends a request on a connection of its own.
+async fn send_alone(connector: &Connector, request: &Request) -> Result<Answer, RequestError> {
+    connector.connect().await?.send(request, SMALL_BODY).await
+}
+
+fn is_redirection(answer: &Answer) -> bool {
+    answer.status.is_redirection() && !answer.header(&LOCATION).is_empty()
+}
+
+/// The size of the file. If the answers to HEAD and to GET of a byte differ, the answer to GET of the whole file decides, which is
+/// what most readers take.
+async fn agreed_size(connector: &Connector, answers: &[Answer]) -> Option<u64> {
+    let mut sizes = answers.iter().filter(|answer| answer.is_success()).filter_map(size);
+    let (first, second) = (sizes.next(), sizes.next());
+    if first == second || second.is_none() {
+        return first;
+    }
+    let whole = send_alone(connector, &Request::get()).await.ok().filter(|answer| answer.status == StatusCode::OK);
+    whole.as_ref().and_then(size).or(first)
+}
+
 /// The size of the whole file.
 fn size(answer: &Answer) -> Option<u64> {
-    if answer.status == http::StatusCode::PARTIAL_CONTENT {
+    if answer.status == StatusCode::PARTIAL_CONTENT {
         answer.header(&CONTENT_RANGE).rsplit_once('/')?.1.parse().ok()
     } else {
         answer.length()

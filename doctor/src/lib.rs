@@ -173,23 +173,38 @@ async fn play_others(context: &Arc<Context>, expected: Option<&[u8]>) -> Vec<Exa
     examinations
 }
 
-/// Runs one examination within the time limit. It is also a finding if the server stops answering.
+/// Runs one examination within the time limit. It is also a finding if the server stops answering, or is too slow.
 async fn played(
     context: &Arc<Context>,
     name: &'static str,
     title: &'static str,
     play: impl AsyncFnOnce(&Arc<Context>, &mut Vec<Finding>) -> Result<(), RequestError>,
 ) -> Examination {
-    let mut findings = Vec::new();
     let limit = LIMIT + 2 * context.slow;
-    let played = timeout(limit, play(context, &mut findings)).await;
-    let error = match played {
-        Ok(Ok(())) => None,
-        Ok(Err(error)) => Some(error),
-        Err(_) => Some(RequestError::Slow(limit)),
-    };
-    findings.extend(error.map(|error| Finding::fails("no-answer", &[Reader::Everyone], error.to_string())));
-    Examination::new(name, title, findings)
+    Examination::new(name, title, played_within(limit, context, play).await)
+}
+
+async fn played_within(
+    limit: Duration,
+    context: &Arc<Context>,
+    play: impl AsyncFnOnce(&Arc<Context>, &mut Vec<Finding>) -> Result<(), RequestError>,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    match timeout(limit, play(context, &mut findings)).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => findings.push(Finding::fails("no-answer", &[Reader::Everyone], error.to_string())),
+        Err(_) => {
+            let message = format!(
+                "the server answers too slowly for the doctor, which ends this examination after {} s",
+                limit.as_secs()
+            );
+            findings.push(
+                Finding::warning("examination-unfinished", &[Reader::Everyone], message)
+                    .advice("measure how long the server takes for an answer: a boot takes thousands of them"),
+            );
+        }
+    }
+    findings
 }
 
 fn parse(text: &str) -> Result<Url, DoctorError> {
@@ -205,4 +220,26 @@ fn without_credentials(mut url: Url) -> String {
         let _ = url.set_password(None);
     }
     url.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::Connector;
+
+    #[test]
+    fn the_limit_of_the_doctor_is_no_fault_of_the_server() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let url = Url::parse("http://127.0.0.1/").unwrap();
+        let connector = Arc::new(Connector::new(url, Arc::default(), Arc::default()));
+        let context = Arc::new(Context::new(connector, None, Duration::ZERO));
+        let slow = async |_: &Arc<Context>, findings: &mut Vec<Finding>| {
+            findings.push(Finding::warning("no-store", &[], "found before"));
+            std::future::pending().await
+        };
+        let findings = runtime.block_on(played_within(Duration::from_millis(1), &context, slow));
+        let codes: Vec<&str> = findings.iter().map(|finding| finding.code).collect();
+        assert_eq!(codes, ["no-store", "examination-unfinished"]);
+        assert_eq!(findings[1].severity, Severity::Warning);
+    }
 }

@@ -41,12 +41,13 @@ pub(super) async fn read(
     // The frame with the last byte also shows whether there are more bytes.
     let limit = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
     let answer = session.send(request, limit).await?;
-    let finding = check_answer(context.size, range, &answer, check).or_else(|| {
+    let is_right = |finding: &Option<Finding>| finding.as_ref().is_none_or(|found| found.severity != Severity::Fails);
+    let mut finding = check_answer(context.size, range, &answer, check);
+    if is_right(&finding) {
         let wanted = answer.body.get(..limit).unwrap_or(&answer.body);
-        let offset = context.record(range.start, wanted)?;
-        Some(differing(offset, &answer))
-    });
-    let is_right = finding.as_ref().is_none_or(|finding| finding.severity != Severity::Fails);
+        finding = context.record(range.start, wanted).map(|offset| differing(offset, &answer)).or(finding);
+    }
+    let is_right = is_right(&finding);
     findings.extend(finding);
     Ok((answer, is_right))
 }
@@ -92,6 +93,12 @@ fn check_answer(size: Option<u64>, range: &Range<u64>, answer: &Answer, check: R
         let came = if answer.complete { length.to_string() } else { "more".to_owned() };
         return fails("range-length-wrong", format!("the doctor requested {wanted} bytes and got {came}"));
     }
+    if checks == Checks::Headers && answer.header(&CONTENT_RANGE).ends_with("/*") {
+        let message = "Content-Range does not tell the size of the file, which some readers may learn from it";
+        let advice = "configure the server to send the size in Content-Range; HTTP allows to leave it out";
+        let affects = [Reader::SomeFirmware];
+        return Some(Finding::warning("content-range-without-size", &affects, message).seen(answer).advice(advice));
+    }
     if answer.length().is_none() {
         let message = "the answer to a range has no Content-Length, so a reader learns its end late";
         return Some(Finding::warning("range-without-length", affects, message).seen(answer).advice(SERVE_RANGES));
@@ -104,7 +111,11 @@ fn content_range(size: Option<u64>, range: &Range<u64>, answer: &Answer) -> Opti
     let content_range = answer.header(&CONTENT_RANGE);
     let bytes = format!("bytes {}-{}/", range.start, range.end.saturating_sub(1));
     let (right, expected) = match size {
-        Some(size) => (content_range == format!("{bytes}{size}"), format!("be \"{bytes}{size}\"")),
+        // A server need not know the size (RFC 9110 §14.4).
+        Some(size) => {
+            let is_right = content_range == format!("{bytes}{size}") || content_range == format!("{bytes}*");
+            (is_right, format!("be \"{bytes}{size}\""))
+        }
         None => (content_range.starts_with(&bytes), format!("begin with \"{bytes}\"")),
     };
     match content_range {

@@ -62,6 +62,15 @@ impl Answer {
         lengths.all(|length| length == Some(first)).then_some(first)
     }
 
+    /// Why it has no [`length`](Self::length), for messages.
+    pub(crate) fn missing_length(&self) -> &'static str {
+        if self.headers.contains_key(CONTENT_LENGTH) {
+            "several Content-Length headers that differ, or one that is not a number"
+        } else {
+            "no Content-Length"
+        }
+    }
+
     pub(crate) fn is_success(&self) -> bool {
         self.status.is_success()
     }

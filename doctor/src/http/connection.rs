@@ -188,7 +188,7 @@ async fn next(body: &mut Incoming) -> Result<Option<Bytes>, RequestError> {
             None => return Ok(None),
             // No reader of images uses trailers.
             Some(frame) => {
-                if let Ok(data) = frame?.into_data() {
+                if let Ok(data) = frame.map_err(|error| RequestError::of_body(&error))?.into_data() {
                     return Ok(Some(data));
                 }
             }

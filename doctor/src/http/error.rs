@@ -17,10 +17,11 @@ pub(crate) enum RequestError {
     Name(String),
     #[error("the server sent nothing for {} s", .0.as_secs())]
     Silence(Duration),
-    #[error("the examination took longer than {} s", .0.as_secs())]
-    Slow(Duration),
+    /// Before an answer.
     #[error("the server closed the connection")]
     Closed,
+    #[error("the server closed the connection in the middle of an answer")]
+    CutOff,
     #[error("the server's answer is not HTTP: {0}")]
     Malformed(String),
     #[error("the connection failed: {0}")]
@@ -59,15 +60,42 @@ impl RequestError {
     }
 }
 
-impl From<hyper::Error> for RequestError {
-    fn from(error: hyper::Error) -> Self {
-        let cause = || error.source().map_or_else(|| error.to_string(), ToString::to_string);
-        if error.is_incomplete_message() || error.is_closed() || error.is_canceled() {
+impl RequestError {
+    /// The error of a body that began to arrive.
+    pub(super) fn of_body(error: &hyper::Error) -> Self {
+        match Self::from(error) {
+            Self::Closed => Self::CutOff,
+            other => other,
+        }
+    }
+}
+
+impl From<&hyper::Error> for RequestError {
+    fn from(error: &hyper::Error) -> Self {
+        let cause = error.source();
+        // A server may have closed the connection already when the request arrives. Its system then resets the connection.
+        let kind = cause.and_then(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
+        let is_reset = matches!(
+            kind,
+            Some(
+                io::ErrorKind::ConnectionReset
+                    | io::ErrorKind::ConnectionAborted
+                    | io::ErrorKind::BrokenPipe
+                    | io::ErrorKind::UnexpectedEof
+            )
+        );
+        if is_reset || error.is_incomplete_message() || error.is_closed() || error.is_canceled() {
             Self::Closed
         } else if error.is_parse() {
             Self::Malformed(error.to_string())
         } else {
-            Self::Broken(cause())
+            Self::Broken(cause.map_or_else(|| error.to_string(), ToString::to_string))
         }
+    }
+}
+
+impl From<hyper::Error> for RequestError {
+    fn from(error: hyper::Error) -> Self {
+        Self::from(&error)
     }
 }

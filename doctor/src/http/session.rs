@@ -9,7 +9,7 @@ use super::error::RequestError;
 use super::request::Request;
 
 /// A client that keeps its connection as long as the server does. Like libcurl, it opens another one if the server
-/// closes the connection, even while a request is on its way.
+/// closes the connection, even while a request is on its way, as long as no answer has begun.
 #[derive(Debug)]
 pub(crate) struct Session {
     connector: Arc<Connector>,

@@ -4,12 +4,14 @@
 use http::StatusCode;
 use http::header::ACCEPT_RANGES;
 
+use crate::context::Context;
 use crate::finding::{Finding, Reader};
 use crate::http::{Answer, Request, RequestError, SMALL_BODY, Session};
 use crate::ranges::SERVE_RANGES;
 
 /// Sends HEAD and checks the answer. Returns `None` if the reader would stop here.
 pub(super) async fn open(
+    context: &Context,
     session: &mut Session,
     affects: &[Reader],
     findings: &mut Vec<Finding>,
@@ -20,13 +22,28 @@ pub(super) async fn open(
         findings.push(Finding::head_refused(affects, &answer));
         return Ok(None);
     }
-    if answer.length().is_none() {
-        let message =
-            "the answer to HEAD has no Content-Length, so the reader does not know the size and refuses the image";
-        findings.push(Finding::fails("head-without-length", affects, message).seen(&answer).advice(
-            "configure the server to send Content-Length with HEAD; some servers send it only for files, not for \
-             generated content",
-        ));
+    match (answer.length(), context.size) {
+        (None, _) => {
+            let message = format!(
+                "the answer to HEAD has {}, so the reader does not know the size and refuses the image",
+                answer.missing_length()
+            );
+            findings.push(Finding::fails("head-without-length", affects, message).seen(&answer).advice(
+                "configure the server to send one Content-Length with HEAD; some servers send it only for files, not \
+                 for generated content",
+            ));
+        }
+        (Some(told), Some(size)) if told != size => {
+            let message = format!(
+                "the answer to HEAD says {told} bytes, which the reader takes for the size; the file has {size}"
+            );
+            findings.push(
+                Finding::fails("sizes-differ", affects, message)
+                    .seen(&answer)
+                    .advice("configure the server to answer HEAD like GET, without the body"),
+            );
+        }
+        _ => {}
     }
     if !offers_ranges(&answer) {
         let message = "the answer to HEAD has no \"Accept-Ranges: bytes\", so the reader refuses the image";

@@ -42,11 +42,14 @@ pub(crate) async fn play(context: &Arc<Context>, findings: &mut Vec<Finding>) ->
 fn length(context: &Context, answer: &Answer) -> Option<Finding> {
     let encoding = answer.header(&CONTENT_ENCODING);
     match (answer.length(), context.size) {
-        (None, _) => Some(
-            Finding::fails("head-without-length", &AFFECTS, "the answer to HEAD has no Content-Length")
-                .seen(answer)
-                .advice("configure the server to send Content-Length with HEAD, also to clients that accept gzip"),
-        ),
+        (None, _) => {
+            let message = format!("the answer to HEAD has {}", answer.missing_length());
+            Some(
+                Finding::fails("head-without-length", &AFFECTS, message).seen(answer).advice(
+                    "configure the server to send one Content-Length with HEAD, also to clients that accept gzip",
+                ),
+            )
+        }
         (Some(told), Some(size)) if told != size => {
             let message = match encoding {
                 "" => format!("the answer to HEAD says {told} bytes, but the file has {size}"),

@@ -17,7 +17,7 @@ const LENGTH: u64 = 32 << 10;
 
 pub(crate) async fn play(context: &Arc<Context>, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
     let mut session = context.session();
-    if block_device::open(&mut session, &AFFECTS, findings).await?.is_none() {
+    if block_device::open(context, &mut session, &AFFECTS, findings).await?.is_none() {
         return Ok(());
     }
     for range in context.first_ranges(LENGTH) {

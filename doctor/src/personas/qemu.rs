@@ -21,7 +21,7 @@ const LIMIT: Duration = Duration::from_secs(5);
 
 pub(crate) async fn play(context: &Arc<Context>, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
     let mut session = context.session();
-    let Some(head) = block_device::open(&mut session, &AFFECTS, findings).await? else { return Ok(()) };
+    let Some(head) = block_device::open(context, &mut session, &AFFECTS, findings).await? else { return Ok(()) };
     let mut slowest = head;
     // The beginning and the end are enough: QEMU reads in the same way in between.
     let ranges = context.first_ranges(LENGTH);

@@ -64,7 +64,21 @@ async fn on_condition(
         return Ok(());
     }
     let request = Request::range(tail).with(IF_RANGE, tag);
-    ranges::read(context, &mut session, &request, tail, CHECK, findings).await?;
+    let mut found = Vec::new();
+    ranges::read(context, &mut session, &request, tail, CHECK, &mut found).await?;
+    let again = context.send(&Request::head()).await?;
+    if again.header(&ETAG) != tag {
+        // The whole file is then the right answer to If-Range.
+        let message =
+            "the ETag changes although the content does not, so no client can continue an interrupted transfer";
+        findings.push(
+            Finding::warning("etag-changes", &AFFECTS, message)
+                .seen(&again)
+                .advice("configure the server to send the same ETag for the same content, or none"),
+        );
+        return Ok(());
+    }
+    findings.append(&mut found);
     let other = Request::range(tail).with(IF_RANGE, "\"dayone-doctor\"");
     let answer = context.send(&other).await?;
     if answer.status == StatusCode::PARTIAL_CONTENT {

@@ -34,12 +34,14 @@ pub(crate) async fn play(context: &Arc<Context>, findings: &mut Vec<Finding>) ->
         return Ok(());
     }
     if head.length().is_none() {
-        let message =
-            "the answer to HEAD has no Content-Length, so the firmware does not know the size and boots something else";
+        let message = format!(
+            "the answer to HEAD has {}, so the firmware does not know the size and boots something else",
+            head.missing_length()
+        );
         findings.push(
             Finding::fails("head-without-length", &AFFECTS, message)
                 .seen(&head)
-                .advice("configure the server to send Content-Length with HEAD"),
+                .advice("configure the server to send one Content-Length with HEAD"),
         );
         return Ok(());
     }

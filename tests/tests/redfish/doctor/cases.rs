@@ -59,6 +59,30 @@ pub fn cases() -> Vec<Case> {
             ],
         ),
         case(
+            "HEAD with two lengths",
+            |request, image| {
+                let mut reply = right(request, image);
+                if request.method == "HEAD" {
+                    reply.headers.push(("Content-Length".to_owned(), (image.len() + 1).to_string()));
+                }
+                reply
+            },
+            &[
+                "nbdkit: head-without-length",
+                "qemu: head-without-length",
+                "ironic: head-without-length",
+                "uefi-http: head-without-length",
+            ],
+        ),
+        case(
+            "HEAD with the length of an empty file",
+            |request, image| match &*request.method {
+                "HEAD" => right(request, image).with("Content-Length", "0"),
+                _ => right(request, image),
+            },
+            &["nbdkit: sizes-differ", "qemu: sizes-differ", "ironic: sizes-differ", "uefi-http: sizes-differ"],
+        ),
+        case(
             "Accept-Ranges in small letters",
             |request, image| right(request, image).without("accept-ranges").with("accept-ranges", "bytes"),
             &["nbdkit: accept-ranges-letters", "qemu: accept-ranges-letters"],
@@ -78,6 +102,24 @@ pub fn cases() -> Vec<Case> {
                 if ranged(&reply) { reply.with("Content-Range", "bytes 0-5/6") } else { reply }
             },
             &["many-ranges: content-range-wrong", "range-forms: content-range-wrong", "content: content-not-read"],
+        ),
+        case(
+            "Content-Range without the size",
+            move |request, image| {
+                let reply = right(request, image);
+                let range =
+                    reply.headers.iter().find(|(name, _)| name == "Content-Range").map(|(_, value)| value.clone());
+                match range.as_deref().and_then(|range| range.split_once('/')) {
+                    Some((range, _)) if ranged(&reply) => reply.with("Content-Range", &format!("{range}/*")),
+                    _ => reply,
+                }
+            },
+            &["many-ranges: content-range-without-size", "range-forms: content-range-without-size"],
+        ),
+        case(
+            "an ETag for each answer",
+            |request, image| right(request, image).with("ETag", &format!("\"{}\"", request.number)),
+            &["range-forms: etag-changes"],
         ),
         case(
             "changing date",
@@ -113,6 +155,11 @@ pub fn cases() -> Vec<Case> {
         case(
             "no chance to ask twice",
             |request, image| Reply { close: true, ..right(request, image) }.with("Connection", "close"),
+            &["many-ranges: no-keep-alive"],
+        ),
+        case(
+            "closes without a word",
+            |request, image| Reply { close: true, ..right(request, image) },
             &["many-ranges: no-keep-alive"],
         ),
         case(

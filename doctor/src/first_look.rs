@@ -151,9 +151,14 @@ fn redirect(answer: &Answer) -> Finding {
 
 fn not_served(answer: &Answer) -> Finding {
     let (message, advice) = match answer.status.as_u16() {
-        401 | 403 => (
+        401 => (
             "the server asks for credentials",
             "BMCs have no credentials, or send wrong ones: protect the file with a URL that nobody can guess",
+        ),
+        403 => (
+            "the server refuses to serve the file",
+            "check the file's permissions: the user of the web server must be able to read it, and to enter its directories. If \
+             they are right, look for rules of the server about addresses or names",
         ),
         404 | 410 => {
             ("the file does not exist", "check the URL; if it is from dayone, check whether the image was released")

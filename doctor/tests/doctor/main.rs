@@ -86,3 +86,21 @@ fn a_redirect_of_get_alone_is_followed() {
     });
     assert_eq!(codes(&diagnose(&server.url())), ["server: redirect"]);
 }
+
+#[test]
+fn a_file_that_the_server_may_not_read_needs_no_credentials() {
+    let directory = directory();
+    let image = directory.path().join("boot.iso");
+    for (status, expected) in
+        [(401, "the server asks for credentials (401)"), (403, "the server refuses to serve the file (403)")]
+    {
+        let server = Server::start(&image, NEVER, move |request: &Request, image: &[u8]| Reply {
+            status,
+            ..right(request, &image[..9])
+        });
+        let diagnosis = diagnose(&server.url());
+        let [(code, finding)] = findings(&diagnosis).try_into().unwrap();
+        assert_eq!((code.as_str(), finding.message.as_str()), ("server: not-served", expected));
+        assert_eq!(finding.advice.contains("permissions"), status == 403, "{}", finding.advice);
+    }
+}

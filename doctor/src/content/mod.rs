@@ -21,6 +21,9 @@ use super::http::RequestError;
 /// Labels of drives that contain only a configuration, and do not boot.
 const DATA_DRIVES: [&str; 3] = ["config-2", "cidata", "combustion"];
 
+/// How the file begins by which an operator tests the way to a dayone server. It is no image, and need not boot.
+const PROBE: &[u8] = b"dayone probe\n";
+
 /// Examines the size and the content.
 pub(super) async fn examine(context: &Arc<Context>, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
     let Some(size) = context.size else { return Ok(()) };
@@ -106,6 +109,9 @@ fn image(source: &RangeSource) -> Vec<Finding> {
 
 /// Examines a file that is not an ISO.
 fn disk(source: &RangeSource) -> Vec<Finding> {
+    if source.read_vec(0, (PROBE.len() as u64).min(source.size())).is_ok_and(|start| start == PROBE) {
+        return Vec::new();
+    }
     match Mbr::read(source) {
         Ok(Some(_)) => match check_complete(source) {
             Ok(Ok(())) => table(source).into_iter().collect(),
@@ -120,18 +126,18 @@ fn disk(source: &RangeSource) -> Vec<Finding> {
     }
 }
 
-/// The problem with the GPT, if there is one.
-fn table(source: &RangeSource) -> Option<Finding> {
-    let advice = "build the image again; dayone keeps partition tables valid";
-    let gpt = match Gpt::read(source) {
-        Ok(gpt) => gpt?,
-        Err(error) => {
 /// The end of the file is missing.
 fn incomplete(error: &impl Display) -> Finding {
     Finding::fails("image-incomplete", &[Reader::Everyone], format!("the image is incomplete: {error}"))
         .advice("download or copy the image again")
 }
 
+/// The problem with the GPT, if there is one.
+fn table(source: &RangeSource) -> Option<Finding> {
+    let advice = "build the image again; dayone keeps partition tables valid";
+    let gpt = match Gpt::read(source) {
+        Ok(gpt) => gpt?,
+        Err(error) => {
             let message = format!("firmware that starts the file as a disk ignores its partition table: {error}");
             return Some(Finding::warning("partition-table-damaged", &[Reader::OpenBmc], message).advice(advice));
         }

@@ -104,3 +104,26 @@ fn a_file_that_the_server_may_not_read_needs_no_credentials() {
         assert_eq!(finding.advice.contains("permissions"), status == 403, "{}", finding.advice);
     }
 }
+
+#[test]
+fn the_content_is_looked_at() {
+    let directory = tempfile::tempdir().unwrap();
+    let image = directory.path().join("image");
+    let found = |bytes: &[u8]| {
+        fs::write(&image, bytes).unwrap();
+        let server = Server::start(&image, NEVER, right);
+        codes(&diagnose(&server.url().replace(".iso", ".img")))
+    };
+    let zeros = vec![0; 256 << 10];
+    assert_eq!(found(&zeros), ["content: not-bootable"]);
+    // The probe of a dayone server.
+    assert_eq!(found(&[b"dayone probe\ninstance: one\n", &zeros[27..]].concat()), [""; 0]);
+    // A disk that was cut off: its only partition, of 1 MiB, lies behind the end.
+    let mut disk = zeros;
+    disk[446 + 4] = 0xEF;
+    disk[446 + 8..446 + 16].copy_from_slice(&[64, 0, 0, 0, 0, 8, 0, 0]);
+    disk[510..512].copy_from_slice(&[0x55, 0xAA]);
+    assert_eq!(found(&disk), ["content: image-incomplete"]);
+    disk[446 + 8..446 + 16].copy_from_slice(&[64, 0, 0, 0, 192, 1, 0, 0]);
+    assert_eq!(found(&disk), [""; 0]);
+}

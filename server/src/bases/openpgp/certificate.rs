@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Read};
 use std::time::SystemTime;
 
-use pgp::composed::{SignedPublicKey, SignedPublicSubKey};
+use pgp::composed::{SignedKeyDetails, SignedPublicKey, SignedPublicSubKey};
 use pgp::packet::{self, KeyFlags, Signature, SignatureType};
 use pgp::types::{Duration, Fingerprint, KeyDetails, Tag, Timestamp};
 
@@ -24,6 +24,41 @@ pub(super) struct Signer<'a> {
 impl Certificate {
     pub(super) fn new(key: SignedPublicKey) -> Self {
         Self(key)
+    }
+
+    /// Whether this is a copy of its key.
+    pub(super) fn is_of(&self, key: &SignedPublicKey) -> bool {
+        self.0.primary_key.fingerprint() == key.primary_key.fingerprint()
+    }
+
+    /// Adds what another copy says: signatures of the key, users and subkeys. Each signature is verified when it matters.
+    pub(super) fn merge(&mut self, copy: SignedPublicKey) {
+        let SignedKeyDetails { revocation_signatures, direct_signatures, users, .. } = copy.details;
+        let details = &mut self.0.details;
+        add(&mut details.revocation_signatures, revocation_signatures);
+        add(&mut details.direct_signatures, direct_signatures);
+        for user in users {
+            match details.users.iter_mut().find(|known| known.id.id() == user.id.id()) {
+                Some(known) => add(&mut known.signatures, user.signatures),
+                None => details.users.push(user),
+            }
+        }
+        for subkey in copy.public_subkeys {
+            let same = |known: &&mut SignedPublicSubKey| known.key.fingerprint() == subkey.key.fingerprint();
+            match self.0.public_subkeys.iter_mut().find(same) {
+                Some(known) => add(&mut known.signatures, subkey.signatures),
+                None => self.0.public_subkeys.push(subkey),
+            }
+        }
+    }
+
+    /// Adds a revocation if the owner of this key has made it for this key. Returns whether that is so.
+    pub(super) fn revoke(&mut self, revocation: &Signature) -> bool {
+        let is_owners = revocation.verify_key(&self.0.primary_key).is_ok();
+        if is_owners {
+            add(&mut self.0.details.revocation_signatures, vec![revocation.clone()]);
+        }
+        is_owners
     }
 
     /// The fingerprint, and whose key it is.
@@ -127,6 +162,15 @@ struct Reader<'a, R> {
 impl<R: Read> Read for Reader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.data.read(buffer).inspect_err(|error| self.error = Some(error.to_string()))
+    }
+}
+
+/// Adds the signatures that are new.
+fn add(known: &mut Vec<Signature>, more: Vec<Signature>) {
+    for signature in more {
+        if !known.contains(&signature) {
+            known.push(signature);
+        }
     }
 }
 

@@ -8,10 +8,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use pgp::armor::Dearmor;
 use pgp::composed::{Deserializable as _, DetachedSignature, SignedPublicKey};
 use pgp::crypto::hash::HashAlgorithm;
 use pgp::errors::Error as PgpError;
-use pgp::packet::{Signature, SignatureType};
+use pgp::packet::{Packet, PacketParser, Signature, SignatureType};
 
 use certificate::{Certificate, end, time};
 pub use error::SignatureError;
@@ -31,8 +32,8 @@ pub enum KeyringError {
     /// The file cannot be read.
     #[error("cannot read it: {0}")]
     Read(#[from] io::Error),
-    /// The file has no key.
-    #[error("it has no OpenPGP public key")]
+    /// The file has no key, and no revocation of a key that is known.
+    #[error("it has no OpenPGP public key, and revokes none of the keys before it")]
     Empty,
     /// The file is damaged, or something else.
     #[error("it does not hold OpenPGP public keys: {0}")]
@@ -57,20 +58,33 @@ impl Keyring {
         self.add(&crate::store::read_limited(path, MAX_KEYS_BYTES)?)
     }
 
-    /// Adds keys, armored or not.
+    /// Adds keys, armored or not, and revocation certificates of keys. What it says about a key that is known already is added to what
+    /// is known of it, as gpg --import does: an older copy of a key does not hide that the key was revoked since.
     pub fn add(&mut self, bytes: &[u8]) -> Result<(), KeyringError> {
-        let mut found = Vec::new();
+        let parse = |error: PgpError| KeyringError::Parse(reason(&error));
+        let (mut keys, mut revocations) = (Vec::new(), Vec::new());
         for block in blocks(bytes) {
-            let parse = |error: PgpError| KeyringError::Parse(reason(&error));
-            let (keys, _) = SignedPublicKey::from_reader_many(block).map_err(parse)?;
-            for key in keys {
-                found.push(Certificate::new(key.map_err(parse)?));
+            let (found, _) = SignedPublicKey::from_reader_many(block).map_err(parse)?;
+            for key in found {
+                keys.push(key.map_err(parse)?);
+            }
+            revocations.extend(key_revocations(block).map_err(parse)?);
+        }
+        let mut known = Vec::clone(&self.0);
+        let mut is_empty = keys.is_empty();
+        for key in keys {
+            match known.iter_mut().find(|certificate| certificate.is_of(&key)) {
+                Some(certificate) => certificate.merge(key),
+                None => known.push(Certificate::new(key)),
             }
         }
-        if found.is_empty() {
+        for revocation in revocations {
+            is_empty &= !known.iter_mut().any(|certificate| certificate.revoke(&revocation));
+        }
+        if is_empty {
             return Err(KeyringError::Empty);
         }
-        Arc::make_mut(&mut self.0).extend(found);
+        self.0 = Arc::new(known);
         Ok(())
     }
 
@@ -140,6 +154,23 @@ fn issuer(signature: &Signature) -> String {
     fingerprint.or_else(id).map_or_else(|| "which it does not name".to_owned(), |id| id.to_uppercase())
 }
 
+/// The revocations of whole keys in a block. They stand before the users of a key, or alone: `gpg --gen-revoke` makes such files.
+fn key_revocations(block: &[u8]) -> Result<Vec<Signature>, PgpError> {
+    let mut packets = Vec::new();
+    // The first bit of binary packets is set, and that of text is not.
+    if block.first().is_some_and(|first| first & 0x80 == 0) {
+        Dearmor::new(block).read_to_end(&mut packets)?;
+    } else {
+        packets.extend_from_slice(block);
+    }
+    // The reader of keys has judged damaged packets.
+    let revocation = |packet| match packet {
+        Ok(Packet::Signature(signature)) if signature.typ() == Some(SignatureType::KeyRevocation) => Some(signature),
+        _ => None,
+    };
+    Ok(PacketParser::new(packets.as_slice()).filter_map(revocation).collect())
+}
+
 /// The armored blocks of a file, which may be several, one after the other; or the whole file, if it is not armored.
 fn blocks(bytes: &[u8]) -> Vec<&[u8]> {
     const BEGIN: &[u8] = b"-----BEGIN PGP ";
@@ -153,49 +184,4 @@ fn blocks(bytes: &[u8]) -> Vec<&[u8]> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_bundled_keys_are_those_of_the_documentation() {
-        let known: Vec<String> = Keyring::bundled().0.iter().map(Certificate::describe).collect();
-        assert_eq!(
-            known,
-            [
-                "567E347AD0044ADE55BA8A5F199E2F91FD431D51 (Red Hat, Inc. (release key 2) <security@redhat.com>)",
-                "36F612DCF27F7D1A48A835E4DBFCF71C6D9F90A6 (Fedora (44) <fedora-44-primary@fedoraproject.org>)",
-                "4F50A6114CD5C6976A7F1179655A4B02F577861E (Fedora (45) <fedora-45-primary@fedoraproject.org>)",
-                "D924B10D3E810DABDD8B56B596E7E91491211FCE (Fedora (46) <fedora-46-primary@fedoraproject.org>)",
-            ]
-        );
-        let page = include_str!("../../../../docs/bases.md");
-        for line in known {
-            let (fingerprint, _) = line.split_once(' ').unwrap();
-            assert!(page.contains(fingerprint), "docs/bases.md does not name {fingerprint}");
-        }
-    }
-
-    #[test]
-    fn errors_are_for_users() {
-        let mut keys = Keyring::default();
-        // A marker packet with other content than RFC 9580 §5.8 says, and a signature of an unknown version.
-        for bytes in [&[0xca, 3, 46, 173, 96][..], &[0xc2, 2, 9, 9], &[0x99, 0xff, 0xff], &[0xff; 40]] {
-            let read = keys.add(bytes).unwrap_err().to_string();
-            let verified = Keyring::bundled().verify(bytes, &b"x"[..]).unwrap_err().to_string();
-            for text in [read, verified] {
-                assert!(text.len() < 200 && !text.contains('{') && !text.contains("backtrace"), "{text}");
-            }
-        }
-    }
-
-    #[test]
-    fn what_is_no_key_and_no_signature_is_refused() {
-        let mut keys = Keyring::default();
-        assert!(matches!(keys.add(b""), Err(KeyringError::Empty | KeyringError::Parse(_))));
-        assert!(matches!(keys.add(b"hello"), Err(KeyringError::Empty | KeyringError::Parse(_))));
-        for bad in [&b""[..], b"hello", BUNDLED.as_bytes()] {
-            let error = Keyring::bundled().verify(bad, &b"x"[..]).unwrap_err();
-            assert!(matches!(error, SignatureError::Parse(_)), "{error}");
-        }
-    }
-}
+mod tests;

@@ -1,0 +1,119 @@
+use super::*;
+
+#[test]
+fn the_bundled_keys_are_those_of_the_documentation() {
+    let known: Vec<String> = Keyring::bundled().0.iter().map(Certificate::describe).collect();
+    assert_eq!(
+        known,
+        [
+            "567E347AD0044ADE55BA8A5F199E2F91FD431D51 (Red Hat, Inc. (release key 2) <security@redhat.com>)",
+            "36F612DCF27F7D1A48A835E4DBFCF71C6D9F90A6 (Fedora (44) <fedora-44-primary@fedoraproject.org>)",
+            "4F50A6114CD5C6976A7F1179655A4B02F577861E (Fedora (45) <fedora-45-primary@fedoraproject.org>)",
+            "D924B10D3E810DABDD8B56B596E7E91491211FCE (Fedora (46) <fedora-46-primary@fedoraproject.org>)",
+        ]
+    );
+    let page = include_str!("../../../../docs/bases.md");
+    for line in known {
+        let (fingerprint, _) = line.split_once(' ').unwrap();
+        assert!(page.contains(fingerprint), "docs/bases.md does not name {fingerprint}");
+    }
+    for certificate in Keyring::bundled().0.iter() {
+        assert!(certificate.can_sign(), "{}", certificate.describe());
+    }
+}
+
+#[test]
+fn errors_are_for_users() {
+    let mut keys = Keyring::default();
+    // A marker packet with other content than RFC 9580 §5.8 says, and a signature of an unknown version.
+    for bytes in [&[0xca, 3, 46, 173, 96][..], &[0xc2, 2, 9, 9], &[0x99, 0xff, 0xff], &[0xff; 40]] {
+        let read = keys.add(bytes).unwrap_err().to_string();
+        let verified = Keyring::bundled().verify(bytes, &b"x"[..]).unwrap_err().to_string();
+        for text in [read, verified] {
+            assert!(text.len() < 200 && !text.contains('{') && !text.contains("backtrace"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_key_and_no_signature_is_refused() {
+    let mut keys = Keyring::default();
+    assert!(matches!(keys.add(b""), Err(KeyringError::Empty | KeyringError::Parse(_))));
+    assert!(matches!(keys.add(b"hello"), Err(KeyringError::Empty | KeyringError::Parse(_))));
+    for bad in [&b""[..], b"hello", BUNDLED.as_bytes()] {
+        let error = Keyring::bundled().verify(bad, &b"x"[..]).unwrap_err();
+        assert!(matches!(error, SignatureError::Parse(_)), "{error}");
+    }
+}
+
+macro_rules! fixture {
+    ($name:literal) => {
+        include_bytes!(concat!("../../../../fixtures/openpgp/", $name)).as_slice()
+    };
+}
+
+const IMAGE: &[u8] = fixture!("image");
+
+/// What a signature is worth if these files of keys are trusted.
+fn verified(files: &[&[u8]], signature: &[u8]) -> Result<String, SignatureError> {
+    let mut keys = Keyring::default();
+    for file in files {
+        keys.add(file).unwrap();
+    }
+    keys.verify(signature, IMAGE)
+}
+
+/// The packets of an armored file.
+fn binary(armored: &[u8]) -> Vec<u8> {
+    let mut packets = Vec::new();
+    Dearmor::new(armored).read_to_end(&mut packets).unwrap();
+    packets
+}
+
+#[test]
+fn an_older_copy_does_not_hide_that_a_key_was_revoked() {
+    let (key, revocation) = (fixture!("retired.asc"), fixture!("retired.revocation.asc"));
+    let signature = fixture!("image.retired.sig");
+    assert!(verified(&[key], signature).is_ok());
+    // gpg imports a revocation certificate only behind its key. dayone also takes it before the key in the same file.
+    let one_file = [key, revocation].concat();
+    let the_other_way = [revocation, key].concat();
+    let in_binary = [binary(key), binary(revocation)].concat();
+    for files in [
+        &[key, revocation][..],
+        &[one_file.as_slice()],
+        &[the_other_way.as_slice()],
+        &[in_binary.as_slice()],
+        &[key, one_file.as_slice()],
+        &[one_file.as_slice(), key],
+    ] {
+        assert!(matches!(verified(files, signature), Err(SignatureError::KeyRevoked(_))));
+    }
+    // It says nothing about other keys.
+    let subkeys = fixture!("subkeys.extended.asc");
+    assert!(verified(&[&[subkeys, revocation, key].concat()], fixture!("image.subkey.sig")).is_ok());
+    assert!(matches!(Keyring::bundled().add(revocation), Err(KeyringError::Empty)));
+}
+
+#[test]
+fn what_copies_say_of_subkeys_is_taken_together() {
+    let [old, extended, revoked] =
+        [fixture!("subkeys.asc"), fixture!("subkeys.extended.asc"), fixture!("subkeys.revoked.asc")];
+    let signature = fixture!("image.subkey.sig");
+    assert!(matches!(verified(&[old], signature), Err(SignatureError::KeyExpired(_))));
+    for files in [[extended, extended], [old, extended], [extended, old]] {
+        let who = verified(&files, signature).unwrap();
+        assert!(who.ends_with("(Subkeys <subkeys@example.com>)"), "{who}");
+    }
+    for files in [&[revoked][..], &[extended, revoked], &[revoked, extended], &[old, extended, revoked]] {
+        assert!(matches!(verified(files, signature), Err(SignatureError::KeyRevoked(_))));
+    }
+}
+
+#[test]
+fn a_key_that_is_added_twice_is_one_key() {
+    let mut keys = Keyring::bundled();
+    let before: Vec<String> = keys.0.iter().map(Certificate::describe).collect();
+    keys.add(BUNDLED.as_bytes()).unwrap();
+    assert_eq!(keys.0.iter().map(Certificate::describe).collect::<Vec<_>>(), before);
+}

@@ -8,14 +8,15 @@ use redfish::{Verification, client_config};
 use reqwest::header::{
     ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_RANGE, ETAG, HeaderMap, IF_RANGE, LAST_MODIFIED, RANGE,
 };
-use reqwest::redirect::{Attempt, Policy};
+use reqwest::redirect::Policy;
 use reqwest::{Response, StatusCode};
 use tokio::io::{AsyncSeekExt as _, AsyncWriteExt as _, BufWriter};
 use tracing::{info, warn};
 use url::Url;
 
-use super::allowed::{AllowedSources, NotAllowed};
+use super::allowed::AllowedSources;
 use super::error::FetchError;
+use super::final_error::{final_error, redirect};
 use super::partial_file::PartialFile;
 use super::progress::FileProgress;
 use super::space;
@@ -27,8 +28,6 @@ use crate::store::Location;
 const MAX_CONNECT: Duration = Duration::from_secs(20);
 /// How long the other server may send nothing.
 const MAX_SILENCE: Duration = Duration::from_mins(1);
-/// How many redirects dayone follows.
-const MAX_REDIRECTS: usize = 10;
 /// How many bytes dayone collects before it writes them.
 const BUFFER: usize = 1 << 20;
 /// How many bytes arrive between two looks at the room that is left.
@@ -211,10 +210,9 @@ impl Downloader {
     }
 
     async fn send(&self, request: reqwest::RequestBuilder) -> Result<Response, Failed> {
-        let answer = request.send().await.map_err(|error| {
-            let refused = error.is_redirect().then(|| redirect_refused(&error)).flatten();
-            refused
-                .map_or_else(|| Failed::Again(chain(&error.without_url())), |refused| Failed::Finally(refused.into()))
+        let answer = request.send().await.map_err(|error| match final_error(&error) {
+            Some(refused) => Failed::Finally(refused),
+            None => Failed::Again(chain(&error.without_url())),
         })?;
         match answer.status() {
             StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS => {}
@@ -295,7 +293,7 @@ impl Downloader {
         while let Some(chunk) = answer.chunk().await.map_err(|error| Failed::Again(chain(&error.without_url())))? {
             bytes.extend_from_slice(&chunk);
             if bytes.len() > MAX_SMALL_BYTES {
-                return Err(FetchError::TooLarge { limit: MAX_SMALL_BYTES as u64 }.into());
+                return Err(FetchError::SmallTooLarge { url: shown(url), limit: MAX_SMALL_BYTES as u64 }.into());
             }
         }
         Ok(bytes)
@@ -303,40 +301,8 @@ impl Downloader {
 }
 
 /// The URL without its query.
-fn shown(url: &Url) -> String {
+pub(super) fn shown(url: &Url) -> String {
     Location::Url(url.clone()).to_string()
-}
-
-/// The error of a redirect to where dayone does not fetch from.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error(transparent)]
-struct RedirectRefused(NotAllowed);
-
-/// Follows redirects to allowed sources, and never from HTTPS to HTTP.
-fn redirect(allowed: &AllowedSources, attempt: Attempt<'_>) -> reqwest::redirect::Action {
-    if attempt.previous().len() > MAX_REDIRECTS {
-        return attempt.error("too many redirects");
-    }
-    let was_https = attempt.previous().last().is_some_and(|url| url.scheme() == "https");
-    let to = || shown(attempt.url());
-    let refused = match allowed.check_url(attempt.url()) {
-        Err(ambiguous @ NotAllowed::Ambiguous(_)) => ambiguous,
-        Err(NotAllowed::Source(_) | NotAllowed::Redirect(_)) => NotAllowed::Redirect(to()),
-        Ok(()) if was_https && attempt.url().scheme() != "https" => NotAllowed::Redirect(to()),
-        Ok(()) => return attempt.follow(),
-    };
-    attempt.error(RedirectRefused(refused))
-}
-
-fn redirect_refused(error: &reqwest::Error) -> Option<NotAllowed> {
-    let mut source = std::error::Error::source(error);
-    while let Some(error) = source {
-        if let Some(RedirectRefused(refused)) = error.downcast_ref() {
-            return Some(refused.clone());
-        }
-        source = error.source();
-    }
-    None
 }
 
 /// What identifies the representation in a later request for the rest: a strong entity tag, or the date.

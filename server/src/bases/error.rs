@@ -33,6 +33,14 @@ pub enum FetchError {
         /// How large it may be.
         limit: u64,
     },
+    /// A signature, or a publisher's list, is larger than any.
+    #[error("{url} has more than {limit} bytes, and no signature and no list of a publisher has: check the URL")]
+    SmallTooLarge {
+        /// Where it is, without a query.
+        url: String,
+        /// How large it may be.
+        limit: u64,
+    },
     /// There is not enough room.
     #[error(
         "there is no room for the file: it needs {needed} more bytes, and {available} are free, of which {reserve} stay free for \

@@ -8,6 +8,7 @@ mod copy;
 mod download;
 mod error;
 mod fetch;
+mod final_error;
 mod metrics;
 mod openpgp;
 mod partial_file;

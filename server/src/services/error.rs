@@ -64,6 +64,19 @@ pub enum StartError {
         /// The error of the system.
         source: io::Error,
     },
+    /// Two documents would be served under one name.
+    #[error(
+        "{} and {} would both be served as {name}.iso: rename one of them",
+        first.display(), second.display()
+    )]
+    SameName {
+        /// One document.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+        /// The name of their images, without a suffix.
+        name: String,
+    },
     /// No image can be made from a document.
     #[error("{}: {source}", path.display())]
     Image {

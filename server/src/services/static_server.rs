@@ -2,6 +2,7 @@
 //!
 //! Others can guess these names, and anyone who reaches the port can read the images. Expose it only to the BMCs' network.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -87,11 +88,12 @@ impl StaticServer {
 /// Makes an ISO and an initramfs from each document, in the order of their names. Logs all errors, and returns the first.
 fn publish(images: &HostImages, directory: &Path, audit: &Audit) -> Result<(), StartError> {
     let mut failed = None;
-    for path in documents(directory)? {
+    let documents = documents(directory)?;
+    check_names(&documents)?;
+    for path in documents {
         let document = fs::read(&path).map_err(|source| StartError::Read { path: path.clone(), source })?;
-        let text = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
         let (file, host) = (text(path.file_name()), text(path.file_stem()));
-        let name = file.strip_suffix(".yaml").unwrap_or(&file);
+        let name = image_name(&file);
         for (format, suffix) in [(HostFormat::Iso, "iso"), (HostFormat::Initrd, "initramfs")] {
             let owner = format!("{name}.{suffix}");
             let request = ImageRequest {
@@ -124,6 +126,27 @@ fn publish(images: &HostImages, directory: &Path, audit: &Audit) -> Result<(), S
     failed.map_or(Ok(()), Err)
 }
 
+fn text(part: Option<&OsStr>) -> String {
+    part.unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The name of the images of a document, without their suffix.
+fn image_name(file: &str) -> &str {
+    file.strip_suffix(".yaml").unwrap_or(file)
+}
+
+/// Refuses documents with one name, such as `worker-0` and `worker-0.yaml`: the image of one would replace that of the other.
+fn check_names(documents: &[PathBuf]) -> Result<(), StartError> {
+    let mut known: BTreeMap<String, &PathBuf> = BTreeMap::new();
+    for second in documents {
+        let name = image_name(&text(second.file_name())).to_owned();
+        if let Some(first) = known.insert(name.clone(), second) {
+            return Err(StartError::SameName { first: first.clone(), second: second.clone(), name });
+        }
+    }
+    Ok(())
+}
+
 /// The event that an image was made of a document.
 fn ordered(host: &str, image: &PublishedImage) -> Event {
     Event::ImageOrdered {
@@ -147,4 +170,23 @@ fn documents(directory: &Path) -> Result<Vec<PathBuf>, StartError> {
     }
     documents.sort();
     Ok(documents)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_documents_with_one_name_are_refused() {
+        let check = |names: &[&str]| {
+            let documents: Vec<PathBuf> = names.iter().map(|name| Path::new("/hosts").join(name)).collect();
+            check_names(&documents).map_err(|error| error.to_string())
+        };
+        assert_eq!(check(&["worker-0", "worker-0.yml", "worker-1.yaml"]), Ok(()));
+        let error = check(&["a.yaml", "worker-0", "worker-0.yaml"]).unwrap_err();
+        assert_eq!(
+            error,
+            "/hosts/worker-0 and /hosts/worker-0.yaml would both be served as worker-0.iso: rename one of them"
+        );
+    }
 }

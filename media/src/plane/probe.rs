@@ -21,7 +21,7 @@ pub const PROBE_FILE: &str = "probe.img";
 /// The size, in bytes: more than a proxy reads ahead, and little to fetch.
 const SIZE: usize = 256 << 10;
 
-/// The content for the instance with this name.
+/// The content for the instance with this name. `dayone doctor` recognises the file by its first line.
 pub fn probe_content(instance: &str) -> Vec<u8> {
     let mut content = format!("dayone probe\ninstance: {instance}\n").into_bytes();
     let mut number = 0_u64;

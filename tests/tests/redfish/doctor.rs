@@ -117,10 +117,14 @@ fn order(server: &Dayone) -> String {
 #[test]
 fn nothing_is_wrong_with_dayone() {
     let server = Dayone::start("coreos", &image());
-    let diagnosis = doctor(&order(&server), &["--slow", "3"]);
+    let url = order(&server);
+    let diagnosis = doctor(&url, &["--slow", "3"]);
     assert_eq!((diagnosis.code, diagnosis.findings()), (Some(0), vec![]), "{:?}", diagnosis.findings());
     assert_eq!(diagnosis.said["outcome"], "warning");
     assert!(diagnosis.said["bytes"].as_u64() < Some(8 << 20), "{:?}", diagnosis.findings());
+    let (origin, _) = url.split_once("/i/").unwrap();
+    let diagnosis = doctor(&format!("{origin}/i/probe/probe.img"), &["--slow", "1"]);
+    assert_eq!((diagnosis.code, diagnosis.findings()), (Some(0), vec![]), "{:?}", diagnosis.findings());
 
     let directory = tempfile::tempdir().unwrap();
     let [certificate, key] = certificate(directory.path(), "127.0.0.1");
@@ -310,6 +314,14 @@ fn redirects_are_followed_and_named() {
     );
     assert!(is_read_by(&Client::Nbdkit, &server.url(), &image));
     assert!(!is_read_by(&Client::NbdkitOfOpenBmc, &server.url(), &image));
+    let location = target.url();
+    let server = Server::start(&image, NEVER, move |request, image| match &*request.method {
+        "HEAD" => right(request, image),
+        _ => Reply { status: 302, ..right(request, &image[..0]) }.with("Location", &location),
+    });
+    let diagnosis = doctor(&server.url(), &["--slow", "1"]);
+    assert_eq!((diagnosis.code, diagnosis.findings()), (Some(1), vec!["server: redirect".to_owned()]));
+    assert!(is_read_by(&Client::Nbdkit, &server.url(), &image) && is_read_by(&Client::Qemu, &server.url(), &image));
     let server = Server::start(&image, NEVER, |request, image| {
         Reply { status: 302, ..right(request, &image[..0]) }.with("Location", "/i/boot.iso")
     });

@@ -11,6 +11,7 @@ use acceptance::kubernetes::ApiServer;
 use acceptance::kubernetes::metal3::{API_VERSION, PREPROVISIONING_IMAGES, collection};
 use acceptance::kustomize::{each, kustomization, named, object};
 use acceptance::server::{dayone, free_address, wait_for};
+use imagelib::cpio::Archive;
 use serde_json::{Value, json};
 
 use super::sites::ONE_NAMESPACE;
@@ -89,7 +90,9 @@ fn its_rights_are_enough() {
     let base = |suffix: &str| directory.path().join(format!("bases/ironic-python-agent.{suffix}"));
     fs::copy(coreos_iso(&["--tiny"]), base("iso")).expect("a copy");
     // There to be found: no host asks for it.
-    fs::write(base("initramfs"), "").expect("a file");
+    let mut archive = Archive::new();
+    archive.file("init".parse().expect("a path"), 0o755, "").expect("a file");
+    fs::write(base("initramfs"), archive.to_bytes()).expect("a file");
     let machine = Machine { directory: directory.path(), images: free_address(), metrics: free_address() };
     let log = || fs::read_to_string(directory.path().join("log")).unwrap_or_default();
     let _running = start(&server, &machine);

@@ -149,7 +149,7 @@ impl Access {
         headers: &HeaderMap,
         certificate: Option<&ClientCertificate>,
     ) -> Result<Arc<Caller>, Problem> {
-        if !self.needs_token() && !self.has_certificates && is_link(headers) {
+        if !self.needs_token() && !self.has_certificates() && is_link(headers) {
             return check_local_name(uri, headers).map(|()| Arc::new(Caller::LOCAL));
         }
         self.caller(uri, headers, certificate)
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn an_open_api_hears_what_a_browser_tells_and_the_page_opens_by_a_link() {
-        let access = Access::new(ApiClients::default(), false, false);
+        let access = Access::new(ApiClients::default(), Transport::Plain);
         let admitted = |told: &[(&'static str, &'static str)]| {
             let mut headers = HeaderMap::new();
             headers.insert(HOST, "localhost:8080".parse().unwrap());

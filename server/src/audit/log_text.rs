@@ -9,7 +9,7 @@ use imagelib::compression::{Compression, Decoder, Magic};
 
 /// The longest line that is read whole, in bytes. An entry has at most some tens of KiB, and a server finds at most 1 MiB of an unfinished
 /// one.
-const LONGEST: usize = 2 << 20;
+const MAX_LINE_BYTES: usize = 2 << 20;
 
 /// A file of the log.
 #[derive(Debug, Clone)]
@@ -107,11 +107,11 @@ impl LogText {
         let mut line = Vec::new();
         for number in 1.. {
             line.clear();
-            (&mut reader).take(LONGEST as u64).read_until(b'\n', &mut line).map_err(failed)?;
+            (&mut reader).take(MAX_LINE_BYTES as u64).read_until(b'\n', &mut line).map_err(failed)?;
             let (bytes, end) = match line.strip_suffix(b"\n") {
                 Some(bytes) => (bytes, LineEnd::Newline),
                 None if line.is_empty() => break,
-                None if line.len() < LONGEST => (line.as_slice(), LineEnd::File),
+                None if line.len() < MAX_LINE_BYTES => (line.as_slice(), LineEnd::File),
                 None => {
                     reader.skip_until(b'\n').map_err(failed)?;
                     (line.as_slice(), LineEnd::Cut)
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_line_that_is_longer_than_any_entry_needs_no_memory() {
-        let long = "x".repeat(LONGEST);
+        let long = "x".repeat(MAX_LINE_BYTES);
         for compression in [None, Some(Compression::Gzip)] {
             let text = format!("one\n{long}xx\nthree\n{long}").into_bytes();
             let text = compression.map_or(text.clone(), |compression| compression.compress(&text).unwrap());
@@ -221,9 +221,9 @@ mod tests {
             let ends: Vec<_> = lines.iter().map(|(number, text, end)| (*number, text.len(), *end)).collect();
             let expected = [
                 (1, 3, LineEnd::Newline),
-                (2, LONGEST, LineEnd::Cut),
+                (2, MAX_LINE_BYTES, LineEnd::Cut),
                 (3, 5, LineEnd::Newline),
-                (4, LONGEST, LineEnd::Cut),
+                (4, MAX_LINE_BYTES, LineEnd::Cut),
             ];
             assert_eq!(ends, expected);
         }

@@ -12,7 +12,7 @@ use super::log_text::{Line, LineEnd, LogText, LogTextError};
 use super::unfinished::Unexplained;
 
 /// How many faults are listed. Whoever has replaced a file by something else need not read a line about each of its lines.
-const MOST_FAULTS: usize = 10_000;
+const MAX_FAULTS: usize = 10_000;
 
 /// A place that is not as the server wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub enum FaultKind {
     #[error("the file ends within this line; if the server has failed, it records that when it starts again")]
     Unfinished,
     /// There are too many faults.
-    #[error("dayone has found {MOST_FAULTS} faults, and reads no further")]
+    #[error("dayone has found {MAX_FAULTS} faults, and reads no further")]
     TooMany,
 }
 
@@ -170,8 +170,8 @@ impl Verifier {
         let mut unfinished = None;
         file.each_line(|line| {
             match self.verified.faults.len() {
-                ..MOST_FAULTS => {}
-                MOST_FAULTS => {
+                ..MAX_FAULTS => {}
+                MAX_FAULTS => {
                     self.fault(file, line.number, FaultKind::TooMany);
                     return ControlFlow::Break(());
                 }

@@ -50,12 +50,11 @@ impl Contention {
     /// Notes that dayone wrote this content on the way to this goal.
     pub(super) fn wrote(&self, owner: &str, goal: Digest, content: Digest) {
         let mut state = self.0.lock();
-        match state.written.get_mut(owner).filter(|written| written.goal == goal) {
-            Some(written) => written.content = content,
-            None => {
-                state.left_alone.remove(owner);
-                state.written.insert(owner.to_owned(), Written { goal, content, replaced: 0, last: None });
-            }
+        if let Some(written) = state.written.get_mut(owner).filter(|written| written.goal == goal) {
+            written.content = content;
+        } else {
+            state.left_alone.remove(owner);
+            state.written.insert(owner.to_owned(), Written { goal, content, replaced: 0, last: None });
         }
     }
 

@@ -79,7 +79,9 @@ pub(super) async fn objects<K: Kind>(api: Api<DeserializeGuard<K>>, mut writer: 
             Some(Event::Delete(object)) => context.forget(&object, &owner),
             Some(Event::Init) => listed.clear(),
             Some(Event::InitDone) => {
-                missing.iter().for_each(|object| context.forget(object, &object.owner()));
+                for object in &missing {
+                    context.forget(object, &object.owner());
+                }
                 context.readiness.objects_listed(context.objects.state().iter().map(|object| object.owner()));
                 // Also the images of objects that dayone could not read, and therefore did not keep.
                 context.images.retain(&|owner| !K::is_owner(owner) || listed.contains(owner));

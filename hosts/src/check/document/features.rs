@@ -166,7 +166,7 @@ const LENGTHS: &[(Pattern, usize)] =
 const VLAN_RANGES: Pattern = &["interfaces", "*", "bridge", "port", "*", "vlan", "trunk-tags", "*", "id-range"];
 
 /// How many VLANs all ranges of a document may have together: those of 24 ports with all VLANs.
-const MOST_VLANS: u64 = 100_000;
+const MAX_VLANS: u64 = 100_000;
 
 /// Whether all lists are short enough to look at what they have. Reports the others.
 pub(crate) fn are_lists_in_bounds(document: &Searched<'_>, path: &DocumentPath, report: &mut Report) -> bool {
@@ -187,9 +187,9 @@ pub(crate) fn are_lists_in_bounds(document: &Searched<'_>, path: &DocumentPath, 
         let count = end("max").saturating_sub(end("min")).min(u16::MAX.into()).saturating_add(1);
         vlans = vlans.saturating_add(count);
     });
-    if vlans > MOST_VLANS {
+    if vlans > MAX_VLANS {
         let message =
-            format!("has {vlans} VLANs in the ranges of its bridge ports; dayone accepts at most {MOST_VLANS}");
+            format!("has {vlans} VLANs in the ranges of its bridge ports; dayone accepts at most {MAX_VLANS}");
         report.error("list-too-long", &path.key("interfaces"), message);
         in_bounds = false;
     }

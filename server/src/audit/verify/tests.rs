@@ -155,8 +155,8 @@ fn a_compressed_part_is_read_like_a_plain_one() {
 
 #[test]
 fn a_file_without_any_entry_has_as_many_faults_as_somebody_reads() {
-    let faults = check(b"x\n".repeat(2 * MOST_FAULTS)).faults;
-    assert_eq!((faults.len(), faults[MOST_FAULTS].kind), (MOST_FAULTS + 1, FaultKind::TooMany));
+    let faults = check(b"x\n".repeat(2 * MAX_FAULTS)).faults;
+    assert_eq!((faults.len(), faults[MAX_FAULTS].kind), (MAX_FAULTS + 1, FaultKind::TooMany));
 }
 
 proptest! {

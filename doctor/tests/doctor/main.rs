@@ -5,6 +5,9 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::match_bool,
+    clippy::format_push_string,
+    clippy::duration_suboptimal_units,
     reason = "a panic is how a test fails; the acceptance crate has the shared files, too"
 )]
 

@@ -74,7 +74,9 @@ mod tests {
         let size = SECTORS * SECTOR;
         let ResizedGpt { patches, .. } = Gpt::new(guid("d"), &[root]).unwrap().resized(size).unwrap();
         let mut disk = vec![0; usize::try_from(size).unwrap()];
-        patches.into_iter().for_each(|patch| apply(&mut disk, patch));
+        for patch in patches {
+            apply(&mut disk, patch);
+        }
         // As parted writes it, whatever the size of the disk.
         let protective = MbrPartition { sectors: u32::MAX, ..MbrPartition::protective(size) };
         apply(&mut disk, Mbr::new([Some(protective), None, None, None]).table());

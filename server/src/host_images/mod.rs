@@ -105,7 +105,7 @@ impl HostImages {
             HostFormat::Initrd => current.found.initrd_base(&slot),
         };
         let absent = |message: String| match current.found.unreadable() {
-            Some(reason) => BuildError::NotReady(reason),
+            Some(reason) => BuildError::NotReady(format!("{message}: {reason}")),
             None => BuildError::NoBase(message),
         };
         let name = base.ok_or_else(|| absent("Base Image not available".to_owned()))?;

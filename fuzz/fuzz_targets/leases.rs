@@ -150,9 +150,11 @@ fn run(fates: &[u8], stops: &[u8]) {
         let server = Arc::new(Mutex::new(Server { fates: fates.to_vec(), ..Server::default() }));
         let begin = Instant::now();
         let started = Rc::new(RefCell::new(0));
+        let (_bases, has_bases) = tokio::sync::watch::channel(true);
         let elect = || {
             *started.borrow_mut() += 1;
-            Leadership::elect(client(&server), "hosts", "dayone", &format!("replica-{}", started.borrow()))
+            let identity = format!("replica-{}", started.borrow());
+            Leadership::elect(client(&server), "hosts", "dayone", &identity, has_bases.clone())
         };
         let mut replicas = [elect(), elect()];
         let is_stopped = !stops.is_empty();

@@ -118,7 +118,10 @@ fn send(plane: &Plane, data: &[u8]) -> Vec<u8> {
     // Multipart answers with many ranges are longer than the file, but not by much per byte of the request.
     assert!(received.len() <= 512 * (data.len() + 16), "{} bytes for {}", received.len(), data.len());
     let is_answered = received.windows(9).any(|window| window == b" 204 No C");
-    assert!(!is_answered || data.windows(TOKEN.len()).any(|window| window == TOKEN.as_bytes()), "a call is answered without the token");
+    assert!(
+        !is_answered || data.windows(TOKEN.len()).any(|window| window == TOKEN.as_bytes()),
+        "a call is answered without the token"
+    );
     plane.calls.forget(&token);
     received
 }

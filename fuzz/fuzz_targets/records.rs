@@ -48,5 +48,8 @@ fn encrypted(data: &[u8]) {
     file[at] ^= change;
     let changed = decrypt_record(&file);
     // What no longer begins like an encrypted file counts as one that is not encrypted.
-    assert!(*change == 0 || changed.is_err() || (at < 26 && changed.as_deref() == Ok(file.as_slice())), "byte {at} was changed");
+    assert!(
+        *change == 0 || changed.is_err() || (at < 26 && changed.as_deref() == Ok(file.as_slice())),
+        "byte {at} was changed"
+    );
 }

@@ -16,7 +16,7 @@ use url::Url;
 
 use super::allowed::AllowedSources;
 use super::error::FetchError;
-use super::final_error::{final_error, redirect};
+use super::final_error::{final_error, redirect, shown};
 use super::partial_file::PartialFile;
 use super::progress::FileProgress;
 use super::space;
@@ -298,11 +298,6 @@ impl Downloader {
         }
         Ok(bytes)
     }
-}
-
-/// The URL without its query.
-pub(super) fn shown(url: &Url) -> String {
-    Location::Url(url.clone()).to_string()
 }
 
 /// What identifies the representation in a later request for the rest: a strong entity tag, or the date.

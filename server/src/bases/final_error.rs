@@ -4,11 +4,12 @@ use std::error::Error;
 use std::io;
 
 use reqwest::redirect::{Action, Attempt};
+use url::Url;
 
 use super::allowed::{AllowedSources, NotAllowed};
-use super::download::shown;
 use super::error::FetchError;
 use crate::error_chain::chain;
+use crate::store::Location;
 
 /// How many redirects dayone follows.
 const MAX_REDIRECTS: usize = 10;
@@ -39,6 +40,11 @@ impl From<RedirectRefused> for FetchError {
             other => Self::Unreachable(other.to_string()),
         }
     }
+}
+
+/// The URL without its query.
+pub(super) fn shown(url: &Url) -> String {
+    Location::Url(url.clone()).to_string()
 }
 
 /// Follows redirects to allowed sources, and never from HTTPS to HTTP.
@@ -99,7 +105,6 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use redfish::Verification;
-    use url::Url;
 
     use super::super::download::{Downloader, Patience};
     use super::*;

@@ -52,6 +52,7 @@ mod survey;
 #[cfg(test)]
 mod tests;
 mod vendor;
+mod verified;
 
 use tokio::sync::OnceCell;
 

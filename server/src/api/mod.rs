@@ -15,6 +15,7 @@ pub(crate) mod images;
 mod json;
 mod keyfiles;
 mod openapi;
+mod local;
 pub(crate) mod origin;
 mod parameters;
 mod permissions;

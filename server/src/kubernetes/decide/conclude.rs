@@ -47,8 +47,9 @@ pub(in crate::kubernetes) enum Outcome {
     /// The image will be ready after a while. It has not been ready for this time. Without inputs, dayone does not know yet
     /// whether it can make the image.
     NotReady(String, Option<ImageInputs>, Duration),
-    /// Somebody has to change something. The image has failed for this reason for this time. The inputs are those of the image that failed, as far as dayone knows them: the
-    /// baremetal-operator shows an error only if the status has the inputs that it requested.
+    /// Somebody has to change something. The image has failed for this reason for this time. The inputs are those of the image
+    /// that failed, as far as dayone knows them: the baremetal-operator shows an error only if the status has the inputs that
+    /// it requested.
     Failed(Failure, Option<ImageInputs>, Duration),
 }
 

@@ -141,7 +141,7 @@ fn without_base(
     inputs: Option<ImageInputs>,
     context: &Context,
 ) -> Outcome {
-    if object.status.image_url.is_empty() {
+    if !decide::has_image(object, inputs.as_ref()) {
         return failed(owner, failure, inputs, context);
     }
     match context.memory.duration(owner, Trouble::Base, Instant::now()) {

@@ -111,7 +111,9 @@ impl<'a> Comparison<'a> {
         }
         let of_vrf = link["linkinfo"]["info_slave_data"]["table"].as_u64();
         let table = family["auto-route-table-id"].as_u64().or(of_vrf).map_or("main".to_owned(), |id| id.to_string());
-        let metric = family.get("auto-route-metric").or(family.get("prefix-route-metric"));
+        // nmstate leaves out the metric of offered routes where nothing is taken.
+        let of_offers = family.get("auto-route-metric").filter(|_| is_automatic(family));
+        let metric = of_offers.or(family.get("prefix-route-metric"));
         let is_local = route["dst"] == "fe80::/64";
         if route["table"] != table || metric.is_some_and(|metric| route["metric"] != *metric && !is_local) {
             return false;

@@ -317,7 +317,7 @@ fn mistakes_are_told_before_anything_is_begun() {
         (
             vec!["boot", &broken, "--base", &base, "--media-listen", &listen],
             1,
-            "broken.yaml:10:44: error: Secret/worker-0-network: ",
+            "broken.yaml:13:15: error: Secret/worker-0-network: ",
         ),
     ] {
         let output = dayone().args(&arguments).env("TMPDIR", scene.directory.path()).output().unwrap();

@@ -53,6 +53,14 @@ pub(in crate::kubernetes) enum Outcome {
     Failed(Failure, Option<ImageInputs>, Duration),
 }
 
+/// Whether the status has an image of what the object asks for, as far as dayone knows the inputs of that.
+pub(in crate::kubernetes) fn has_image(object: &PreprovisioningImage, inputs: Option<&ImageInputs>) -> bool {
+    let status = &object.status;
+    !status.image_url.is_empty()
+        && status.architecture == object.spec.architecture
+        && inputs.is_none_or(|inputs| inputs.are_in(status))
+}
+
 /// What to do about an outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::kubernetes) struct Conclusion {
@@ -83,9 +91,7 @@ pub(in crate::kubernetes) fn conclude(object: &PreprovisioningImage, outcome: &O
         }
         // If a base was only touched, dayone reads it again, and the image will be the one in the status. If the base
         // stays away, its image is not ready.
-        Outcome::NotReady(_, inputs, waited)
-            if ready && inputs.as_ref().is_none_or(|inputs| inputs.are_in(&object.status)) && *waited < PATIENCE =>
-        {
+        Outcome::NotReady(_, inputs, waited) if ready && has_image(object, inputs.as_ref()) && *waited < PATIENCE => {
             again = Some(RETRY);
         }
         Outcome::NotReady(message, ..) => {

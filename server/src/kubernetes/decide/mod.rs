@@ -10,7 +10,7 @@ mod secret;
 #[cfg(test)]
 mod tests;
 
-pub(super) use conclude::{ImageInputs, Outcome, conclude, content, goal, patch};
+pub(super) use conclude::{ImageInputs, Outcome, conclude, content, goal, has_image, patch};
 pub(super) use desired::{Desired, DesiredImage, Obstacle, desired, finalizers};
 pub(super) use events::{ObjectEvent, finding_events, status_events};
 pub(super) use secret::{claim, image_inputs, is_labelled, is_object_name, is_owned, label, network_data, reduce};

@@ -157,7 +157,8 @@ fn a_network_that_the_installer_refuses_is_refused() {
         ("optional: true", 1),
         ("wakeonlan: true", 1),
         ("renderer: networkd", 1),
-        ("optional: 'off'", 1),
+        ("optional: 'on'", 1),
+        ("optional: 'off'", 0),
         ("optional: false", 0),
     ] {
         let (files, findings) = completed(STATIC, &with(member));

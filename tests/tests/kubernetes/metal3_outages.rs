@@ -256,9 +256,7 @@ fn an_object_that_is_gone_from_a_new_list_is_not_waited_for() {
     proxy.close();
     replica.wait_until_ready();
     replica.wait_for_log(&["cannot watch preprovisioningimages", "too old resource version"]);
-    replica.wait("the new list", Duration::from_secs(10), || {
-        replica.metric("dayone_kubernetes_objects") == Some(0.0)
-    });
+    replica.wait("the new list", Duration::from_secs(10), || replica.metric("dayone_kubernetes_objects") == Some(0.0));
 }
 
 /// Such a connection shows no error, and the kernel does not notice it while nothing is sent.

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_usable_authority_still_lists_certificates() {
+    fn a_file_without_a_usable_authority_trusts_nothing_else() {
         let certificate = authority("127.0.0.1", 2999);
         let listed = Trust::Authorities(vec![CertificateDer::from(vec![1, 2, 3])]);
         assert_eq!(found(&listed, &certificate), [Problem::Trust]);

@@ -77,7 +77,7 @@ fn an_inventory_means_the_same_with_every_kind_of_line_end() {
     }
 }
 
-/// Whoever gives the directory as `.` or `./inventory` has the same hosts.
+/// An inventory has the same hosts if its path is written as `.` or `./inventory`.
 #[test]
 fn variables_are_read_however_the_path_is_written() {
     let of = |inventory: &str, variables: &str| {

@@ -73,8 +73,8 @@ const HOLDS_ANYWAY: &[(&str, &str)] = &[
     ("dhcp-send-hostname", "false"),
 ];
 
-/// A setting that changes nothing in the keyfiles and is not reported is one that got lost without a word. What is said to be
-/// missing from them is missing.
+/// Every setting either changes the keyfiles, or has a finding. A setting with the finding that it is missing from them does not
+/// change them.
 #[test]
 fn every_setting_is_in_the_keyfiles_or_reported() {
     let lost: Vec<String> = documents()

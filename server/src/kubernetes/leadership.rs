@@ -6,7 +6,8 @@
 //! - Each change has the resourceVersion, so only one of two replicas gets the Lease.
 //! - A replica that cannot renew the Lease stops writing before others may take it.
 //!
-//! Unlike those, a replica that cannot make images leaves the Lease to the others.
+//! Unlike those, a replica that cannot make images leaves the Lease to the others. If none of them takes it, somebody must still write the
+//! reason into the objects, and let deleted objects go: such a replica then takes the Lease for one renewal at a time.
 
 use std::time::Duration;
 
@@ -27,6 +28,8 @@ const DURATION: Duration = Duration::from_secs(15);
 /// For how long this replica goes on writing if it cannot renew the Lease.
 const RELIED_UPON: Duration = Duration::from_secs(10);
 const RENEW: Duration = Duration::from_secs(5);
+/// For how long a replica without bases leaves the Lease to the others before it tries to take it: longer than a Lease that nobody renews.
+const LEFT_TO_OTHERS: Duration = Duration::from_secs(30);
 const RETRY: Duration = Duration::from_secs(2);
 /// The longest wait between two requests to an API server that does not answer.
 const UNREACHABLE: Duration = Duration::from_secs(10);
@@ -51,8 +54,8 @@ impl Leadership {
         Self { leads, election: None, always: Some(sender) }
     }
 
-    /// Takes part in the election by the Lease `name`, while `has_bases` is true. No other replica may have the same
-    /// `identity`.
+    /// Takes part in the election by the Lease `name`; while `has_bases` is false, only if no other replica takes it. No other
+    /// replica may have the same `identity`.
     pub fn elect(
         client: Client,
         namespace: &str,
@@ -145,16 +148,21 @@ impl Candidate {
         self.withdraw().await;
     }
 
-    /// Takes one step of the election, and waits until the next one is due.
     async fn take_part(&mut self) {
-        if !*self.has_bases.borrow_and_update() {
-            tracing::warn!(
-                "this replica has no usable base images, and does not take part in the election until it has"
-            );
-            self.withdraw().await;
-            changed(&mut self.has_bases).await;
-            return;
+        if *self.has_bases.borrow_and_update() {
+            return self.take_turn().await;
         }
+        tracing::warn!("this replica has no usable base images, and leaves the Lease to replicas that have");
+        while !*self.has_bases.borrow_and_update() {
+            self.withdraw().await;
+            if timeout(LEFT_TO_OTHERS, changed(&mut self.has_bases)).await.is_err() {
+                self.take_turn().await;
+            }
+        }
+    }
+
+    /// Takes one step of the election, and waits until the next one is due.
+    async fn take_turn(&mut self) {
         let wait = self.step().await;
         tokio::select! {
             () = sleep(wait) => {}

@@ -57,6 +57,17 @@ impl<'a> Site<'a> {
         ReplicaSettings::new(&self.kubeconfig(account), &self.namespace, &self.bases)
     }
 
+    /// Starts a controller of another installation in the same namespace: with a key and a Lease of its own.
+    pub fn start_other_installation(&self) -> Replica {
+        self.grant("other", RIGHTS_ON_OBJECTS);
+        let rights = RIGHTS_OF_REPLICAS
+            .replace("dayone-key", "other-key")
+            .replace("resourceNames: [dayone]", "resourceNames: [other]");
+        self.grant("other", &rights);
+        let settings = self.bare_settings("other").with_argument("--key-secret", "other-key");
+        settings.with_argument("--lease", "other").start("other-0")
+    }
+
     /// Starts a replica with the rights in `deploy/`, and waits until it is ready.
     pub fn start(&self) -> Replica {
         self.settings("dayone").start_ready("dayone-0")

@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use acceptance::kubernetes::ApiServer;
-use acceptance::metal3::{Replica, Site, image_url};
+use acceptance::metal3::{Replica, Site, condition, image_url, is_true};
 use serde_json::{Value, json};
 
 /// How often dayone looks for bases, and a little longer.
@@ -47,6 +47,37 @@ fn an_empty_folder_of_bases_is_not_ready_and_says_so_until_they_come() {
     assert_eq!(replica.probe("healthz").map(|(status, _)| status), Some(200));
     move_all(elsewhere.path(), &folder);
     replica.wait_until_ready();
+}
+
+#[test]
+fn if_nobody_has_bases_the_objects_say_so_and_deleted_ones_go() {
+    let site = Site::new(ApiServer::shared());
+    let folder = site.bases.path("");
+    let elsewhere = tempfile::tempdir_in(folder.parent().unwrap()).unwrap();
+    site.create_image("host", &spec("iso"));
+    site.create_image("leaving", &spec("iso"));
+    let mut replica = site.start();
+    let ready = site.wait_until_ready("host");
+    site.wait_until_ready("leaving");
+    replica.terminate();
+    replica.wait_until_ended(Duration::from_secs(20));
+    move_all(&folder, elsewhere.path());
+    site.delete_image("leaving");
+
+    let replica = site.settings("dayone").start("dayone-0");
+    let why = |image: &Value| condition(image, "Ready")["message"].as_str().unwrap_or_default().to_owned();
+    replica.wait("the reason in the object", Duration::from_secs(120), || {
+        why(&site.image("host")).contains("there are no base images")
+    });
+    let image = site.image("host");
+    assert_eq!((image_url(&image), is_true(&image, "Ready")), (image_url(&ready), false), "{image}");
+    replica.wait("the deleted object goes", Duration::from_secs(10), || {
+        site.admin().find(&site.image_path("leaving")).is_none()
+    });
+    replica.wait("it leaves the Lease to others", Duration::from_secs(20), || !replica.leads() && holder(&site) == "");
+    move_all(elsewhere.path(), &folder);
+    replica.wait_until_ready();
+    assert_eq!(image_url(&site.wait_until_ready("host")), image_url(&ready));
 }
 
 #[test]

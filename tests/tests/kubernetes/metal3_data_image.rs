@@ -7,7 +7,7 @@ use acceptance::bases::fixtures;
 use acceptance::drives;
 use acceptance::kubernetes::ApiServer;
 use acceptance::kubernetes::metal3::{API_VERSION, DATA_IMAGES, collection, object};
-use acceptance::metal3::{RIGHTS_OF_REPLICAS, RIGHTS_ON_OBJECTS, Replica, Site};
+use acceptance::metal3::{Replica, Site};
 use serde_json::{Value, json};
 
 const KIND: &str = "dayone.metal3.io/data-image";
@@ -292,13 +292,7 @@ fn two_controllers_with_keys_of_their_own_do_not_replace_each_others_drives_with
     let _first = site.start();
     create(&site, "worker-0", &json!({KIND: "config-2"}), "");
     url_after(&site, "worker-0", "");
-    site.grant("other", RIGHTS_ON_OBJECTS);
-    let rights = RIGHTS_OF_REPLICAS
-        .replace("dayone-key", "other-key")
-        .replace("resourceNames: [dayone]", "resourceNames: [other]");
-    site.grant("other", &rights);
-    let settings = site.bare_settings("other").with_argument("--key-secret", "other-key");
-    let second = settings.with_argument("--lease", "other").start("other-0");
+    let second = site.start_other_installation();
     let told = || {
         let events = site.events("worker-0");
         events.into_iter().any(|(kind, reason, _)| kind == "Warning" && reason == "AnotherController")

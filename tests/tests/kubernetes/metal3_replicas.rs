@@ -283,13 +283,7 @@ fn two_controllers_with_keys_of_their_own_do_not_replace_each_others_urls_withou
     site.create_image("host", &spec("iso"));
     let ready = site.wait_until_ready("host");
     assert_eq!(first.status(image_url(&ready)), Ok(200));
-    site.grant("other", RIGHTS_ON_OBJECTS);
-    let rights = RIGHTS_OF_REPLICAS
-        .replace("dayone-key", "other-key")
-        .replace("resourceNames: [dayone]", "resourceNames: [other]");
-    site.grant("other", &rights);
-    let settings = site.bare_settings("other").with_argument("--key-secret", "other-key");
-    let second = settings.with_argument("--lease", "other").start("other-0");
+    let second = site.start_other_installation();
     let told =
         || site.events("host").into_iter().any(|(kind, reason, _)| kind == "Warning" && reason == "AnotherController");
     second.wait("it is told", Duration::from_secs(40), told);

@@ -44,7 +44,7 @@ enum Setting {
     Read,
     /// netplan does, and dayone's reader skips it wherever it is.
     Skipped(Kind),
-    /// Nobody in this place, and dayone's reader skips it.
+    /// netplan has no such setting in this place, and dayone's reader skips it.
     Unknown,
 }
 

@@ -152,7 +152,7 @@ fn a_network_that_the_installer_refuses_is_refused() {
     }
     let wrapped = format!("autoinstall:\n  {}", with("gateway6: x").replace('\n', "\n  "));
     assert!(finding(&wrapped).contains("autoinstall.network.ethernets.eno2.gateway6 is "));
-    // What dayone does not compare is said, unless it asks for nothing.
+    // A setting that dayone does not compare is reported, unless it has netplan's default.
     for (member, count) in [
         ("optional: true", 1),
         ("wakeonlan: true", 1),

@@ -216,7 +216,7 @@ impl<'a, 'n> Diagnosis<'a, 'n> {
         numbers.into_iter().filter_map(|number| Some((number, self.interfaces.get(number)?.as_mapping()?)))
     }
 
-    /// The interfaces that `part`, which is none itself, names: as they are, or one like it for a bad one.
+    /// The interfaces that a route, a rule or name servers name. A bad interface is replaced by a valid one of the same name.
     fn named_by(&self, part: &Value, bad: &Bad) -> Vec<Value> {
         let named = self.interfaces_named_in(part);
         let named =

@@ -55,7 +55,7 @@ fn yaml(text: &str) -> Value {
     serde_yaml::from_str(text).unwrap()
 }
 
-/// The derived document, and what is said of it beside the first step.
+/// The derived document, and the findings about it together with the first step.
 fn derived(network: &str) -> (Value, Vec<String>) {
     let mut hosts = host(network);
     let (derived, report) = derive(&mut hosts, &[], true);

@@ -12,8 +12,8 @@
   let documents = [];
   // Whether the page reads documents or waits for the server.
   let busy = false;
-  // What the user is asked to confirm.
-  let asked;
+  // The order that the dialog asks to confirm.
+  let confirmation;
 
   const element = (name, text, attributes = {}) => {
     const made = document.createElement(name);
@@ -34,7 +34,7 @@
     }
   };
 
-  // Other documents would not be those that the page is working on, or that the user is asked about.
+  // Other documents would not be those that the page is working on, or that the dialog is about.
   const take = async (list) => {
     if (busy || question.open) return;
     await working("Reading the documents", async () => {
@@ -171,7 +171,7 @@
       if (!found || found.errors) return;
       const names = what.host ? [what.host] : found.names;
       const count = what.host ? 1 : found.count;
-      asked = request;
+      confirmation = request;
       byId("boot-title").textContent = `Boot ${counted(count, "host")}?`;
       byId("boot-hosts").replaceChildren(...names.map((name) => element("li", name)));
       begin.textContent = `Boot ${counted(count, "host")}`;
@@ -189,7 +189,7 @@
   question.addEventListener("close", () => {
     if (question.returnValue !== "boot") return;
     working("Starting the boots", async () => {
-      const { ok, body } = await send("/v1/boots", asked);
+      const { ok, body } = await send("/v1/boots", confirmation);
       const list = element("ul", null, { class: "built" });
       list.append(...(ok ? body.boots.map(started) : [refused(body)]));
       const summary = ok ? `${counted(body.boots.length, "boot")} started.` : "No boot was started.";

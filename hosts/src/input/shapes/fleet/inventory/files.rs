@@ -46,7 +46,7 @@ pub(in crate::input::shapes::fleet) enum Unused {
     /// The inventory that has the group or the host is in another directory, or its path is written in another way.
     Elsewhere,
     /// No inventory beside it has the group or the host, or another file comes first.
-    NobodyAsks,
+    NotReferenced,
 }
 
 impl Unused {
@@ -57,7 +57,7 @@ impl Unused {
                 "is not read: the inventory with this group or host is not in the directory above; put the file beside it, and write \
                  the paths of both as absolute paths or both as relative ones"
             }
-            Self::NobodyAsks => {
+            Self::NotReferenced => {
                 "is not read: no inventory in the directory above has this group or host, or another file about it comes first"
             }
         }
@@ -92,7 +92,7 @@ impl<'a> VariableFiles<'a> {
     pub(in crate::input::shapes::fleet) fn unused(&self) -> impl Iterator<Item = (&DocumentPath, Unused)> {
         self.0.iter().filter(|file| !file.used.load(Ordering::Relaxed)).map(|file| {
             let is_elsewhere = file.elsewhere.load(Ordering::Relaxed);
-            (&file.path, if is_elsewhere { Unused::Elsewhere } else { Unused::NobodyAsks })
+            (&file.path, if is_elsewhere { Unused::Elsewhere } else { Unused::NotReferenced })
         })
     }
 

@@ -262,7 +262,10 @@ async fn silence_ends_in_time() {
     let error = Client::connect(&target, &options).await.err().unwrap();
     assert!(matches!(error, RedfishError::Timeout { .. }) && error.is_transient(), "{error}");
 
-    drop(listener);
+    // A port that is bound without listening: the kernel refuses connections, and gives the port to no other test.
+    let bound = tokio::net::TcpSocket::new_v4().unwrap();
+    bound.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    target.address = format!("http://{}", bound.local_addr().unwrap()).parse().unwrap();
     let error = Client::connect(&target, &options).await.err().unwrap();
     assert!(matches!(error, RedfishError::Unreachable { .. }) && error.is_transient(), "{error}");
     target.address = "http://no-such-host.invalid".parse().unwrap();

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use acceptance::bmc::target::{impatient, limits};
 use acceptance::bmc::{EmulatedBmc, PASSWORD, USERNAME};
 use acceptance::boots::{call_homes, documents};
+use acceptance::server::free_address;
 use dayone::boots::BootSettings;
 use dayone::services::{Config, Server};
 use redfish::ClientOptions;
@@ -28,15 +29,17 @@ const PATIENCE: Duration = Duration::from_mins(2);
 pub(super) struct Site {
     directory: TempDir,
     running: Option<Runtime>,
-    addresses: Option<(SocketAddr, SocketAddr)>,
+    addresses: (SocketAddr, SocketAddr),
     client: Client,
 }
 
 impl Site {
     pub(super) async fn start() -> Self {
         let client = Client::builder().no_proxy().timeout(Duration::from_secs(20)).build().expect("a client");
-        let mut site =
-            Self { directory: tempfile::tempdir().expect("a directory"), running: None, addresses: None, client };
+        // While the server is dead, no other test must be given its ports.
+        let address = || free_address().parse().expect("an address");
+        let addresses = (address(), address());
+        let mut site = Self { directory: tempfile::tempdir().expect("a directory"), running: None, addresses, client };
         site.start_server().await;
         site
     }
@@ -52,7 +55,7 @@ impl Site {
             runtime.spawn(async move {
                 match Server::start(config).await {
                     Ok(server) => {
-                        let _ = sender.send(Ok((server.api_address(), server.media_address())));
+                        let _ = sender.send(Ok(()));
                         // It lives until its runtime ends.
                         std::future::pending::<()>().await;
                         drop(server);
@@ -61,8 +64,8 @@ impl Site {
                 }
             });
             match receiver.await.expect("the server starts or says why not") {
-                Ok(addresses) => {
-                    (self.running, self.addresses) = (Some(runtime), Some(addresses));
+                Ok(()) => {
+                    self.running = Some(runtime);
                     return;
                 }
                 // Threads of the server that was killed still end.
@@ -94,7 +97,7 @@ impl Site {
     }
 
     fn url(&self, path: &str) -> String {
-        format!("http://{}/v1/boots{path}", self.addresses.expect("it was started").0)
+        format!("http://{}/v1/boots{path}", self.addresses.0)
     }
 
     /// Begins a boot of the host behind this BMC, and returns its id.
@@ -188,9 +191,9 @@ impl Drop for Host {
     }
 }
 
-fn config(directory: &Path, addresses: Option<(SocketAddr, SocketAddr)>) -> Config {
+fn config(directory: &Path, addresses: (SocketAddr, SocketAddr)) -> Config {
     let client = ClientOptions { request_timeout: Duration::from_secs(3), ..impatient() };
     let limits = Limits { pause: Duration::from_millis(20), insert: Duration::from_secs(3), ..limits() };
     let boots = BootSettings { client, limits, ..BootSettings::default() };
-    Config { boots, ..own_server::config(directory, addresses) }
+    Config { boots, ..own_server::config(directory, Some(addresses)) }
 }

@@ -154,7 +154,15 @@ seed_uki() {
   seed_cpio "$1"
   "${ukify[@]}" --stub "$stubs/linuxx64.efi.stub" --linux "$1/kernel" --initrd "$1/raw" --cmdline 'console=ttyS0' \
     --os-release 'ID=live' --uname 6.1 --output "$1/uki" > /dev/null
-  rm "$1/raw"
+  # A stub that takes no initrd, and an initramfs by whose files dayone knows that its systemd reads credentials.
+  local root="$1.root"
+  rm -rf "$root" && mkdir -p "$root"/{etc,usr/lib/dracut/hooks,usr/lib/systemd/system}
+  echo ID=live > "$root/etc/initrd-release"
+  printf '[Service]\nImportCredential=tmpfiles.*\n' > "$root/usr/lib/systemd/system/systemd-tmpfiles-setup.service"
+  (cd "$root" && find . | sort | cpio --quiet -o -H newc) > "$1/raw"
+  "${ukify[@]}" --stub "$cache/stub-254/usr/lib/systemd/boot/efi/linuxx64.efi.stub" --linux "$1/kernel" --initrd "$1/raw" \
+    --cmdline 'console=ttyS0' --os-release 'ID=live' --uname 6.1 --output "$1/uki-254" > /dev/null
+  rm -r "$1/raw" "$root"
 }
 
 seed_gpt() {

@@ -453,6 +453,19 @@ kustomize_binary() {
   ln -sfn "$root/usr/bin/kustomize" "$cache/bin/kustomize"
 }
 
+# A stub of unified kernel images that takes addons, but no initrd from them.
+stub_without_initrd() {
+  local root="$cache/stub-254" apt
+  [ -d "$root" ] && return 0
+  echo "setup: unpacking systemd-stub 254"
+  rm -rf "$root.part" && mkdir -p "$root.part"
+  apt_of bookworm-backports "$root.part/apt"
+  # What is installed here must not decide which version is fetched.
+  apt+=(-o Dir::State::status=/dev/null)
+  (cd "$root.part" && "${apt[@]}" update && "${apt[@]}" download systemd-boot-efi && dpkg-deb -x systemd-boot-efi_*.deb .)
+  rm -rf "$root.part"/apt "$root.part"/*.deb && mv "$root.part" "$root"
+}
+
 # ukify, and the stubs of unified kernel images that take addons with an initrd: of Debian 13, unpacked and not installed,
 # whichever Debian this is. bookworm has neither.
 ukify_and_stubs() {
@@ -688,6 +701,8 @@ install_qemu
 # Units: the reference reader.
 install_packages systemd
 if [ "$mode" = matrix ]; then
+  # A TPM for machines.
+  install_packages swtpm
   arm64_machines
   arm64_stub
   other_machines
@@ -730,6 +745,7 @@ unpacked_packages() {
   libnm_releases
   live_boot_releases
   ukify_and_stubs
+  stub_without_initrd
 }
 
 from_npm() {

@@ -1,5 +1,5 @@
-//! Any bytes as the EFI program that a medium starts. dayone examines it as a unified kernel image. If dayone makes an image with an addon, the
-//! program in it is unchanged.
+//! Any bytes as the EFI program that a medium starts. dayone examines it as a unified kernel image. If dayone makes an image with an addon
+//! or a credential, the program in it is unchanged.
 #![no_main]
 
 use std::collections::BTreeMap;

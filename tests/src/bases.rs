@@ -75,6 +75,12 @@ pub fn dracut_live_iso() -> PathBuf {
     made("make-dracut-live-iso.sh", &[&live_root()])
 }
 
+/// The same with the systemd of another suite of Debian.
+pub fn dracut_live_iso_with_systemd_of(suite: &str) -> PathBuf {
+    let root = made_file("make-live-root.sh", "tar", &["amd64", suite]).display().to_string();
+    made("make-dracut-live-iso.sh", &[&root])
+}
+
 /// The layout of their installation media, without the installer: its system is dracut's live system.
 pub fn anaconda_iso() -> PathBuf {
     made("make-dracut-live-iso.sh", &[&live_root(), "--anaconda"])

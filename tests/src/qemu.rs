@@ -3,6 +3,7 @@
 pub mod arm64;
 mod network_boot;
 mod other_architectures;
+mod tpm;
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -15,6 +16,7 @@ use std::time::{Duration, Instant};
 
 pub use network_boot::{asks_dhcp, packets};
 pub use other_architectures::OtherArchitecture;
+pub use tpm::Tpm;
 
 use crate::peers;
 use crate::report::Report;

@@ -20,6 +20,13 @@ pub fn trixie(name: &str) -> PathBuf {
     path
 }
 
+/// A stub that takes kernel arguments from addons, and no initrd: that of bookworm's backports.
+pub fn stub_without_initrd() -> PathBuf {
+    let path = cache().join("stub-254/usr/lib/systemd/boot/efi/linuxx64.efi.stub");
+    assert!(path.exists(), "{} is missing; run scripts/setup-peers.sh", path.display());
+    path
+}
+
 /// The stub of trixie's `systemd-boot-efi` for arm64.
 pub fn arm64_stub() -> PathBuf {
     let path = cache().join("arm64-stub/usr/lib/systemd/boot/efi/linuxaa64.efi.stub");
@@ -58,13 +65,22 @@ pub fn unified_of_files(stub: &Path, kernel: &Path, initrd: &Path, arguments: &s
 
 /// An ISO with these files in its EFI system partition, and with nothing else to boot.
 pub fn iso(directory: &Path, files: &[(&str, &Path)]) -> PathBuf {
+    iso_of(directory, &esp_with(directory, files), EspIn::File, None)
+}
+
+/// The same with the root file system of a live system, which is at `LiveOS/squashfs.img`.
+pub fn live_iso(directory: &Path, files: &[(&str, &Path)], root: &Path) -> PathBuf {
+    iso_of(directory, &esp_with(directory, files), EspIn::File, Some(root))
+}
+
+fn esp_with(directory: &Path, files: &[(&str, &Path)]) -> PathBuf {
     let bytes: u64 = files.iter().map(|(_, file)| fs::metadata(file).expect("a file").len()).sum();
     // There is room for an addon.
     let sectors = 98304.max(bytes / 512 + 16384).to_string();
     let esp = directory.join("uki-esp.img");
     run(Command::new("mformat").args(["-C", "-T", &sectors, "-i"]).arg(&esp).arg("::"));
     fill(&esp, files);
-    iso_of(directory, &esp, EspIn::File)
+    esp
 }
 
 /// The same without a free byte in the partition, which mkfs.fat makes with these options.
@@ -80,7 +96,7 @@ pub fn full_iso(directory: &Path, files: &[(&str, &Path)], place: EspIn, options
     let filler = directory.join("filler");
     fs::write(&filler, vec![b'f'; free.parse().expect("a number")]).expect("a file");
     run(Command::new("mcopy").arg("-i").arg(&esp).arg(filler).arg("::filler"));
-    iso_of(directory, &esp, place)
+    iso_of(directory, &esp, place, None)
 }
 
 /// Where an ISO has its EFI system partition.
@@ -99,10 +115,14 @@ fn fill(esp: &Path, files: &[(&str, &Path)]) {
     }
 }
 
-fn iso_of(directory: &Path, esp: &Path, place: EspIn) -> PathBuf {
+fn iso_of(directory: &Path, esp: &Path, place: EspIn, root: Option<&Path>) -> PathBuf {
     let tree = directory.join("uki-tree");
     let _ = fs::remove_dir_all(&tree);
     fs::create_dir_all(tree.join("boot")).expect("a directory");
+    if let Some(root) = root {
+        fs::create_dir(tree.join("LiveOS")).expect("a directory");
+        fs::copy(root, tree.join("LiveOS/squashfs.img")).expect("a file");
+    }
     let iso = directory.join("uki.iso");
     let _ = fs::remove_file(&iso);
     let mut xorriso = Command::new("xorriso");

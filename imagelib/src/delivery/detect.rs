@@ -6,6 +6,7 @@ use super::signs::{
     ANACONDA, CASPER, DEBIAN_INSTALLER, dracut_hooks, has_directory, has_file, has_network_manager, is_anaconda,
     is_debian_installer, starts_networkd,
 };
+use super::tmpfiles::TMPFILES_UNITS;
 use super::{DeliveryProfile, network_manager_version, talos};
 use crate::cpio::MemberPath;
 use crate::initramfs::{Survey, Tree};
@@ -27,10 +28,10 @@ pub struct Detected {
     pub evidence: Vec<String>,
 }
 
-/// The files whose contents [`detect`] reads, and what tells how a system fetches its root file system. Pass them to
-/// [`survey`](crate::initramfs::survey).
+/// The files whose contents [`detect`] reads, and what tells how a system fetches its root file system and whether it reads credentials.
+/// Pass them to [`survey`](crate::initramfs::survey).
 pub fn release_files() -> Vec<MemberPath> {
-    RELEASE_FILES.iter().chain([&CASPER]).filter_map(|path| path.parse().ok()).collect()
+    RELEASE_FILES.iter().chain([&CASPER]).chain(&TMPFILES_UNITS).filter_map(|path| path.parse().ok()).collect()
 }
 
 /// Detects from its files which system an initramfs starts.

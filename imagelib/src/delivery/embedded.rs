@@ -12,7 +12,8 @@ pub struct EmbeddedFile {
     #[schema(example = "/etc/coreos-firstboot-network/eth0.nmconnection")]
     pub path: String,
     /// What puts the file there: `initramfs` (the kernel, when it unpacks the initramfs), `handover` (a script in the initramfs,
-    /// which copies it to the root file system), `ignition`, or `drive` (the file is on a data image).
+    /// which copies it to the root file system), `ignition`, `credential` (systemd-tmpfiles, in the initramfs and in the booted system),
+    /// or `drive` (the file is on a data image).
     #[schema(value_type = String, example = "initramfs")]
     pub delivered_by: DeliveredBy,
     /// The permission bits, octal; `0777` for a symbolic link.
@@ -36,6 +37,8 @@ pub enum DeliveredBy {
     Handover,
     /// Ignition, in the booted system.
     Ignition,
+    /// systemd-tmpfiles, from lines in a credential: in the initramfs, and again in the booted system.
+    Credential,
     /// Nothing: the file stays on the drive, where its readers look for it.
     Drive,
 }

@@ -18,6 +18,7 @@ mod profile;
 mod root;
 mod signs;
 mod talos;
+mod tmpfiles;
 
 pub use coreos::embed_area;
 pub use detect::{Detected, RELEASE_FILE_LIMIT, detect, release_files};
@@ -30,6 +31,7 @@ pub use network_manager::network_manager_version;
 pub use profile::{DeliveryProfile, DeliveryProfileError};
 pub use signs::has_network_manager;
 pub(crate) use signs::is_debian_installer;
+pub(crate) use tmpfiles::{TmpfilesLines, reads_credentials};
 
 use crate::cpio::{Archive, ArchiveError, MemberPathError};
 use crate::ignition::{Additions, IgnitionError, UserConfig};
@@ -77,6 +79,12 @@ pub enum DeliveryError {
         /// What an initramfs of this profile has.
         missing: &'static str,
     },
+    /// A credential would bring an answer file too late.
+    #[error(
+        "dayone cannot deliver an answer file: a credential alone brings files to this base, after its installer has looked for them; \
+         leave the answer file out"
+    )]
+    AnswersInCredential,
     /// An answer file for an installer that is not in this initramfs.
     #[error("this initramfs is not that of {0}, which alone reads such an answer file; use the installer as base")]
     NotTheInstaller(&'static str),

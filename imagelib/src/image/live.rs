@@ -71,7 +71,7 @@ pub(super) fn plan(
         edits.iso.extend(minimal.paths.iter().map(|path| Edit::Remove { path: path.clone() }));
     }
     let mut addons = uki::plan(recipe, live)?;
-    let has_addons = !addons.planned.is_empty();
+    let has_addons = !addons.is_empty();
     if !has_addons || live.entries().next().is_some() {
         changed_menus(recipe, live, &selection, &arguments, &mut edits, &mut report)?;
     }
@@ -125,13 +125,10 @@ fn check_paths(recipe: &Recipe, live: &LiveIso) -> Result<(), ImageError> {
     }
 }
 
-/// Puts the addons beside the unified kernel images.
+/// Puts addons and credentials beside the unified kernel images.
 fn add(addons: &mut Addons, recipe: &Recipe, edits: &mut MediumEdits) -> Result<(), ImageError> {
-    let contents = addons.contents(recipe)?;
-    for (addon, content) in addons.planned.iter().zip(contents) {
-        let edits = edits.esps.entry(addon.esp).or_default();
-        edits.push((addon.directory.clone(), FatEdit::Directory));
-        edits.push((addon.path.clone(), FatEdit::Write(content.into())));
+    for (esp, path, edit) in addons.edits(recipe)? {
+        edits.esps.entry(esp).or_default().push((path, edit));
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::ImageError;
 use super::talos_disk::without_meta_values;
-use super::uki::{self, PlannedAddon};
+use super::uki;
 use crate::authenticode::SiteKey;
 use crate::base::{Base, DiskBase, IsoBase, IsoSystem};
 use crate::recipe::{AddonSignatures, Recipe, SignatureBytes};
@@ -19,17 +19,16 @@ pub fn sign(recipe: Recipe, base: &Base, key: &dyn SiteKey) -> Result<Recipe, Im
             planned(&without_meta_values(&recipe), live)
         }
         _ => return Ok(recipe),
-    }?
-    .planned;
-    if addons.is_empty() {
-        return Ok(recipe);
-    }
+    }?;
     let mut signatures = BTreeMap::new();
-    for PlannedAddon { program, .. } in &addons {
+    for program in addons.programs() {
         let message = program.message()?;
         let signature = key.sign(&message)?;
         key.certificate().verify(&message, &signature)?;
         signatures.insert(program.digest(), SignatureBytes(signature.into()));
+    }
+    if signatures.is_empty() {
+        return Ok(recipe);
     }
     let certificate = key.certificate().der().clone();
     Ok(Recipe { addon_signatures: Some(AddonSignatures { certificate, signatures }), ..recipe })

@@ -1,35 +1,36 @@
-//! Addons for the unified kernel images of a live ISO: the host's files and kernel arguments beside the programs, which do not
-//! change.
+//! Addons and credentials for the unified kernel images of a live ISO: the host's files and kernel arguments beside the programs, which
+//! do not change.
 
 use std::collections::BTreeSet;
 
 use super::ImageError;
 use crate::authenticode::{SignError, SiteCertificate, Unsigned};
 use crate::base::Format;
-use crate::base::live::{LiveIso, LiveUki, UsableUki};
+use crate::base::live::{FilesIn, LiveIso, LiveUki, UsableUki};
 use crate::boot_config::MAX_COMMAND_LINE;
-use crate::delivery::{self, EmbeddedFile, Members};
-use crate::disk::fat::FatPath;
+use crate::delivery::{self, DeliveryProfile, EmbeddedFile, Members, TmpfilesLines};
+use crate::disk::fat::{FatEdit, FatPath};
 use crate::kernel_arguments::KernelArgument;
 use crate::recipe::{AddonSignatures, Recipe};
-use crate::uki::{Addon, addon_directory, addon_path};
+use crate::uki::{Addon, addon_path, companions_directory, credential_argument, credential_file, credential_path};
 use vocabulary::report::{DocumentPath, Report};
 
-/// An addon and its place.
-pub(super) struct PlannedAddon {
+/// What goes beside a unified kernel image.
+struct Companions {
     /// The index of the EFI system partition.
-    pub(super) esp: usize,
-    /// Its directory.
-    pub(super) directory: FatPath,
-    /// Its path.
-    pub(super) path: FatPath,
-    pub(super) program: Unsigned,
+    esp: usize,
+    /// Their directory.
+    directory: FatPath,
+    /// The addon and its path.
+    addon: Option<(FatPath, Unsigned)>,
+    /// The credential and its path.
+    credential: Option<(FatPath, Vec<u8>)>,
 }
 
-/// The addons of an image.
+/// The addons and credentials of an image.
 #[derive(Default)]
 pub(super) struct Addons {
-    pub(super) planned: Vec<PlannedAddon>,
+    planned: Vec<Companions>,
     /// The files in them.
     pub(super) embedded: Vec<EmbeddedFile>,
     pub(super) report: Report,
@@ -50,9 +51,9 @@ pub(super) fn plan(recipe: &Recipe, live: &LiveIso) -> Result<Addons, ImageError
             addons.report.warning("uki-unchanged", &DocumentPath::document(&place), message);
             continue;
         }
-        match addon(recipe, uki, usable) {
-            Ok((addon, embedded)) => {
-                addons.planned.push(addon);
+        match companions(recipe, uki, usable) {
+            Ok((planned, embedded)) => {
+                addons.planned.push(planned);
                 for file in embedded {
                     // Several images bring the same files.
                     if !addons.embedded.contains(&file) {
@@ -77,8 +78,40 @@ pub(super) fn plan(recipe: &Recipe, live: &LiveIso) -> Result<Addons, ImageError
     }
 }
 
-fn addon(recipe: &Recipe, uki: &LiveUki, usable: &UsableUki) -> Result<(PlannedAddon, Vec<EmbeddedFile>), ImageError> {
+/// What the system of a unified kernel image is to get.
+#[derive(Default)]
+struct Payload {
+    /// Kernel arguments, in the addon.
+    arguments: String,
+    /// An archive, in the addon.
+    initrd: Option<Vec<u8>>,
+    /// A file beside the addon.
+    credential: Option<Vec<u8>>,
+    embedded: Vec<EmbeddedFile>,
+}
+
+fn companions(
+    recipe: &Recipe,
+    uki: &LiveUki,
+    usable: &UsableUki,
+) -> Result<(Companions, Vec<EmbeddedFile>), ImageError> {
     let refuse = |reason: String| ImageError::UnifiedKernelImage { path: format!("/{}", uki.path), reason };
+    let Payload { arguments, initrd, credential, embedded } = payload(recipe, usable, refuse)?;
+    let arguments = Some(arguments).filter(|arguments| !arguments.is_empty());
+    let mut companions =
+        Companions { esp: uki.esp, directory: companions_directory(&uki.path).parse()?, addon: None, credential: None };
+    if let Some(content) = credential {
+        companions.credential = Some((credential_path(&uki.path).parse()?, content));
+    }
+    if arguments.is_some() || initrd.is_some() {
+        let program = Addon { machine: usable.machine, arguments, initrd }.to_bytes();
+        let program = program.ok_or_else(|| refuse("its addon would have 4 GiB or more".to_owned()))?;
+        companions.addon = Some((addon_path(&uki.path).parse()?, Unsigned::new(program)?));
+    }
+    Ok((companions, embedded))
+}
+
+fn payload(recipe: &Recipe, usable: &UsableUki, refuse: impl Fn(String) -> ImageError) -> Result<Payload, ImageError> {
     let wanted = &recipe.kernel_arguments;
     if !wanted.delete.is_empty() || !wanted.replace.is_empty() {
         let reason = "its kernel arguments are in the signed program, to which an addon can only append";
@@ -86,28 +119,67 @@ fn addon(recipe: &Recipe, uki: &LiveUki, usable: &UsableUki) -> Result<(PlannedA
     }
     let arguments: Vec<&str> = wanted.append.iter().map(KernelArgument::as_str).collect();
     let arguments = arguments.join(" ");
-    let length = usable.arguments.len() + usize::from(!arguments.is_empty()) + arguments.len();
+    let length = command_line(usable, &arguments);
     if length > MAX_COMMAND_LINE {
         let reason = format!("its kernel arguments would have {length} bytes; the kernel takes {MAX_COMMAND_LINE}");
         return Err(refuse(reason));
     }
-    let (mut initrd, mut embedded) = (None, Vec::new());
-    if !recipe.additions.is_empty() || recipe.ignition.is_some() {
-        if let Some(reason) = &usable.without_initrd {
-            return Err(refuse(reason.to_string()));
-        }
-        let profile = recipe.delivery.unwrap_or(usable.surveyed.detected.profile);
-        let tree = &usable.surveyed.tree;
-        let members = delivery::members(profile, &recipe.additions, recipe.ignition.as_ref(), tree)?;
-        let Members { archive, embedded: files, report: _ } = members;
-        (initrd, embedded) = (Some(archive.to_bytes()), files);
+    let payload = Payload { arguments, ..Payload::default() };
+    if recipe.additions.is_empty() && recipe.ignition.is_none() {
+        return Ok(payload);
     }
-    let arguments = Some(arguments).filter(|arguments| !arguments.is_empty());
-    let program = Addon { machine: usable.machine, arguments, initrd }.to_bytes();
-    let program = program.ok_or_else(|| refuse("its addon would have 4 GiB or more".to_owned()))?;
-    let (directory, path) = (addon_directory(&uki.path).parse()?, addon_path(&uki.path).parse()?);
-    let program = Unsigned::new(program)?;
-    Ok((PlannedAddon { esp: uki.esp, directory, path, program }, embedded))
+    let profile = recipe.delivery.unwrap_or(usable.surveyed.detected.profile);
+    match &usable.files {
+        FilesIn::Nothing(reason) => Err(refuse(reason.to_string())),
+        FilesIn::Initrd => {
+            let tree = &usable.surveyed.tree;
+            let members = delivery::members(profile, &recipe.additions, recipe.ignition.as_ref(), tree)?;
+            let Members { archive, embedded, report: _ } = members;
+            Ok(Payload { initrd: Some(archive.to_bytes()), embedded, ..payload })
+        }
+        FilesIn::Credential if profile != DeliveryProfile::Dracut => {
+            let reason = format!(
+                "a credential brings files to systems of the delivery profile 'dracut' alone, and this is '{profile}'"
+            );
+            Err(refuse(reason))
+        }
+        FilesIn::Credential => in_credential(recipe, usable, payload, refuse),
+    }
+}
+
+/// Puts the host's files into a credential: a kernel argument, which the addon's signature covers; or a file, if the argument would be too
+/// long, or must not be read by every user of the host.
+fn in_credential(
+    recipe: &Recipe,
+    usable: &UsableUki,
+    payload: Payload,
+    refuse: impl Fn(String) -> ImageError,
+) -> Result<Payload, ImageError> {
+    let is_check = |argument: &str| DeliveryProfile::Dracut.medium_checks().contains(&argument);
+    if let Some(check) = usable.arguments.split_whitespace().find(|argument| is_check(argument)) {
+        let reason = format!("its system verifies its medium ({check}), which dayone changes");
+        return Err(refuse(reason));
+    }
+    let TmpfilesLines { text, embedded, may_be_secret } =
+        TmpfilesLines::of(&recipe.additions, recipe.ignition.as_ref())?;
+    if text.is_empty() {
+        return Ok(payload);
+    }
+    let mut arguments = credential_argument(&text);
+    if !payload.arguments.is_empty() {
+        arguments = format!("{} {arguments}", payload.arguments);
+    }
+    if !may_be_secret && command_line(usable, &arguments) <= MAX_COMMAND_LINE {
+        return Ok(Payload { arguments, embedded, ..payload });
+    }
+    let file = credential_file(&text);
+    let file = file.ok_or_else(|| refuse("its credential would have more than 1 MiB".to_owned()))?;
+    Ok(Payload { credential: Some(file), embedded, ..payload })
+}
+
+/// The length of the kernel's command line with more arguments.
+fn command_line(usable: &UsableUki, arguments: &str) -> usize {
+    usable.arguments.len() + usize::from(!arguments.is_empty()) + arguments.len()
 }
 
 /// The kernel arguments of the first unified kernel image with those that its addon appends.
@@ -121,27 +193,51 @@ pub(super) fn kernel_arguments(recipe: &Recipe, live: &LiveIso) -> Option<String
 }
 
 impl Addons {
-    /// The content of each addon, with its signature if the recipe has signatures. Warns if it has none.
-    pub(super) fn contents(&mut self, recipe: &Recipe) -> Result<Vec<Vec<u8>>, ImageError> {
-        let Some(AddonSignatures { certificate, signatures }) = &recipe.addon_signatures else {
-            for PlannedAddon { path, .. } in &self.planned {
+    /// The addons.
+    pub(super) fn programs(&self) -> impl Iterator<Item = &Unsigned> {
+        self.planned.iter().filter_map(|companions| companions.addon.as_ref()).map(|(_, program)| program)
+    }
+
+    /// What to write into the EFI system partitions, by their indexes. The addons have signatures if the recipe has them. Warns about
+    /// what has none.
+    pub(super) fn edits(&mut self, recipe: &Recipe) -> Result<Vec<(usize, FatPath, FatEdit)>, ImageError> {
+        let signatures = recipe.addon_signatures.as_ref();
+        let certificate = signatures.map(|signatures| SiteCertificate::from_der(signatures.certificate.clone()));
+        let certificate = certificate.transpose()?;
+        let signed = signatures.zip(certificate.as_ref());
+        let mut edits = Vec::new();
+        for Companions { esp, directory, addon, credential } in &self.planned {
+            if addon.is_some() || credential.is_some() {
+                edits.push((*esp, directory.clone(), FatEdit::Directory));
+            }
+            if let Some((path, content)) = credential {
+                let message = "is a credential that nobody has signed: a machine with Secure Boot and a TPM refuses it, and boots \
+                               without the network configuration";
+                self.report.warning("credential-unsigned", &DocumentPath::document(path.as_str()), message);
+                edits.push((*esp, path.clone(), FatEdit::Write(content.clone().into())));
+            }
+            let Some((path, program)) = addon else { continue };
+            let content = if let Some((AddonSignatures { signatures, .. }, certificate)) = signed {
+                let missing = || ImageError::AddonSignature(SignError::OtherKey);
+                program.signed(certificate, &signatures.get(&program.digest()).ok_or_else(missing)?.0)?
+            } else {
                 let message = "is not signed, because there is no site key: a machine with Secure Boot refuses it, and boots \
                                without the network configuration";
                 self.report.warning("addon-unsigned", &DocumentPath::document(path.as_str()), message);
-            }
-            return Ok(self.planned.iter().map(|addon| addon.program.bytes().to_vec()).collect());
-        };
-        let certificate = SiteCertificate::from_der(certificate.clone())?;
-        let signed = |addon: &PlannedAddon| {
-            let missing = || ImageError::AddonSignature(SignError::OtherKey);
-            let signature = signatures.get(&addon.program.digest()).ok_or_else(missing)?;
-            Ok(addon.program.signed(&certificate, &signature.0)?)
-        };
-        self.planned.iter().map(signed).collect()
+                program.bytes().to_vec()
+            };
+            edits.push((*esp, path.clone(), FatEdit::Write(content.into())));
+        }
+        Ok(edits)
+    }
+
+    /// Whether nothing goes beside any unified kernel image.
+    pub(super) fn is_empty(&self) -> bool {
+        self.planned.is_empty()
     }
 
     /// The EFI system partitions that they are in, by their indexes.
     pub(super) fn esps(&self) -> BTreeSet<usize> {
-        self.planned.iter().map(|addon| addon.esp).collect()
+        self.planned.iter().map(|companions| companions.esp).collect()
     }
 }

@@ -8,7 +8,7 @@ use super::medium::{Located, Place};
 use super::report::{ProgramRole, Verdict};
 use super::trust::{Verifier, judge};
 use crate::boot_medium::Program as Kind;
-use crate::uki::addon_path;
+use crate::uki::{addon_path, credential_path};
 
 /// A program of a medium, examined.
 #[derive(Debug, Clone)]
@@ -19,6 +19,15 @@ pub(super) struct Found {
     pub(super) is_kernel: bool,
     /// For an image: whether its bytes are certainly those of the base.
     pub(super) unchanged: Option<bool>,
+}
+
+/// Files of a medium that are no programs, in the EFI system partitions.
+#[derive(Debug, Clone, Default)]
+pub(super) struct OtherFiles {
+    /// Those of the name `*.csv`.
+    pub(super) boot_lists: Vec<Place>,
+    /// Those of the name `*.cred`.
+    pub(super) credentials: Vec<Place>,
 }
 
 /// What a chain says about a program.
@@ -41,15 +50,15 @@ struct Chain {
 
 /// The verdict on a medium, and on each of its programs in their order.
 ///
-/// `lists` are the files `*.csv` in the EFI system partitions, of which there are `esps`.
+/// There are `esps` EFI system partitions.
 pub(super) fn verdict(
     found: &[Found],
-    lists: &[Place],
+    others: &OtherFiles,
     esps: usize,
     unreadable: bool,
 ) -> (Verdict, String, Vec<Judged>) {
     let of_esp =
-        |esp| Architecture::ALL.into_iter().filter_map(move |architecture| chain(found, lists, esp, architecture));
+        |esp| Architecture::ALL.into_iter().filter_map(move |architecture| chain(found, others, esp, architecture));
     let chains: Vec<Chain> = (0..esps).flat_map(of_esp).collect();
     // A medium for PCs may also start a few machines with 32-bit firmware, which come without Secure Boot.
     let kernels: BTreeSet<Architecture> =
@@ -102,7 +111,7 @@ fn at(found: &[Found], esp: usize, path: &str) -> Option<usize> {
     found.iter().position(|program| is(&program.file.place))
 }
 
-fn chain(found: &[Found], lists: &[Place], esp: usize, architecture: Architecture) -> Option<Chain> {
+fn chain(found: &[Found], others: &OtherFiles, esp: usize, architecture: Architecture) -> Option<Chain> {
     // UEFI 2.10 §3.5.1.1.
     let suffix = architecture.as_str();
     let first = at(found, esp, &format!("/EFI/BOOT/BOOT{suffix}.EFI"))?;
@@ -122,7 +131,7 @@ fn chain(found: &[Found], lists: &[Place], esp: usize, architecture: Architectur
     if let Verifier::Shim(_) = verifier {
         let fallback = |name: &str| at(found, esp, &format!("/EFI/BOOT/{name}.efi"));
         if let Some(fallback) = fallback(&format!("fb{suffix}")) {
-            chain.push_fallback(found, fallback, lists, verifier);
+            chain.push_fallback(found, fallback, &others.boot_lists, verifier);
             return Some(chain);
         }
         if let Some(program) = fallback("fallback").and_then(|index| found.get(index)) {
@@ -141,7 +150,7 @@ fn chain(found: &[Found], lists: &[Place], esp: usize, architecture: Architectur
         chain.push(found, second, role_of(last), verifier);
     }
     if last.examined.problem.is_some() || matches!(last.examined.kind, Kind::UnifiedKernelImage { .. } | Kind::Linux) {
-        chain.push_addon(found, &last.file.place, verifier);
+        chain.push_companions(found, &others.credentials, &last.file.place, verifier);
         return Some(chain);
     }
     let starts = |program: &Found| {
@@ -170,7 +179,7 @@ fn chain(found: &[Found], lists: &[Place], esp: usize, architecture: Architectur
         });
         chain.push(found, kernel, role, verifier);
         if let Some(program) = found.get(kernel) {
-            chain.push_addon(found, &program.file.place, verifier);
+            chain.push_companions(found, &others.credentials, &program.file.place, verifier);
         }
     }
     Some(chain)
@@ -242,9 +251,25 @@ impl Chain {
         }
     }
 
-    /// Adds dayone's addon to the unified kernel image at a place, if there is one.
-    fn push_addon(&mut self, found: &[Found], place: &Place, verifier: Verifier<'_>) {
+    /// Adds what dayone has put beside the unified kernel image at a place, which was added last.
+    ///
+    /// A credential is no program, and firmware does not look at it. systemd refuses it if the machine has a TPM, too, and dayone
+    /// does not know that.
+    fn push_companions(&mut self, found: &[Found], credentials: &[Place], place: &Place, verifier: Verifier<'_>) {
         let Some(esp) = place.esp else { return };
+        let path = credential_path(&place.path);
+        let credential =
+            credentials.iter().find(|other| other.esp == place.esp && other.path.eq_ignore_ascii_case(&path));
+        if let (Some(credential), Some((_, link))) = (credential, self.links.last_mut()) {
+            if link.verdict < Verdict::Impossible {
+                link.verdict = Verdict::Impossible;
+                link.reason = format!(
+                    "gets the host's configuration from {}, which nobody has signed: systemd refuses it on a machine with Secure Boot \
+                     and a TPM, and the host boots without its network",
+                    credential.path
+                );
+            }
+        }
         let Some(index) = at(found, esp, &addon_path(&place.path)) else { return };
         let Some(program) = found.get(index) else { return };
         let (verdict, reason) = judge_addon(&program.examined, verifier);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use data_encoding::HEXLOWER;
 
-use super::chain::{self, Found, Judged};
+use super::chain::{self, Found, Judged, OtherFiles};
 use super::examine::{Examined, examine};
 use super::medium::{Located, MAX_PROGRAMS, Medium, Place};
 use super::report::{Program, SecureBoot, Verdict};
@@ -205,9 +205,11 @@ impl<'a> Surveyor<'a> {
     fn finish(&mut self, base: &Base, medium: Option<&Medium<'_>>) -> SecureBoot {
         let found = std::mem::take(&mut self.found);
         let (esps, unreadable) = medium.map_or((0, false), |medium| (medium.esps(), medium.unreadable));
-        let lists = medium.map(|medium| medium.in_esps(".csv")).unwrap_or_default();
-        let lists: Vec<Place> = lists.into_iter().map(|list| list.place).collect();
-        let (mut verdict, mut reason, judged) = chain::verdict(&found, &lists, esps, unreadable);
+        let places = |suffix: &str| -> Vec<Place> {
+            medium.into_iter().flat_map(|medium| medium.in_esps(suffix)).map(|file| file.place).collect()
+        };
+        let others = OtherFiles { boot_lists: places(".csv"), credentials: places(".cred") };
+        let (mut verdict, mut reason, judged) = chain::verdict(&found, &others, esps, unreadable);
         if let Some(missing) = self.missing.take().filter(|_| verdict < Verdict::Unknown) {
             (verdict, reason) = (Verdict::Unknown, missing);
         }

@@ -11,13 +11,13 @@ const NAME: &str = "host.addon.efi";
 const DIRECTORY: &str = ".extra.d";
 
 /// The directory of the companions of the unified kernel image at a path.
-pub(crate) fn addon_directory(uki: &str) -> String {
+pub(crate) fn companions_directory(uki: &str) -> String {
     format!("{uki}{DIRECTORY}")
 }
 
 /// The path of dayone's addon for the unified kernel image at a path.
 pub(crate) fn addon_path(uki: &str) -> String {
-    format!("{uki}{DIRECTORY}/{NAME}")
+    format!("{}/{NAME}", companions_directory(uki))
 }
 
 /// What an addon says of itself to shim, which refuses programs without (shim, `SBAT.md`). As `ukify` has it, so that who revokes

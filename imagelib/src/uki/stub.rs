@@ -26,6 +26,8 @@ pub struct StubVersion {
 pub enum Carrier {
     /// An addon with kernel arguments and an initrd.
     Addon,
+    /// An addon with kernel arguments, and a credential, by which the systemd of the initrd writes files.
+    Credential,
     /// An addon with kernel arguments alone.
     ArgumentsAddon,
     /// Nothing that dayone writes.
@@ -34,12 +36,13 @@ pub enum Carrier {
 
 named_variants!(Carrier {
     Addon => "addon",
+    Credential => "credential",
     ArgumentsAddon => "arguments-addon",
     None => "none",
 });
 
 impl StubVersion {
-    /// What this release takes.
+    /// What this release takes, whatever is in the initrd.
     pub fn carrier(&self) -> Carrier {
         match self.major {
             WITH_INITRD.. => Carrier::Addon,

@@ -42,7 +42,8 @@ pub(crate) enum UnusableUki {
     NoAddons(StubVersion),
     /// The stub reads addons, but not their initrds.
     #[error(
-        "its stub is systemd-stub {0}, which takes kernel arguments from an addon, but no initrd (releases from 257 on do)"
+        "its stub is systemd-stub {0}, which takes kernel arguments from an addon, but no initrd (releases from 257 on do); and the \
+         system in its initrd does not write what is in a credential (that of dracut with systemd 254 or later does)"
     )]
     ArgumentsOnly(StubVersion),
     /// dayone writes no addons for the architecture.
@@ -54,6 +55,9 @@ pub(crate) enum UnusableUki {
     /// The initrd cannot be read to its end.
     #[error("its initrd cannot be read: {0}")]
     Initrd(String),
+    /// The place of dayone's credential is taken.
+    #[error("it has a credential of the name of dayone's already ({0}), which dayone would replace")]
+    CredentialExists(String),
     /// systemd-boot counts its boots by renaming it.
     #[error(
         "its name has a counter of boots (+), and the directory of its addons would not be found after a change of it"

@@ -27,5 +27,6 @@ mod minimal_live_boot;
 mod order;
 mod talos;
 mod uki;
+mod uki_credential;
 mod uki_disk;
 mod uki_signatures;

@@ -32,3 +32,4 @@ mod secure_boot;
 mod talos;
 mod third_party_isos;
 mod uki;
+mod uki_credential;

@@ -18,3 +18,4 @@ mod rack;
 mod secure_boot;
 mod talos;
 mod uki;
+mod uki_credential;

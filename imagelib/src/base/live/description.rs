@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{LiveInitrd, LiveIso, LiveUki};
+use super::{FilesIn, LiveInitrd, LiveIso, LiveUki};
 use crate::delivery::{self, DeliveryProfile};
 use crate::uki::{Carrier, UnifiedKernel};
 use vocabulary::network_files::NetworkManagerVersion;
@@ -79,7 +79,7 @@ pub struct UnifiedKernelDescription {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "257.13-1~deb13u1")]
     pub stub: Option<String>,
-    /// What the stub takes beside the program.
+    /// What the stub and the systemd in the initrd take beside the program.
     pub carrier: Carrier,
     /// The release of its kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -146,12 +146,17 @@ impl LiveUki {
             Err(reason) => (DeliveryProfile::Unknown, Vec::new(), Some(reason.to_string())),
         };
         let unified = self.unified.as_ref();
+        let by_credential = self.state.as_ref().is_ok_and(|usable| matches!(usable.files, FilesIn::Credential));
+        let carrier = match unified {
+            Some(_) if by_credential => Carrier::Credential,
+            unified => unified.map_or(Carrier::None, UnifiedKernel::carrier),
+        };
         UnifiedKernelDescription {
             path: format!("/{}", self.path),
             title: self.title(),
             size: self.size,
             stub: unified.and_then(|unified| unified.stub.as_ref()).map(ToString::to_string),
-            carrier: unified.map_or(Carrier::None, UnifiedKernel::carrier),
+            carrier,
             kernel: unified.and_then(|unified| unified.kernel.clone()),
             kernel_arguments: unified.map(|unified| unified.arguments.clone()).unwrap_or_default(),
             profile,

@@ -69,16 +69,19 @@ pub struct Surveyed {
     pub(crate) drivers: Drivers,
     /// What its casper can do, if it has one.
     pub(crate) casper: CasperScript,
+    /// Whether its systemd writes the files in a credential.
+    pub(crate) reads_credentials: bool,
 }
 
 impl Surveyed {
     /// What holds of both, if the same archive can be added to both.
     fn and(self, other: &Self) -> Option<Self> {
-        let Self { detected, tree, drivers, casper } = self;
+        let Self { detected, tree, drivers, casper, reads_credentials } = self;
         if (&detected, &drivers, &casper) != (&other.detected, &other.drivers, &other.casper) {
             return None;
         }
-        Some(Self { detected, tree: tree.common(&other.tree)?, drivers, casper })
+        let reads_credentials = reads_credentials && other.reads_credentials;
+        Some(Self { detected, tree: tree.common(&other.tree)?, drivers, casper, reads_credentials })
     }
 }
 
@@ -202,7 +205,8 @@ pub(super) fn survey_ranges<'f>(
     let surveyed = surveyed.and_then(|survey| {
         let detected = delivery::detect(&survey);
         let (drivers, casper) = (Drivers::of(&survey), CasperScript::of(&survey));
-        survey.outcome.complete().map(|()| Surveyed { detected, tree: survey.tree, drivers, casper })
+        let reads_credentials = delivery::reads_credentials(&survey);
+        survey.outcome.complete().map(|()| Surveyed { detected, tree: survey.tree, drivers, casper, reads_credentials })
     });
     match surveyed {
         Err(InitramfsError::Read(source)) => Err(IsoError::Read { offset: 0, source }),

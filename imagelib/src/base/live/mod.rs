@@ -34,7 +34,7 @@ pub(crate) use partitions::{
 };
 use paths::{BootPaths, Finder};
 pub use paths::{Firmware, UnreachedPath};
-pub(crate) use ukis::{LiveUki, UsableUki};
+pub(crate) use ukis::{FilesIn, LiveUki, UsableUki};
 
 /// Why an ISO cannot be customised.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -11,7 +11,7 @@ use crate::boot_medium::Program;
 use crate::iso::IsoError;
 use crate::overlay::{Overlay, OverlaySource, Segment, Sizes};
 use crate::source::{Role, Source};
-use crate::uki::{Machine, UnifiedKernel, UnusableUki};
+use crate::uki::{Machine, UnifiedKernel, UnusableUki, credential_path};
 
 /// A unified kernel image that firmware, shim or systemd-boot starts from an EFI system partition.
 #[derive(Debug, Clone)]
@@ -32,12 +32,23 @@ pub(crate) struct LiveUki {
 #[derive(Debug, Clone)]
 pub(crate) struct UsableUki {
     pub(crate) machine: Machine,
-    /// Why its stub takes no initrd from an addon, if so.
-    pub(crate) without_initrd: Option<UnusableUki>,
+    /// What brings files to its system.
+    pub(crate) files: FilesIn,
     /// Its kernel arguments.
     pub(crate) arguments: String,
     /// The system that its initrd starts.
     pub(crate) surveyed: Surveyed,
+}
+
+/// What brings the host's files to the system of a unified kernel image.
+#[derive(Debug, Clone)]
+pub(crate) enum FilesIn {
+    /// An initrd in the addon.
+    Initrd,
+    /// A credential, in the addon or beside it.
+    Credential,
+    /// Nothing, for this reason.
+    Nothing(UnusableUki),
 }
 
 impl LiveUki {
@@ -78,7 +89,9 @@ pub(super) fn find(
             if is_known || !matches!(Program::at(source, &file.extents), Program::UnifiedKernelImage { .. }) {
                 continue;
             }
-            let (unified, state) = examine(source, &file.path, &file.extents)?;
+            let credential = credential_path(&file.path);
+            let has_credential = esp.fat.file(&credential).is_some().then_some(credential);
+            let (unified, state) = examine(source, &file.path, &file.extents, has_credential)?;
             found.push(LiveUki { esp: index, path: file.path.clone(), size: file.size.into(), unified, state });
         }
     }
@@ -87,7 +100,13 @@ pub(super) fn find(
 
 type Examined = (Option<UnifiedKernel>, Result<UsableUki, UnusableUki>);
 
-fn examine(source: &dyn Source, path: &str, extents: &[Range<u64>]) -> Result<Examined, IsoError> {
+/// Examines a program of this path, beside which there may be a credential already.
+fn examine(
+    source: &dyn Source,
+    path: &str,
+    extents: &[Range<u64>],
+    credential: Option<String>,
+) -> Result<Examined, IsoError> {
     let outside = || UnusableUki::Program("lies outside of the image".to_owned());
     let segments = extents.iter().map(|range| Segment::base(Role::Iso, range.clone())).collect();
     let sizes = Sizes::from([(Role::Iso, source.size())]);
@@ -115,14 +134,22 @@ fn examine(source: &dyn Source, path: &str, extents: &[Range<u64>]) -> Result<Ex
         Some(ranges) => {
             let surveyed = survey_ranges(source, std::iter::once(ranges.as_slice()))?;
             let surveyed = surveyed.map_err(|error| UnusableUki::Initrd(error.to_string()));
-            let without_initrd = unified.without_initrd();
+            let reads_credentials = surveyed.as_ref().is_ok_and(|surveyed| surveyed.reads_credentials);
+            let files = match (unified.without_initrd(), credential) {
+                (None, _) => FilesIn::Initrd,
+                (Some(_), Some(path)) if reads_credentials => {
+                    FilesIn::Nothing(UnusableUki::CredentialExists(format!("/{path}")))
+                }
+                (Some(_), None) if reads_credentials => FilesIn::Credential,
+                (Some(arguments_only), _) => FilesIn::Nothing(arguments_only),
+            };
             // Kernel arguments are enough for a system that takes no files.
             let takes_files = surveyed.as_ref().map_or(true, |surveyed| surveyed.detected.profile.takes_files());
-            match without_initrd.clone().filter(|_| takes_files) {
-                Some(arguments_only) => Err(arguments_only),
-                None => surveyed.map(|surveyed| {
+            match files {
+                FilesIn::Nothing(reason) if takes_files => Err(reason),
+                files => surveyed.map(|surveyed| {
                     let arguments = unified.arguments.clone();
-                    UsableUki { machine, without_initrd, arguments, surveyed }
+                    UsableUki { machine, files, arguments, surveyed }
                 }),
             }
         }

@@ -32,8 +32,8 @@ fn behind_shim(accepted: &[(&str, &[u8])], others: &[(&str, &[u8])]) -> Vec<Foun
 
 /// The worst verdict on what follows the shim, which firmware starts only with a key of the site here.
 fn after_shim(found: &[Found], lists: &[&str]) -> (Verdict, String) {
-    let lists: Vec<Place> = lists.iter().map(|path| Place { esp: Some(0), path: (*path).to_owned() }).collect();
-    let (verdict, reason, _) = verdict(found, &lists, 1, false);
+    let boot_lists = lists.iter().map(|path| Place { esp: Some(0), path: (*path).to_owned() }).collect();
+    let (verdict, reason, _) = verdict(found, &OtherFiles { boot_lists, ..OtherFiles::default() }, 1, false);
     (verdict, reason)
 }
 
@@ -83,11 +83,15 @@ fn a_program_for_another_architecture_is_not_loaded() {
         ("/EFI/BOOT/BOOTAA64.EFI", &x64, Verdict::Impossible),
     ] {
         let found = [found(path, bytes), found("/live/vmlinuz", &x64)];
-        let (_, _, judged) = verdict(&found, &[], 1, false);
+        let (_, _, judged) = verdict(&found, &OtherFiles::default(), 1, false);
         assert_eq!(judged[0].verdict, expected, "{path}: {}", judged[0].reason);
     }
-    let (verdict, reason, _) =
-        verdict(&[found("/EFI/BOOT/BOOTX64.EFI", &ia32), found("/live/vmlinuz", &x64)], &[], 1, false);
+    let (verdict, reason, _) = verdict(
+        &[found("/EFI/BOOT/BOOTX64.EFI", &ia32), found("/live/vmlinuz", &x64)],
+        &OtherFiles::default(),
+        1,
+        false,
+    );
     assert_eq!(verdict, Verdict::Impossible);
     assert!(reason.ends_with("is a program for ia32, and machines with firmware for x64 do not load it"), "{reason}");
     let found = behind_shim(&[("/EFI/BOOT/grubx64.efi", &ia32), ("/live/vmlinuz", &x64)], &[]);

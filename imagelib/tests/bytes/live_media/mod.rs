@@ -79,18 +79,24 @@ pub(crate) fn unified_by(stub: &str, id: &str) -> Vec<u8> {
 
 /// The same with these files in its initrd.
 pub(crate) fn unified_of(stub: &str, id: &str, files: &[&str]) -> Vec<u8> {
+    let files: Vec<(&str, &str)> = files.iter().map(|path| (*path, id)).collect();
+    unified_with(stub, id, "console=ttyS0 quiet", &files)
+}
+
+/// The same with these kernel arguments, and with files of this content.
+pub(crate) fn unified_with(stub: &str, id: &str, arguments: &str, files: &[(&str, &str)]) -> Vec<u8> {
     let os_release = format!("NAME=Live\nID={id}\nPRETTY_NAME=\"Live system 1\"\n");
     let magic = format!("#### LoaderInfo: systemd-stub {stub} ####\0");
     let mut initrd = Archive::new();
-    for path in files {
-        initrd.file(path.parse().unwrap(), 0o755, id.to_owned()).unwrap();
+    for (path, content) in files {
+        initrd.file(path.parse().unwrap(), 0o755, (*content).to_owned()).unwrap();
     }
     initrd.add_parents(0o755).unwrap();
     program(&[
         (".text", b"stub"),
         (".sdmagic", magic.as_bytes()),
         (".osrel", os_release.as_bytes()),
-        (".cmdline", b"console=ttyS0 quiet"),
+        (".cmdline", arguments.as_bytes()),
         (".uname", b"6.12.0-amd64"),
         (".linux", &kernel()),
         (".initrd", &initrd.to_bytes()),

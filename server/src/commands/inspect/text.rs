@@ -99,6 +99,7 @@ fn describe_live(table: &mut Table, live: &LiveDescription) {
 fn takes(carrier: Carrier) -> &'static str {
     match carrier {
         Carrier::Addon => "addons with kernel arguments and an initrd",
+        Carrier::Credential => "addons with kernel arguments, and files from a credential",
         Carrier::ArgumentsAddon => "addons with kernel arguments alone",
         Carrier::None => "no addons",
     }

@@ -1,0 +1,126 @@
+//! Systems to whose initramfs nothing can be added, but whose systemd reads a credential: `systemd-tmpfiles` writes the files
+//! that it lists (`tmpfiles.d(5)`, the credential `tmpfiles.extra`). It does so in the initramfs before NetworkManager starts, and again in the
+//! root file system.
+
+use std::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::signs::{dracut_hooks, has_file};
+use super::{DeliveredBy, DeliveryError, EmbeddedFile, installer, needs_no_ignition};
+use crate::ignition::{self, AddedFile, Additions, UserConfig};
+use crate::initramfs::Survey;
+
+/// The unit that starts `systemd-tmpfiles`, where distributions install it.
+pub(super) const TMPFILES_UNITS: [&str; 2] =
+    ["usr/lib/systemd/system/systemd-tmpfiles-setup.service", "lib/systemd/system/systemd-tmpfiles-setup.service"];
+/// In its unit, since systemd 254. The line of older releases, `LoadCredential=`, finds no encrypted credentials, and the stub hands over no
+/// others.
+const READS_CREDENTIAL: [&[u8]; 2] = [b"ImportCredential=tmpfiles.*", b"ImportCredential=tmpfiles.extra"];
+/// Without this file, systemd does not look for what the stub has handed over (`import_credentials_boot` in its source).
+const INITRD_RELEASE: &str = "etc/initrd-release";
+/// What the names of NetworkManager's secret settings contain. Others contain it, too.
+const SECRET: [&str; 6] = ["password", "psk", "key", "secret", "cak", "pin"];
+
+/// Whether systemd writes the files of a credential when an initramfs starts. Only initramfs images of dracut are known to.
+pub(crate) fn reads_credentials(survey: &Survey) -> bool {
+    let reads = |path: &&str| {
+        let unit = survey.files.get(*path).map(Vec::as_slice).unwrap_or_default();
+        unit.split(|byte| *byte == b'\n').any(|line| READS_CREDENTIAL.contains(&line))
+    };
+    dracut_hooks(&survey.tree).is_some()
+        && has_file(&survey.tree, INITRD_RELEASE)
+        && TMPFILES_UNITS.iter().any(|path| reads(&path))
+}
+
+/// The content of a credential.
+pub(crate) struct TmpfilesLines {
+    /// The lines. None if there is nothing to write.
+    pub(crate) text: String,
+    /// The files that they write.
+    pub(crate) embedded: Vec<EmbeddedFile>,
+    /// Whether there may be secrets in it, which users of the host must not read.
+    pub(crate) may_be_secret: bool,
+}
+
+debug_only!(TmpfilesLines { embedded, may_be_secret });
+
+impl TmpfilesLines {
+    /// The lines that write these additions.
+    pub(crate) fn of(additions: &Additions, ignition: Option<&UserConfig>) -> Result<Self, DeliveryError> {
+        needs_no_ignition(additions, ignition)?;
+        if installer(additions).is_some() {
+            return Err(DeliveryError::AnswersInCredential);
+        }
+        let files = ignition::files(additions)?;
+        let shown = |file: &AddedFile| {
+            EmbeddedFile::new(file.path.as_str(), DeliveredBy::Credential, file.mode, &file.contents)
+        };
+        Ok(Self {
+            text: files.iter().map(line).collect(),
+            embedded: files.iter().map(shown).collect(),
+            may_be_secret: !additions.files.is_empty()
+                || additions.keyfiles.iter().any(|keyfile| may_have_secret(&keyfile.content)),
+        })
+    }
+}
+
+/// The line that writes a file, whatever is in its place. The directories above it are made if they are missing.
+fn line(file: &AddedFile) -> String {
+    let AddedFile { path, mode, owner, contents } = file;
+    let mut line = String::new();
+    let (kind, content) = if contents.is_empty() { ("f+", String::new()) } else { ("f+~", STANDARD.encode(contents)) };
+    let path = quoted(path.as_str());
+    // A `String` takes all that is written.
+    let _ = writeln!(line, "{kind} {path} {mode:04o} {} {} - {content}", owner.user, owner.group);
+    line
+}
+
+/// A path as one word of a line.
+fn quoted(path: &str) -> String {
+    if path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+@:,=".contains(&byte)) {
+        return path.to_owned();
+    }
+    let escaped = path.replace('\\', r"\\").replace('"', "\\\"").replace('%', "%%");
+    format!("\"{escaped}\"")
+}
+
+fn may_have_secret(keyfile: &str) -> bool {
+    keyfile.lines().any(|line| {
+        let key = line.split('=').next().unwrap_or_default();
+        !line.starts_with('[') && SECRET.iter().any(|part| key.contains(part))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_one_word() {
+        for (path, word) in [
+            ("/etc/motd", "/etc/motd"),
+            ("/etc/a b", "\"/etc/a b\""),
+            ("/etc/100%", "\"/etc/100%%\""),
+            ("/etc/\"\\", "\"/etc/\\\"\\\\\""),
+            ("/etc/ä", "\"/etc/ä\""),
+        ] {
+            assert_eq!(quoted(path), word);
+        }
+    }
+
+    #[test]
+    fn settings_that_may_be_secret_are_known() {
+        for (keyfile, expected) in [
+            ("[802-1x]\npassword=x\n", true),
+            ("[wireguard]\nprivate-key=x\n", true),
+            ("[wifi-security]\npsk=x\n", true),
+            ("[macsec]\nmka-cak=x\n", true),
+            ("[wireguard-peer.key=]\nendpoint=192.0.2.1:51820\n", false),
+            ("[ethernet]\nmtu=9000\n[ipv4]\nmethod=manual\n", false),
+        ] {
+            assert_eq!(may_have_secret(keyfile), expected, "{keyfile}");
+        }
+    }
+}

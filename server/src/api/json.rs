@@ -3,6 +3,7 @@
 use serde::de::DeserializeOwned;
 use vocabulary::text::without_middle;
 
+use super::objects::ObjectsOnly;
 use super::problem::{Problem, ProblemKind};
 
 /// The longest message, in bytes. The names of all members of a request have room in it. The names in the request itself may have any
@@ -12,10 +13,6 @@ const MAX_MESSAGE_BYTES: usize = 2048;
 /// Reads `body` strictly. The problem names the place by line, column and path, and never a value, which might be a secret.
 pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     let place = |error: &serde_json::Error| format!("line {}, column {}", error.line(), error.column());
-    // A list would be read as the members of an object in their order.
-    if body.trim_ascii_start().starts_with(b"[") {
-        return Err(refuse("this should be an object"));
-    }
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     let value = deserialize(&mut deserializer, |error| Some(place(error)))?;
     let end = deserializer.end();
@@ -32,7 +29,7 @@ fn deserialize<'de, T: DeserializeOwned>(
     deserializer: &mut serde_json::Deserializer<impl serde_json::de::Read<'de>>,
     place: impl Fn(&serde_json::Error) -> Option<String>,
 ) -> Result<T, Problem> {
-    serde_path_to_error::deserialize(deserializer).map_err(|error| {
+    serde_path_to_error::deserialize(ObjectsOnly(deserializer)).map_err(|error| {
         let path = Some(error.path().to_string()).filter(|path| path != ".");
         let error = error.into_inner();
         let place: Vec<String> = place(&error).into_iter().chain(path).collect();
@@ -102,7 +99,8 @@ mod tests {
             ("{\"inner\": [}", "line 1, column 12"),
             ("", "line 1, column 0: EOF"),
             ("\"hunter2, expected hunter2\"", "this should be an object"),
-            (" [[{\"list\": [1]}]]", "this should be an object"),
+            (" [[{\"list\": [1]}]]", "line 1, column 1: this should be an object"),
+            ("{\"inner\":\n[ [[1]]]}", "line 2, column 2, inner[0]: this should be an object"),
             ("\u{feff}{}", "line 1, column 1"),
         ] {
             let problem = read::<Outer>(bad.as_bytes()).unwrap_err();

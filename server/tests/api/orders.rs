@@ -255,6 +255,32 @@ async fn invalid_requests_name_the_error() {
     assert!(dayone.place.records().is_empty());
 }
 
+/// serde reads the elements of a list as the members of a struct in their order, if nothing prevents it.
+#[tokio::test]
+async fn a_list_in_place_of_an_object_is_refused() {
+    let dayone = Dayone::start().await;
+    let order = |member: &str, value: Value| {
+        let mut order = json!({"base": "coreos", "documents": NMSTATE});
+        order[member] = value;
+        order
+    };
+    for (path, body, place) in [
+        ("/v1/images", order("kernel_arguments", json!([["a=b"], []])), "kernel_arguments"),
+        ("/v1/images", order("files", json!([["/etc/x", "aGk="]])), "files[0]"),
+        ("/v1/images", order("documents", json!([["hosts.yaml", NMSTATE]])), "documents[0]"),
+        ("/v1/boots", order("bmc", json!(["redfish+http://192.0.2.200/redfish/v1/Systems/1"])), "bmc"),
+        ("/v1/keyfiles", json!({"documents": [["hosts.yaml", NMSTATE]]}), "documents[0]"),
+        ("/v1/bases", json!({"name": "new", "iso": [null, "/srv/live.iso"]}), "iso"),
+    ] {
+        let answer = Answer::of(dayone.post_json(path, &body)).await;
+        assert_eq!(answer.status, 400, "{body}: {answer:?}");
+        let problem = answer.problem("malformed-request");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.ends_with(&format!("{place}: this should be an object")), "{body}: {detail}");
+    }
+    assert!(dayone.place.records().is_empty());
+}
+
 /// A config with lists in lists, one level more than these.
 fn deep_config(lists: usize) -> Value {
     let nested = (0..lists).fold(json!(1), |inner, _| json!([inner]));

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::reload;
 
-/// Libraries whose lines repeat our own: the Kubernetes client logs an error for each failed connection. A filter that names them
-/// enables them again.
-const REDUNDANT: &str = "kube_client=off,kube_runtime=off";
+/// Libraries whose lines repeat our own, or say nothing of a fault: the Kubernetes client logs an error for each failed connection,
+/// and the OpenPGP library prints keys and signatures as it takes them apart. A filter that names them enables them again.
+const REDUNDANT: &str = "kube_client=off,kube_runtime=off,pgp=off";
 
 /// Crates of this project that write to the log: `dayone` in a filter also applies to them.
 const OURS: [&str; 3] = ["doctor", "media", "redfish"];
@@ -18,7 +18,7 @@ const OURS: [&str; 3] = ["doctor", "media", "redfish"];
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
 /// Libraries whose lines help to find a fault. Their names alone may be a filter, which enables all their lines.
-const LIBRARIES: [&str; 12] = [
+const LIBRARIES: [&str; 13] = [
     "axum",
     "h2",
     "hyper",
@@ -28,6 +28,7 @@ const LIBRARIES: [&str; 12] = [
     "kube_runtime",
     "mio",
     "notify",
+    "pgp",
     "reqwest",
     "rustls",
     "tower",
@@ -221,6 +222,8 @@ mod tests {
         }
         let shown = |filter: &str| parse_filter(filter).unwrap().to_string();
         assert!(shown("info").contains("kube_client=off"));
+        assert!(shown("debug").contains("pgp=off") && shown("trace").contains("pgp=off"));
+        assert!(shown("debug,pgp=trace").contains("pgp=trace") && !shown("debug,pgp=trace").contains("pgp=off"));
         assert!(shown("info,kube_client=debug").contains("kube_client=debug"));
         assert!(!shown("info,kube_client=debug").contains("kube_client=off"));
         assert!(shown("warn,dayone=debug").contains("redfish=debug"));

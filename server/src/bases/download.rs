@@ -15,6 +15,7 @@ use tracing::{info, warn};
 use url::Url;
 
 use super::allowed::AllowedSources;
+use super::beginning::Beginning;
 use super::error::FetchError;
 use super::final_error::{final_error, redirect, shown};
 use super::partial_file::PartialFile;
@@ -236,12 +237,16 @@ impl Downloader {
         file.seek(io::SeekFrom::Start(partial.length)).await.map_err(storage)?;
         let mut file = BufWriter::with_capacity(BUFFER, file);
         let mut next_look = partial.length + LOOK;
+        let mut beginning = Beginning::after(partial.length);
         let received = loop {
             let chunk = match answer.chunk().await {
                 Ok(Some(chunk)) => chunk,
                 Ok(None) => break Ok(()),
                 Err(error) => break Err(Failed::Again(chain(&error.without_url()))),
             };
+            if let Err(refused) = beginning.take(&chunk) {
+                break Err(refused.into());
+            }
             file.write_all(&chunk).await.map_err(storage)?;
             progress.add(chunk.len() as u64);
             if progress.done() > limit {

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use imagelib::base::Packed;
 use imagelib::digest::Digest;
 
 use super::allowed::NotAllowed;
@@ -41,6 +42,9 @@ pub enum FetchError {
         /// How large it may be.
         limit: u64,
     },
+    /// The file is the image of a disk in a format of virtual machines.
+    #[error(transparent)]
+    Packed(Packed),
     /// There is not enough room.
     #[error(
         "there is no room for the file: it needs {needed} more bytes, and {available} are free, of which {reserve} stay free for \

@@ -70,7 +70,14 @@ impl Fetcher {
         };
         loop {
             order.progress.set_phase(Phase::Fetching);
-            let resumed = self.bytes(order).await?;
+            let resumed = match self.bytes(order).await {
+                // Another attempt would continue after the first bytes, and would not see them.
+                Err(error @ FetchError::Packed(_)) => {
+                    discard(order.target)?;
+                    return Err(error);
+                }
+                result => result?,
+            };
             order.progress.set_phase(Phase::Verifying);
             let verified = self.verify(order, signature.clone()).await;
             match verified {

@@ -103,7 +103,7 @@ impl BaseFetches {
     pub async fn add(&self, record: BaseRecord) -> Result<Added, AddError> {
         let inner = &self.0;
         for source in record.sources.values() {
-            source.refuse_compressed()?;
+            source.refuse_packed()?;
             inner.settings.allowed.check(&source.location)?;
             source.signature.iter().try_for_each(|signature| inner.settings.allowed.check(signature))?;
         }

@@ -36,6 +36,12 @@ pub enum SourceError {
         "{0} is compressed, and dayone fetches files as they are: give the uncompressed file, or decompress it yourself"
     )]
     Compressed(String),
+    /// The file is the image of a disk in a format of virtual machines.
+    #[error(
+        "{0} is the image of a disk in a format of virtual machines, and dayone fetches files as they are: fetch it yourself, and \
+         convert it with qemu-img convert -O raw"
+    )]
+    Disk(String),
 }
 
 /// A URL, or an absolute path on the server. Displays without the query of the URL, which may hold a credential.
@@ -194,13 +200,20 @@ impl BaseSource {
         Ok(self)
     }
 
-    /// Refuses a file whose name says that it is compressed. Publishers compress disk images; ISOs, kernels and initramfs images
-    /// keep their names, whatever is inside.
-    pub fn refuse_compressed(&self) -> Result<(), SourceError> {
+    /// Refuses a file whose name says that it must be unpacked or converted first. Publishers compress disk images; ISOs, kernels
+    /// and initramfs images keep their names, whatever is inside.
+    pub fn refuse_packed(&self) -> Result<(), SourceError> {
         let name = self.location.file_name();
-        let is_compressed = [".xz", ".gz", ".zst", ".bz2"].iter().any(|end| name.ends_with(end));
+        let ends_with = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
         let is_initramfs = name.contains("initr");
-        if is_compressed && !is_initramfs { Err(SourceError::Compressed(name.to_owned())) } else { Ok(()) }
+        if ends_with(&[".xz", ".gz", ".zst", ".bz2"]) && !is_initramfs {
+            return Err(SourceError::Compressed(name.to_owned()));
+        }
+        // Not .vhd: with a fixed size, that is a raw image.
+        if ends_with(&[".qcow2", ".qcow", ".vmdk", ".vhdx", ".vdi"]) {
+            return Err(SourceError::Disk(name.to_owned()));
+        }
+        Ok(())
     }
 }
 
@@ -253,11 +266,13 @@ mod tests {
     }
 
     #[test]
-    fn compressed_files_are_refused_by_their_names() {
+    fn files_to_unpack_first_are_refused_by_their_names() {
         let refused = |location: &str| {
             let source = BaseSource { location: location.parse().unwrap(), sha256: None, signature: None };
-            source.refuse_compressed().is_err()
+            source.refuse_packed().is_err()
         };
+        assert!(refused("https://example.com/cloud.qcow2?a=b") && refused("/srv/cloud.vmdk"));
+        assert!(!refused("https://example.com/cloud.img") && !refused("/srv/cloud.raw") && !refused("/srv/cloud.vhd"));
         assert!(refused("https://example.com/metal.raw.xz?a=b") && refused("/srv/live.iso.gz"));
         assert!(!refused("https://example.com/live.iso") && !refused("/srv/initrd.img.gz"));
         assert!(!refused("/srv/initramfs.xz"));

@@ -244,6 +244,11 @@ async fn wrong_requests_are_refused() {
         (json!({"name": "fcos"}), "base-refused", "give either an ISO"),
         (json!({"name": "fcos", "iso": good, "kernel": good}), "base-refused", "give either an ISO"),
         (json!({"name": "fcos", "iso": {"url": format!("{url}.xz"), "sha256": sha256}}), "base-refused", "compressed"),
+        (
+            json!({"name": "fcos", "iso": {"url": source.url("/cloud.qcow2"), "sha256": sha256}}),
+            "base-refused",
+            "qemu-img convert -O raw",
+        ),
         (json!({"name": "coreos", "iso": good}), "base-configured", "--base"),
     ] {
         let problem = add(&dayone, &order).await.problem(kind);

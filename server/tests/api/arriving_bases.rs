@@ -11,7 +11,7 @@ use serde_json::json;
 use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
-use super::added_bases::{add, iso, next_release, settled, start};
+use super::added_bases::{add, files, iso, next_release, settled, start};
 use super::http_source::HttpSource;
 
 /// Holds the thread that has read the files of the second base of a name, until somebody lets it go on.
@@ -85,4 +85,18 @@ async fn the_last_request_counts_even_if_another_base_arrives_meanwhile() {
     // The first one has been replaced, so it is fetched once more.
     assert_eq!(again.await.unwrap(), StatusCode::ACCEPTED);
     assert_eq!(settled(&dayone, "arriving").await["identity"], base["identity"]);
+}
+
+#[tokio::test]
+async fn a_disk_of_a_virtual_machine_is_refused_when_its_first_bytes_arrive() {
+    let source = HttpSource::start().await;
+    let dayone = start(&source).await;
+    let (url, sha256) = source.put("/cloud.img", &[b"QFI\xfb".to_vec(), vec![0; 1 << 20]].concat());
+    // The rest never arrives.
+    source.state().pause = Some(100_000);
+    add(&dayone, &json!({"name": "cloud", "iso": {"url": url, "sha256": sha256}})).await.ok();
+    let base = settled(&dayone, "cloud").await;
+    let error = base["fetch"]["error"].as_str().unwrap();
+    assert!(error.contains("format qcow2: convert it with qemu-img convert -O raw"), "{base}");
+    assert_eq!(files(&dayone), [""; 0]);
 }

@@ -267,6 +267,23 @@ fn https_is_verified_by_the_given_authority() {
 }
 
 #[test]
+fn a_disk_of_a_virtual_machine_is_refused_by_its_name_and_by_its_first_bytes() {
+    let nginx = Nginx::start(None);
+    let directory = tempfile::tempdir().unwrap();
+    let disk = [b"QFI\xfb".to_vec(), vec![0; 100_000]].concat();
+    let sum = Digest::of(&disk).to_string();
+    for name in ["cloud.qcow2", "cloud.img"] {
+        fs::write(nginx.root().join(name), &disk).unwrap();
+    }
+    let by_name = fetch(&directory, &nginx.url("cloud.qcow2"), &["--sha256", &sum]);
+    assert_eq!(by_name.code, Some(2), "{}", by_name.said);
+    assert!(by_name.said.contains("qemu-img convert -O raw"), "{}", by_name.said);
+    assert!(nginx.requests("cloud.qcow2").is_empty(), "the name alone decides");
+    fetch(&directory, &nginx.url("cloud.img"), &["--sha256", &sum]).refused("qemu-img convert -O raw");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left of it");
+}
+
+#[test]
 fn a_service_of_another_user_can_read_a_fetched_base() {
     let nginx = Nginx::start(None);
     fs::write(nginx.root().join("small"), "small").unwrap();

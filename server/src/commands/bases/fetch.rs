@@ -43,7 +43,7 @@ pub(super) fn run(arguments: &BaseFetchArguments) -> Result<(), Failure> {
         if let Location::Path(_) = source.location {
             return Err(Failure::System(format!("{shown} is not a URL")));
         }
-        source.refuse_compressed().map_err(|error| Failure::system("cannot fetch it", &error))?;
+        source.refuse_packed().map_err(|error| Failure::system("cannot fetch it", &error))?;
         let source = source.verifiable().map_err(|error| Failure::system(&shown, &error))?;
         let output = arguments.output.as_path();
         if is_there(output, &source, arguments.force)? {

@@ -24,7 +24,7 @@ pub(super) fn sources(text: &str, proof: &ProofArguments) -> Result<BTreeMap<Rol
         source(&mut sources, *role, "--signature")?.signature = Some(value.clone());
     }
     for source in sources.values() {
-        let checked = source.refuse_compressed().and_then(|()| source.clone().verifiable().map(drop));
+        let checked = source.refuse_packed().and_then(|()| source.clone().verifiable().map(drop));
         checked.map_err(|error| Failure::system(&source.location.to_string(), &error))?;
     }
     Ok(sources)
@@ -92,6 +92,7 @@ mod tests {
             ("live.iso", &["SUM"][..], "absolute"),
             ("https://example.com/a.iso", &[], "SHA-256"),
             ("https://example.com/a.iso.xz", &["SUM"], "compressed"),
+            ("https://example.com/a.qcow2", &["SUM"], "qemu-img convert -O raw"),
             (both, &["SUM"], "several files"),
             (both, &["kernel:SUM"], "SHA-256"),
             (both, &["rootfs:SUM"], "no rootfs"),

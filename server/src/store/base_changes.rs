@@ -218,24 +218,27 @@ impl Store {
         Ok(())
     }
 
-    /// Removes replaced bases that no image uses any more, and files that nobody reads any more.
+    /// Removes replaced bases that no image needs any more, and files that nobody reads any more.
     pub(super) fn release_replaced_bases(&self) {
         let Ok(data) = self.persistence.directory() else { return };
         // Nobody knows which bases the images of unreadable records use.
-        let replaced = if self.images.unreadable() == 0 { self.bases.replaced() } else { Vec::new() };
+        let are_users_known = self.images.unreadable() == 0;
+        let replaced = self.bases.replaced();
         let _alone = (!replaced.is_empty()).then(|| self.added.publishing.write());
         for base in replaced {
             let record = base.version().and_then(|version| Some((version, self.added.get(version)?)));
             let Some((version, record)) = record else { continue };
             let Some(identity) = record.identity() else { continue };
-            // Its files are lost or damaged, and the same files are there once more: its images use those.
+            // Its files are lost or damaged, and the same files are there once more; or somebody went back to them. Its images use
+            // those.
             let is_restored = base.available().is_none() && self.bases.with_identity(&identity, None).is_some();
-            if !is_restored && self.base_use(&identity).images > 0 {
+            let is_needed = || !are_users_known || self.base_use(&identity).images > 0;
+            if !is_restored && !self.bases.is_there_again(&base, &identity) && is_needed() {
                 continue;
             }
             match self.added.forget(data, version, Some(&base)) {
                 Ok(_) => {
-                    info!(base = %base.name(), %identity, "no image uses the replaced base any more; it is removed");
+                    info!(base = %base.name(), %identity, "no image needs the replaced base any more; it is removed");
                     self.bases.remove(version);
                 }
                 Err(error) => error!(base = %base.name(), %error, "cannot remove a replaced base"),

@@ -37,6 +37,11 @@ impl Store {
         replaced
     }
 
+    /// Whether a later base of its name has the same files as this replaced one: the store removes this one in a moment.
+    pub fn is_there_again(&self, replaced: &RegisteredBase, identity: &BaseIdentity) -> bool {
+        self.bases.is_there_again(replaced, identity)
+    }
+
     /// The bases that were added while the server ran, also those whose files are not there, in the order of their versions.
     pub fn added_bases(&self) -> Vec<(BaseVersion, BaseRecord)> {
         self.added.all()

@@ -129,6 +129,15 @@ impl Bases {
         open.into_iter().find(|open| open.identity == *identity)
     }
 
+    /// Whether a later base of the same name has the same files as a replaced one, and can be used: images find it in its place.
+    pub(super) fn is_there_again(&self, replaced: &RegisteredBase, identity: &BaseIdentity) -> bool {
+        self.with_replaced().iter().any(|later| {
+            later.name() == replaced.name()
+                && later.version() > replaced.version()
+                && later.available().is_some_and(|open| open.identity == *identity)
+        })
+    }
+
     /// Replaces the configured bases. A base with an unchanged definition keeps its state; a new one is unavailable until
     /// the next recheck. Returns whether anything has changed.
     pub(super) fn replace(&self, definitions: Vec<BaseDefinition>) -> bool {

@@ -193,6 +193,23 @@ async fn orders_during_a_change_do_not_fail() {
 }
 
 #[tokio::test]
+async fn a_base_that_comes_back_is_listed_once() {
+    let rolling = Rolling::start().await;
+    let before = rolling.base().await;
+    let image = rolling.image("worker-0").await;
+    rolling.roll(&kernel(2)).await;
+    let after = rolling.roll(&kernel(1)).await;
+    assert_eq!((&after["identity"], &after["version"]), (&before["identity"], &json!(3)));
+    assert_eq!(after["images"], 1);
+    let mut replaced = after["replaced"].as_array().into_iter().flatten();
+    assert!(replaced.all(|earlier| earlier["identity"] != before["identity"]), "{after}");
+    // The earlier copy is not needed any more.
+    rolling.until_files_are(&["00000003.initrd", "00000003.kernel"]).await;
+    assert!(rolling.base().await.get("replaced").is_none());
+    assert!(rolling.kernel_of(&image).await == kernel(1));
+}
+
+#[tokio::test]
 async fn an_unchanged_base_is_no_new_version() {
     let rolling = Rolling::start().await;
     let before = rolling.base().await;

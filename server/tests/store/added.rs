@@ -116,6 +116,33 @@ fn an_image_never_appears_over_a_base_that_is_going() {
     assert!(store.added_bases().is_empty() && files(&place).is_empty());
 }
 
+#[test]
+fn a_base_that_comes_back_is_there_once_and_keeps_its_images() {
+    let place = Place::new();
+    let store = place.open_with(vec![]).unwrap();
+    let first = add(&store, &place, "added");
+    let (image, _) = store.publish("added", recipe_over(first, 1).seal(), None).unwrap();
+    let before = see(&store, &image, "initrd.img");
+    assert!(before.is_file());
+    place.write_base(b"another kernel", 1 << 20);
+    let second = add(&store, &place, "added");
+    store.publish("added", recipe_over(second, 2).seal(), None).unwrap();
+    // Back to the first one.
+    place.write_base(b"the kernel", 1 << 20);
+    assert_eq!(add(&store, &place, "added"), first);
+    let replaced = |store: &Store| -> Vec<BaseIdentity> {
+        store.replaced_by("added").iter().map(|base| base.available().unwrap().identity).collect()
+    };
+    assert_eq!(replaced(&store), [second], "the first one is the present one again");
+    assert_eq!(see(&store, &image, "initrd.img"), before);
+    let id = image.id();
+    drop((image, store));
+    let store = place.open_with(vec![]).unwrap();
+    assert_eq!(replaced(&store), [second]);
+    assert_eq!(files(&place).len(), 6, "the first copy of the first one is gone");
+    assert_eq!(see(&store, &store.image(&id).unwrap(), "initrd.img"), before);
+}
+
 /// Looks at the store whenever something is logged.
 struct LooksAtEachEvent {
     store: Arc<Store>,

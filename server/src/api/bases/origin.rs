@@ -107,6 +107,10 @@ impl BaseOrigin {
         let replaced = replaced.iter().filter_map(|base| {
             let version = base.version()?;
             let identity = store.added_base(version)?.identity()?;
+            // The images and transfers are those of the later one.
+            if store.is_there_again(base, &identity) {
+                return None;
+            }
             let BaseUse { images, transfers } = store.base_use(&identity);
             let (version, available) = (version.number(), base.available().is_some());
             Some(ReplacedVersion { version, identity: identity.to_string(), available, images, transfers })

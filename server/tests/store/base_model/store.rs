@@ -116,7 +116,10 @@ impl ModelStore {
     /// `Store::release_replaced_bases`, which `Store::recheck` calls.
     pub(crate) fn release_replaced(&mut self) {
         for version in self.replaced.clone() {
-            if self.content(version).is_none_or(|content| !self.images.contains(&content)) {
+            let content = self.content(version);
+            let mut later = self.replaced.iter().copied().chain(self.present).filter(|later| *later > version);
+            let is_there_again = later.any(|later| self.content(later) == content);
+            if is_there_again || content.is_none_or(|content| !self.images.contains(&content)) {
                 self.records.remove(&version);
                 self.replaced.remove(&version);
             }

@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 use std::hash::Hash;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use axum::response::{IntoResponse as _, Response};
@@ -31,6 +32,21 @@ pub struct Metrics {
     build_errors: Family<[(&'static str, &'static str); 1], Counter>,
     images: Gauge,
     bases: Family<[(&'static str, String); 1], Gauge>,
+    base_changes: Family<[(&'static str, String); 1], Counter>,
+    orphaned_images: Family<[(&'static str, String); 1], Gauge>,
+}
+
+/// What the metrics say about a base.
+#[derive(Debug, Clone, Copy)]
+pub struct BaseValues<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Whether it can be used.
+    pub is_available: bool,
+    /// How many times other files have replaced its own since the process started.
+    pub changes: u64,
+    /// How many published images cannot be served, because other files have replaced those that they were made from.
+    pub orphaned_images: usize,
 }
 
 impl Metrics {
@@ -54,8 +70,17 @@ impl Metrics {
         let build_errors = registered(ours, "build_errors", "Refused requests for images, by kind of problem");
         let images = registered(ours, "images", "Published images");
         let bases = registered(ours, "base_available", "Whether a base is available (1) or not (0)");
+        let base_changes = registered(
+            ours,
+            "base_changes",
+            "How often other files have replaced those of a base since the process started",
+        );
+        let orphaned = "Published images that cannot be served, because other files have replaced those of their base";
+        let orphaned_images = registered(ours, "base_orphaned_images", orphaned);
         let planes = planes(ours);
-        (Self { registry, api_requests, builds, build_errors, images, bases }, planes)
+        let metrics =
+            Self { registry, api_requests, builds, build_errors, images, bases, base_changes, orphaned_images };
+        (metrics, planes)
     }
 
     /// Counts an answer of the API.
@@ -88,12 +113,18 @@ impl Metrics {
     }
 
     /// Answers with all metrics as text, with the current values of the gauges.
-    pub fn answer<'a>(&self, images: usize, bases: impl Iterator<Item = (&'a str, bool)>) -> Response {
-        self.images.set(i64::try_from(images).unwrap_or(i64::MAX));
-        // A base that is no longer configured has no gauge.
+    pub fn answer<'a>(&self, images: usize, bases: impl Iterator<Item = BaseValues<'a>>) -> Response {
+        let gauge = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+        self.images.set(gauge(images));
+        // A base that is no longer configured has no metrics.
         self.bases.clear();
-        for (base, available) in bases {
-            self.bases.get_or_create(&[("base", base.to_owned())]).set(available.into());
+        self.base_changes.clear();
+        self.orphaned_images.clear();
+        for base in bases {
+            let label = [("base", base.name.to_owned())];
+            self.bases.get_or_create(&label).set(base.is_available.into());
+            self.base_changes.get_or_create(&label).inner().store(base.changes, Ordering::Relaxed);
+            self.orphaned_images.get_or_create(&label).set(gauge(base.orphaned_images));
         }
         let mut text = String::new();
         // Writing to a String does not fail.

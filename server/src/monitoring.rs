@@ -1,5 +1,6 @@
 //! `/healthz`, `/readyz` and `/metrics` of programs without an API: for the kubelet and for Prometheus.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Router;
@@ -8,8 +9,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::StatusCode;
 
-use crate::metrics::Metrics;
-use crate::store::Store;
+use crate::metrics::{BaseValues, Metrics};
+use crate::store::{BaseName, ReplacedBase, Store};
 
 /// A program with health checks and metrics.
 pub trait Monitored: Send + Sync + 'static {
@@ -40,9 +41,24 @@ async fn readyz(State(program): State<Arc<dyn Monitored>>) -> Response {
 }
 
 async fn metrics(State(program): State<Arc<dyn Monitored>>) -> Response {
-    let store = program.store();
-    let bases = store.as_ref().map(|store| store.bases()).unwrap_or_default();
-    let available = bases.iter().map(|base| (base.name().as_str(), base.available().is_some()));
-    let images = store.as_ref().map_or(0, |store| store.images().len());
-    program.metrics().answer(images, available)
+    match program.store() {
+        Some(store) => answer(program.metrics(), &store),
+        None => program.metrics().answer(0, std::iter::empty()),
+    }
+}
+
+/// Answers with the metrics of a program, with those of its store.
+pub(crate) fn answer(metrics: &Metrics, store: &Store) -> Response {
+    let mut orphaned: BTreeMap<BaseName, usize> = BTreeMap::new();
+    for ReplacedBase { name, images, .. } in store.replaced_bases() {
+        *orphaned.entry(name).or_default() += images;
+    }
+    let bases = store.bases();
+    let values = bases.iter().map(|base| BaseValues {
+        name: base.name().as_str(),
+        is_available: base.available().is_some(),
+        changes: base.changes(),
+        orphaned_images: orphaned.get(base.name()).copied().unwrap_or_default(),
+    });
+    metrics.answer(store.images().len(), values)
 }

@@ -14,6 +14,7 @@ use utoipa_axum::routes;
 
 use super::Api;
 use crate::audit::{Audit, AuditState};
+use crate::monitoring;
 use crate::store::ReplacedBase;
 
 const AVAILABLE: &str = "available";
@@ -105,7 +106,5 @@ async fn readyz(State(api): State<Arc<Api>>, Extension(audit): Extension<Audit>)
     responses((status = 200, description = "The metrics", body = String, content_type = "application/openmetrics-text")))]
 async fn metrics(State(api): State<Arc<Api>>) -> Response {
     api.boots.measure();
-    let bases = api.store.bases();
-    let available = bases.iter().map(|base| (base.name().as_str(), base.available().is_some()));
-    api.metrics.answer(api.store.images().len(), available)
+    monitoring::answer(&api.metrics, &api.store)
 }

@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use imagelib::base::Role;
+use imagelib::base::{BaseIdentity, Role};
 use imagelib::delivery::DeliveryProfile;
 use imagelib::digest::Digest;
 use media::{SingleFlight, WAIT_LIMIT};
@@ -28,8 +28,18 @@ pub struct RegisteredBase {
     version: Option<BaseVersion>,
     owner: FileOwner,
     state: RwLock<BaseState>,
+    history: Mutex<History>,
     answering: Arc<SingleFlight<()>>,
     opening: Arc<SingleFlight<Opened>>,
+}
+
+/// What the files of a base were before.
+#[derive(Debug, Default)]
+struct History {
+    /// Its identity when it could be used last.
+    identity: Option<BaseIdentity>,
+    /// How many times it came back with another identity.
+    changes: u64,
 }
 
 /// The result of opening a base on another thread, until somebody takes it.
@@ -42,6 +52,7 @@ impl RegisteredBase {
             version: None,
             owner: FileOwner::Operator,
             state: RwLock::new(state),
+            history: Mutex::default(),
             answering: Arc::default(),
             opening: Arc::default(),
         }
@@ -146,7 +157,25 @@ impl RegisteredBase {
         }
     }
 
+    /// How many times other files have replaced those of the base since the process has known it.
+    pub fn changes(&self) -> u64 {
+        self.history.lock().changes
+    }
+
     pub(super) fn set_state(&self, state: BaseState) {
+        if let Ok(open) = &state {
+            self.history.lock().note(open.identity);
+        }
         *self.state.write() = state;
+    }
+}
+
+impl History {
+    /// Notes the identity with which the base comes into service.
+    fn note(&mut self, identity: BaseIdentity) {
+        let before = self.identity.replace(identity);
+        if before.is_some_and(|before| before != identity) {
+            self.changes += 1;
+        }
     }
 }

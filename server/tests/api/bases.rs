@@ -117,7 +117,14 @@ async fn a_base_that_was_replaced_under_its_name_is_named_wherever_its_images_ar
         assert!(names(&problem["detail"]), "{problem}");
     }
 
+    let metrics = async || String::from_utf8(Answer::of(dayone.get("/metrics")).await.body).unwrap();
+    let text = metrics().await;
+    for line in ["dayone_base_changes_total{base=\"coreos\"} 1", "dayone_base_orphaned_images{base=\"coreos\"} 1"] {
+        assert!(text.lines().any(|there| there == line), "{line}\n{text}");
+    }
+
     // Where nobody misses it any more, all is well.
     assert_eq!(dayone.client.delete(dayone.url(&path)).send().await.unwrap().status(), 204);
+    assert!(metrics().await.contains("dayone_base_orphaned_images{base=\"coreos\"} 0"));
     assert_eq!(Answer::of(dayone.get("/readyz")).await.ok()["problems"], json!([]));
 }

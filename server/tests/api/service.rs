@@ -45,6 +45,8 @@ async fn metrics_count_what_happened() {
         "dayone_build_errors_total{reason=\"documents-refused\"} 1",
         "dayone_images 1",
         "dayone_base_available{base=\"coreos\"} 1",
+        "dayone_base_changes_total{base=\"coreos\"} 0",
+        "dayone_base_orphaned_images{base=\"coreos\"} 0",
         "dayone_media_requests_total{code=\"200\"} 1",
         &format!("dayone_media_sent_bytes_total {size}"),
     ] {

@@ -80,6 +80,7 @@ fn a_base_that_changes_under_a_running_server_and_comes_back() {
     let store = place.open();
     let image = publish(&store, 1);
     let before = see(&store, &image, "initrd.img");
+    let changes = |store: &Store| store.base(NAME).unwrap().changes();
     place.write_base(b"another kernel", 1 << 20);
     assert!(
         matches!(store.publish(NAME, recipe(&store, 2).seal(), None), Err(StoreError::BaseUnavailable { .. })),
@@ -87,11 +88,13 @@ fn a_base_that_changes_under_a_running_server_and_comes_back() {
     );
     store.recheck();
     assert!(see(&store, &image, "initrd.img").reason().contains("not available"));
+    assert_eq!(changes(&store), 0);
 
     // Other bytes under the same name: new images over them, and the old ones wait.
     place.settle();
     store.recheck();
     assert!(see(&store, &image, "initrd.img").reason().contains("another image now"));
+    assert_eq!(changes(&store), 1);
     let stale = store.publish(NAME, image.recipe().unwrap(), None).unwrap_err();
     assert!(matches!(stale, StoreError::BaseReplaced(_)), "{stale}");
     let new = publish(&store, 1);
@@ -105,6 +108,7 @@ fn a_base_that_changes_under_a_running_server_and_comes_back() {
     store.recheck();
     assert_eq!(see(&store, &image, "initrd.img"), before);
     assert!(see(&store, &new, "vmlinuz").reason().contains("another image now"));
+    assert_eq!(changes(&store), 2);
     drop(store);
 
     let store = place.open();

@@ -8,7 +8,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::reload;
 
 /// Libraries whose lines repeat our own, or say nothing of a fault: the Kubernetes client logs an error for each failed connection,
-/// and the OpenPGP library prints keys and signatures as it takes them apart. A filter that names them enables them again.
+/// and the `OpenPGP` library prints keys and signatures as it takes them apart. A filter that names them enables them again.
 const REDUNDANT: &str = "kube_client=off,kube_runtime=off,pgp=off";
 
 /// Crates of this project that write to the log: `dayone` in a filter also applies to them.

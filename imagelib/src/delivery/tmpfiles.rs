@@ -29,9 +29,7 @@ pub(crate) fn reads_credentials(survey: &Survey) -> bool {
         let unit = survey.files.get(*path).map(Vec::as_slice).unwrap_or_default();
         unit.split(|byte| *byte == b'\n').any(|line| READS_CREDENTIAL.contains(&line))
     };
-    dracut_hooks(&survey.tree).is_some()
-        && has_file(&survey.tree, INITRD_RELEASE)
-        && TMPFILES_UNITS.iter().any(|path| reads(&path))
+    dracut_hooks(&survey.tree).is_some() && has_file(&survey.tree, INITRD_RELEASE) && TMPFILES_UNITS.iter().any(reads)
 }
 
 /// The content of a credential.

@@ -260,15 +260,15 @@ impl Chain {
         let path = credential_path(&place.path);
         let credential =
             credentials.iter().find(|other| other.esp == place.esp && other.path.eq_ignore_ascii_case(&path));
-        if let (Some(credential), Some((_, link))) = (credential, self.links.last_mut()) {
-            if link.verdict < Verdict::Impossible {
-                link.verdict = Verdict::Impossible;
-                link.reason = format!(
-                    "gets the host's configuration from {}, which nobody has signed: systemd refuses it on a machine with Secure Boot \
-                     and a TPM, and the host boots without its network",
-                    credential.path
-                );
-            }
+        if let (Some(credential), Some((_, link))) = (credential, self.links.last_mut())
+            && link.verdict < Verdict::Impossible
+        {
+            link.verdict = Verdict::Impossible;
+            link.reason = format!(
+                "gets the host's configuration from {}, which nobody has signed: systemd refuses it on a machine with Secure Boot \
+                 and a TPM, and the host boots without its network",
+                credential.path
+            );
         }
         let Some(index) = at(found, esp, &addon_path(&place.path)) else { return };
         let Some(program) = found.get(index) else { return };

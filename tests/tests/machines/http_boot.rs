@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use acceptance::bases::{debian_live_iso, debian_live_iso_with_ram_disk_drivers, ramdisk_iso};
+use acceptance::bases::{arm64_iso, debian_live_iso, debian_live_iso_with_ram_disk_drivers, ramdisk_iso};
 use acceptance::boots;
 use acceptance::machine_hosts::{MAC, ON_QEMUS_NETWORK, assert_network};
 use acceptance::nginx::Nginx;
@@ -84,19 +84,49 @@ fn firmware_fetches_over_https_from_a_server_in_front_of_dayone() {
     assert_network(ON_QEMUS_NETWORK, &machine.report());
 }
 
-#[test]
-#[ignore = "make matrix runs it"]
-fn a_live_system_runs_from_the_ram_disk_that_the_firmware_leaves() {
-    let (server, _) = serving(&debian_live_iso_with_ram_disk_drivers(), None);
+fn runs_from_the_ram_disk(base: &Path, machine: impl Fn(&str, &Path) -> Machine) {
+    let (server, _) = serving(base, None);
     let directory = tempfile::tempdir().unwrap();
     let image = image(&server, directory.path());
     let base: Value = reqwest::blocking::get(format!("{}/v1/bases/live", server.api)).unwrap().json().unwrap();
     assert_eq!(base["http_boot"]["verdict"], "possible", "{base:#}");
-    let report = Machine::by_http(image["url"].as_str().unwrap(), MAC, 2048, directory.path()).report();
+    let report = machine(image["url"].as_str().unwrap(), directory.path()).report();
     assert_network(ON_QEMUS_NETWORK, &report);
     // The ISO is a hybrid one: the RAM disk has a partition table, and the file system is in the first partition, too.
     let medium = report.mounts().into_iter().find(|mount| mount.contains(" /run/live/medium "));
     assert!(medium.is_some_and(|mount| mount.starts_with("/dev/pmem0")), "{report:#?}");
+}
+
+#[test]
+#[ignore = "make matrix runs it"]
+fn a_live_system_runs_from_the_ram_disk_that_the_firmware_leaves() {
+    let base = debian_live_iso_with_ram_disk_drivers();
+    runs_from_the_ram_disk(&base, |url, directory| Machine::by_http(url, MAC, 2048, directory));
+}
+
+#[test]
+#[ignore = "make matrix runs it"]
+fn an_arm64_live_system_runs_from_the_ram_disk_that_the_firmware_leaves() {
+    let base = arm64_iso("debian-live");
+    runs_from_the_ram_disk(&base, |url, directory| Machine::arm64_by_http(url, MAC, 2048, directory));
+}
+
+/// Its initramfs has no drivers for a RAM disk and needs none, because the root file system comes over the network.
+#[test]
+#[ignore = "make matrix runs it"]
+fn an_arm64_live_system_of_dracut_fetches_its_root_after_http_boot() {
+    let (server, _) = serving(&arm64_iso("dracut-live"), None);
+    let directory = tempfile::tempdir().unwrap();
+    let answer = reqwest::blocking::Client::new()
+        .post(format!("{}/v1/images?base=live&format=minimal-iso", server.api))
+        .header("Content-Type", "application/yaml")
+        .body(ON_QEMUS_NETWORK)
+        .send()
+        .unwrap();
+    let image: Value = answer.error_for_status().unwrap().json().unwrap();
+    let report = Machine::arm64_by_http(image["url"].as_str().unwrap(), MAC, 2048, directory.path()).report();
+    assert_network(ON_QEMUS_NETWORK, &report);
+    assert!(report.initramfs().iter().any(|line| line.contains("10.0.2.77/24")), "{report:#?}");
 }
 
 #[test]

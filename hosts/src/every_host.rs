@@ -2,6 +2,8 @@
 
 mod each;
 
+use std::collections::BTreeMap;
+
 pub use each::{EachHost, OneHost};
 
 use crate::check::{self, CheckedHost, Comparison};
@@ -9,7 +11,7 @@ use crate::input::{self, ChooseError, Described, Input};
 use crate::network::{self, Attempt, ConvertedNetwork, Target};
 use crate::parallel;
 use vocabulary::host::{Cluster, HostSpec};
-use vocabulary::report::{DocumentPath, Repeated, Report};
+use vocabulary::report::{DocumentPath, NetworkFormat, Repeated, Report};
 
 /// How many hosts a thread converts at a time.
 const HOSTS_AT_ONCE: usize = 16;
@@ -137,5 +139,17 @@ fn check_fleet(
         })
         .collect();
     let all_read = is_complete && checked.len() == hosts.len();
-    check::fleet(&checked, cluster, all_read)
+    let mut together = check::fleet(&checked, cluster, all_read);
+    note_formats(hosts, &mut together.report);
+    together
+}
+
+/// Notes of each finding the format of the network that it is about.
+fn note_formats(hosts: &[HostSpec], report: &mut Report) {
+    let networks = hosts.iter().filter_map(|host| host.network.as_nmstate());
+    let formats: BTreeMap<&DocumentPath, NetworkFormat> =
+        networks.filter_map(|document| Some((&document.path, document.origins.format()?))).collect();
+    for finding in report.findings_mut() {
+        finding.format = finding.path.tops().find_map(|top| formats.get(top).copied());
+    }
 }

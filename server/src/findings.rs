@@ -40,7 +40,7 @@ pub(crate) fn findings(report: &Report) -> Vec<FindingBody> {
             message: finding.to_string(),
             position: finding.position.clone(),
             effect: explanation.map_or("", |explanation| explanation.effect),
-            fix: explanation.map_or("", |explanation| explanation.fix),
+            fix: finding.fix(),
         }
     };
     report.findings().iter().map(body).collect()

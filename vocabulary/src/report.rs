@@ -1,6 +1,7 @@
 //! Findings about a user's documents, each with its path in the documents.
 
 mod catalogue;
+mod format;
 mod name;
 mod origins;
 mod path;
@@ -11,7 +12,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-pub use catalogue::{Explanation, explain, explanations};
+pub use catalogue::{Explanation, explain, explanations, fix_in};
+pub use format::NetworkFormat;
 pub use origins::Origins;
 pub use path::{DocumentPath, Step};
 pub use position::{LineColumn, Position};
@@ -51,6 +53,16 @@ pub struct Finding {
     pub position: Option<Position>,
     /// The line and the column within the text at the path, if the reader of that text gave them.
     pub in_text: Option<LineColumn>,
+    /// The format of the network that the finding is about, if it is not NMState or keyfiles.
+    pub format: Option<NetworkFormat>,
+}
+
+impl Finding {
+    /// Returns what to change, in the words of the format that the user wrote.
+    pub fn fix(&self) -> &'static str {
+        let in_format = self.format.and_then(|format| fix_in(self.code, format));
+        in_format.or_else(|| explain(self.code).map(|explanation| explanation.fix)).unwrap_or_default()
+    }
 }
 
 impl fmt::Display for Finding {
@@ -107,7 +119,7 @@ impl Report {
     pub fn add(&mut self, severity: Severity, code: &'static str, path: &DocumentPath, message: impl Into<String>) {
         debug_assert!(explain(code).is_some(), "{code} has no entry in report/catalogue");
         let (path, message) = (path.clone(), one_line(&message.into()));
-        self.findings.push(Finding { severity, code, path, message, position: None, in_text: None });
+        self.findings.push(Finding { severity, code, path, message, position: None, in_text: None, format: None });
     }
 
     /// Adds an error about the text at `path`, with a line and a column in that text.
@@ -168,6 +180,13 @@ impl Report {
             }
         }
         self
+    }
+
+    /// Notes that the network which the findings are about is in this format.
+    pub fn about_format(&mut self, format: Option<NetworkFormat>) {
+        for finding in &mut self.findings {
+            finding.format = finding.format.or(format);
+        }
     }
 
     /// Moves the findings from index `at` on into another report.

@@ -7,6 +7,7 @@ mod host;
 pub(crate) mod keyfiles;
 pub(crate) mod profile;
 pub(crate) mod release;
+mod words;
 
 pub use fleet::Comparison;
 

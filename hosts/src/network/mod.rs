@@ -147,6 +147,7 @@ fn reported(
     let mut report = report.at_origins(origins);
     report.append(checks);
     report.append(about_form);
+    report.about_format(origins.format());
     (converted, report)
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde::Serialize;
-use vocabulary::report::{Explanation, explain, explanations};
+use vocabulary::report::{Explanation, NetworkFormat, explain, explanations, fix_in};
 
 use super::failure::Failure;
 use super::terminal::{self, HEADING};
@@ -43,6 +43,11 @@ fn in_full(Explanation { code, title, effect, fix, example }: &Explanation) -> S
     let mut text = format!("{HEADING}{code}{HEADING:#}: {title}\n\n");
     // Writing to a String does not fail.
     let _ = write!(text, "Effect: {effect}\n\nFix: {fix}\n");
+    for format in NetworkFormat::ALL {
+        if let Some(fix) = fix_in(code, format) {
+            let _ = write!(text, "\nFix in {}: {fix}\n", format.name());
+        }
+    }
     for (index, line) in example.unwrap_or_default().lines().enumerate() {
         let _ = writeln!(text, "{}    {line}", if index == 0 { "\n" } else { "" });
     }
@@ -80,6 +85,15 @@ mod tests {
         assert_eq!(nearest("IP_not_enabled").first(), Some(&"ip-not-enabled"));
         assert!(nearest("base64").contains(&"secret-not-base64"));
         assert!(nearest("zzz").is_empty());
+    }
+
+    #[test]
+    fn an_explanation_has_the_fixes_of_all_formats() {
+        let text = anstream::adapter::strip_str(&in_full(explain("vlan-on-port").unwrap())).to_string();
+        let fixes = "\n\nFix: Name the bond as base-iface.\n\nFix in netplan: Name the bond as link.\n\n\
+                     Fix in network-config version 1: Name the bond as vlan_link.\n\n\
+                     Fix in network_data.json: Name the bond as vlan_link.\n";
+        assert!(text.ends_with(fixes), "{text}");
     }
 
     #[test]

@@ -12,16 +12,17 @@ pub(super) fn as_text(report: &Report) -> String {
     sorted(report).into_iter().map(finding_line).collect()
 }
 
-/// Formats findings like [`as_text`], with the effect and the fix below the first finding of each code.
+/// Formats findings like [`as_text`], with the effect and the fix below the first finding of each code. Documents in several
+/// formats may have several fixes for a code.
 pub(super) fn in_full(report: &Report) -> String {
     let mut text = String::new();
     let mut explained = BTreeSet::new();
     for finding in sorted(report) {
         text.push_str(&finding_line(finding));
-        if let Some(explanation) = explain(finding.code).filter(|_| explained.insert(finding.code)) {
+        if let Some(explanation) = explain(finding.code).filter(|_| explained.insert((finding.code, finding.fix()))) {
             // Writing to a String does not fail.
             let _ = writeln!(text, "    effect: {}", explanation.effect);
-            let _ = writeln!(text, "    fix:    {}", explanation.fix);
+            let _ = writeln!(text, "    fix:    {}", finding.fix());
         }
     }
     text

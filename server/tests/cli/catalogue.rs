@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_yaml::Value;
 
 use hosts::{input, network};
-use vocabulary::report::{Explanation, explain, explanations};
+use vocabulary::report::{Explanation, NetworkFormat, explain, explanations, fix_in};
 
 /// The sources of every crate that makes findings, but for the catalogue and for tests.
 fn sources() -> Vec<(PathBuf, String)> {
@@ -84,7 +84,8 @@ fn explanations_are_told_apart_and_read_alike() {
     for Explanation { code, title, effect, fix, .. } in all {
         assert!(!code.is_empty() && code.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'));
         assert!(!title.ends_with('.') && title.chars().count() <= 80, "{code}: {title}");
-        for sentence in [effect, fix] {
+        let in_formats = NetworkFormat::ALL.into_iter().filter_map(|format| fix_in(code, format));
+        for sentence in [*effect, *fix].into_iter().chain(in_formats) {
             assert!(sentence.len() > 8 && !sentence.contains('\n') && !sentence.contains("  "), "{code}: {sentence}");
         }
         assert!(effect.ends_with('.'), "{code}: {effect}");
@@ -119,12 +120,17 @@ fn examples_are_right() {
 #[test]
 fn the_page_of_findings_is_the_catalogue() {
     let mut page = String::from(
-        "# Findings\n\nThe meaning of each code. `dayone explain CODE` and `GET /v1/explanations/{code}` print the same text. \
-         [Inputs](../inputs.md#how-findings-read) explains how to read a finding. A test generates this page from \
+        "# Findings\n\nThe meaning of each code. `dayone explain CODE` prints the same text; \
+         `GET /v1/explanations/{code}` has only the fix for NMState. [Inputs](../inputs.md#how-findings-read) explains how to read a finding. A test generates this page from \
          `report/catalogue` (`UPDATE_GOLDEN=1`).\n",
     );
     for Explanation { code, title, effect, fix, example } in explanations() {
         page += &format!("\n## {code}\n\nFound: {title}.\n\nEffect: {effect}\n\nFix: {fix}\n");
+        for format in NetworkFormat::ALL {
+            if let Some(fix) = fix_in(code, format) {
+                page += &format!("\nFix in {}: {fix}\n", format.name());
+            }
+        }
         page += &example.map(|example| format!("\n```yaml\n{example}```\n")).unwrap_or_default();
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/findings.md");

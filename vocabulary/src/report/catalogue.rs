@@ -4,6 +4,8 @@
 //! [`Report`](super::Report) and tests make sure that every code has an explanation, and that every explanation is used.
 //! `docs/reference/findings.md` is generated from them: `UPDATE_GOLDEN=1 cargo nextest run --workspace catalogue`.
 
+use super::NetworkFormat;
+
 /// The explanation of one code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct Explanation {
@@ -23,6 +25,15 @@ pub struct Explanation {
 
 /// All explanations, sorted by code.
 static EXPLANATIONS: &[Explanation] = include!(concat!(env!("OUT_DIR"), "/explanations.rs"));
+
+/// The fixes in the words of formats other than NMState: code, format, fix.
+static FIXES: &[(&str, NetworkFormat, &str)] = include!(concat!(env!("OUT_DIR"), "/fixes.rs"));
+
+/// Returns what to change in a network that the user wrote in `format`, if its words are not those of
+/// [`fix`](Explanation::fix).
+pub fn fix_in(code: &str, format: NetworkFormat) -> Option<&'static str> {
+    FIXES.iter().find(|(of, written, _)| *of == code && *written == format).map(|(.., fix)| *fix)
+}
 
 /// Returns the explanation of a code.
 pub fn explain(code: &str) -> Option<&'static Explanation> {

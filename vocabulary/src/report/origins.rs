@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::DocumentPath;
+use super::{DocumentPath, NetworkFormat};
 
 /// The parts of a document, each with the place in the user's documents that it comes from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Origins(BTreeMap<DocumentPath, Origin>);
+pub struct Origins {
+    parts: BTreeMap<DocumentPath, Origin>,
+    format: Option<NetworkFormat>,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Origin {
@@ -17,25 +20,35 @@ enum Origin {
 }
 
 impl Origins {
+    /// Makes the origins of a document that dayone translates from `format`.
+    pub fn translated_from(format: NetworkFormat) -> Self {
+        Self { parts: BTreeMap::new(), format: Some(format) }
+    }
+
+    /// Returns the format that the user wrote, unless it is that of the document itself.
+    pub fn format(&self) -> Option<NetworkFormat> {
+        self.format
+    }
+
     /// Notes that the part at `part` is a copy of what is at `origin`.
     pub fn moved(&mut self, part: DocumentPath, origin: DocumentPath) {
-        self.0.entry(part).or_insert(Origin::Moved(origin));
+        self.parts.entry(part).or_insert(Origin::Moved(origin));
     }
 
     /// Notes that the part at `part` was made from what is at `origin`.
     pub fn made(&mut self, part: DocumentPath, origin: DocumentPath) {
-        self.0.entry(part).or_insert(Origin::Made(origin));
+        self.parts.entry(part).or_insert(Origin::Made(origin));
     }
 
     /// Notes that the part at `part` was at `was` before, in the same document.
     pub fn renamed(&mut self, part: DocumentPath, was: &DocumentPath) {
         let origin = self.smallest(was).unwrap_or_else(|| Origin::Moved(was.clone()));
-        self.0.entry(part).or_insert(origin);
+        self.parts.entry(part).or_insert(origin);
     }
 
     /// Whether the whole document is as the user wrote it.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.parts.is_empty()
     }
 
     /// Returns where the value at `path` comes from, according to the smallest part that contains it.
@@ -47,7 +60,7 @@ impl Origins {
 
     /// Returns the origin of the value at `path`, according to the smallest part that contains it.
     fn smallest(&self, path: &DocumentPath) -> Option<Origin> {
-        let (top, origin) = path.tops().find_map(|top| Some((top, self.0.get(top)?)))?;
+        let (top, origin) = path.tops().find_map(|top| Some((top, self.parts.get(top)?)))?;
         Some(match origin {
             Origin::Moved(origin) => Origin::Moved(origin.followed_by(&path.steps_from(top)?)),
             Origin::Made(origin) => Origin::Made(origin.clone()),

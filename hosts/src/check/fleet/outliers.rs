@@ -14,8 +14,8 @@ use super::facts::{Facts, mtu, vlan};
 use super::link::Link;
 use super::tally::{Outlier, Tally};
 use super::{CheckedHost, name_of, visible_addresses};
+use crate::check::words;
 use crate::model::{Interface, Route};
-use vocabulary::host::NetworkDocument;
 use vocabulary::report::{DocumentPath, Report};
 
 /// A network on one link, as far as documents tell: with the VRF, and the routers of those who do not leave by this link.
@@ -153,10 +153,10 @@ impl<'a> Findings<'_, '_, 'a> {
 
     fn mtu(&mut self, odd: &Outlier<'_, u32, &'a Interface>, group: &str) {
         let stated = odd.place.mtu.is_some_and(|mtu| mtu != 0);
-        let path = match (stated, self.is_nmstate(odd.host)) {
-            (false, _) => odd.place.path.clone(),
-            (true, true) => odd.place.path.key("mtu"),
-            (true, false) => odd.place.path.key("ethernet").key("mtu"),
+        let path = if stated {
+            self.place(odd.host, odd.place, &["mtu"], &["ethernet", "mtu"])
+        } else {
+            odd.place.path.clone()
         };
         let message = |name: &str| {
             format!(
@@ -174,7 +174,8 @@ impl<'a> Findings<'_, '_, 'a> {
                 odd.own, odd.others, odd.common
             )
         };
-        self.add(odd.host, "vlan-unlike-others", &odd.place.path.key("vlan").key("id"), &odd.place.name, message);
+        let path = self.place(odd.host, odd.place, &["vlan", "id"], &["vlan", "id"]);
+        self.add(odd.host, "vlan-unlike-others", &path, &odd.place.name, message);
     }
 
     fn gateways(&mut self, odd: &Outlier<'_, Vec<IpAddr>, &'a Route>, group: &str) {
@@ -203,8 +204,9 @@ impl<'a> Findings<'_, '_, 'a> {
         self.facts.get(host).is_some_and(|of| of.has(address))
     }
 
-    fn is_nmstate(&self, host: usize) -> bool {
-        self.facts.get(host).is_some_and(|of| matches!(of.host.host.network, NetworkDocument::Nmstate(_)))
+    fn place(&self, host: usize, interface: &Interface, nmstate: &[&str], keyfile: &[&str]) -> DocumentPath {
+        let host = self.facts.get(host).map(|of| of.host.host);
+        host.map_or_else(|| interface.path.clone(), |host| words::place(host, interface, nmstate, keyfile))
     }
 
     fn add(

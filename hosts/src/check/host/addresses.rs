@@ -7,12 +7,12 @@ use ipnet::IpNet;
 
 use super::{Network, rules};
 use crate::check::address::{self, Unusable};
-use crate::model::{Address, Interface, Kind, Method};
+use crate::model::{Address, Family, Interface, Kind, Method};
 use vocabulary::report::Report;
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     for interface in &network.topology.interfaces {
-        for ip in interface.families() {
+        for (family, ip) in Family::BOTH.into_iter().zip(interface.families()) {
             for address in &ip.addresses {
                 usable(interface, address, report);
             }
@@ -22,8 +22,11 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
                 && network.is_nmstate()
                 && interface.kind != Kind::Loopback
             {
-                let message = "has static routes and no address, so NetworkManager refuses the whole profile; add an \
-                               address or dhcp: true";
+                let message = format!(
+                    "has static routes and no address, so NetworkManager refuses the whole profile; add an \
+                     address or {}",
+                    network.words().automatic_addresses(family)
+                );
                 report.error("static-without-address", &ip.path, message);
             }
             if ip.is_automatic() && !ip.addresses.is_empty() {

@@ -41,9 +41,5 @@ pub(super) fn check(network: &Network<'_>, interface: &Interface, bond: &Bond, r
 
 /// Where an option is given.
 fn place(network: &Network<'_>, bond: &Interface, option: &str) -> DocumentPath {
-    if network.is_nmstate() {
-        bond.path.key("link-aggregation").key("options").key(option)
-    } else {
-        bond.path.key("bond").key(option)
-    }
+    network.place(bond, &["link-aggregation", "options", option], &["bond", option])
 }

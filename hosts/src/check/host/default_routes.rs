@@ -4,6 +4,7 @@
 //! takes the lowest.
 
 use super::Network;
+use crate::check::words::Words;
 use crate::model::{Family, Interface, MAIN_TABLE, Route, RouteKind, kernel_metric};
 use vocabulary::report::Report;
 
@@ -17,22 +18,28 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
         learned.sort_by_key(|(metric, _)| *metric);
         let Some((metric, best)) = learned.first() else { continue };
         let mut others = learned.iter().skip(1).take_while(|(other, _)| other == metric).peekable();
-        let instead = if network.is_nmstate() { "auto-gateway: false" } else { "never-default=true" };
+        let instead = network.words().without_learned_gateway(family);
         let first = written(network, family).map(|(metric, _)| metric).min();
         if others.peek().is_some() && first.is_none_or(|first| first > *metric) {
             let names: Vec<&str> = others.take(4).map(|(_, other)| other.name.as_str()).collect();
             let does = if names.len() > 1 { "do" } else { "does" };
+            let choose = match (instead, network.words()) {
+                (Some(instead), _) => format!("set {instead} where you do not want it"),
+                (None, Words::CloudInitV1) => "give each of these subnets a metric of its own".to_owned(),
+                (None, _) => "to choose one, write the network as NMState, which has auto-route-metric".to_owned(),
+            };
             let message = format!(
                 "gets a default route from the network, and so {does} {}: the host uses the one that comes up first; \
-                 set {instead} where you do not want it",
+                 {choose}",
                 names.join(", ")
             );
             report.warning("default-routes-learned", &best.ip(family).path, message);
         }
         for (own, route) in written(network, family).filter(|(own, _)| own > metric) {
+            let either = instead.map_or_else(String::new, |instead| format!("{instead} there, or "));
             let message = format!(
                 "has metric {own}, and the default route that {} gets from the network has {metric}, which wins; \
-                 write {instead} there, or a lower metric here",
+                 write {either}a lower metric here",
                 best.name
             );
             report.warning("default-route-unused", &route.path, message);

@@ -84,23 +84,20 @@ fn of_another_type(network: &Network<'_>, interface: &Interface, report: &mut Re
     }
     let Some(made) = references::made_by(&interface.name) else { return };
     // A port without an entry, or without a type, gets its finding where the document names it.
-    let path = match network.host.network.as_nmstate() {
-        None => interface.path.key("connection").key("type"),
-        Some(document) => {
-            let interfaces = document.value.get("interfaces").and_then(Value::as_sequence);
-            let mut entries = interfaces.into_iter().flatten();
-            let entry = entries.find(|entry| entry.get("name").and_then(Value::as_str) == Some(&interface.name));
-            if entry.is_none_or(|entry| entry.get("type").is_none()) {
-                return;
-            }
-            interface.path.key("type")
+    if let Some(document) = network.host.network.as_nmstate() {
+        let interfaces = document.value.get("interfaces").and_then(Value::as_sequence);
+        let mut entries = interfaces.into_iter().flatten();
+        let entry = entries.find(|entry| entry.get("name").and_then(Value::as_str) == Some(&interface.name));
+        if entry.is_none_or(|entry| entry.get("type").is_none()) {
+            return;
         }
-    };
+    }
     let message = format!(
-        "is ethernet, and only an interface of type {made} has a name like {}; did you mean type: {made}?",
-        interface.name
+        "is ethernet, and only an interface of type {made} has a name like {}; did you mean {}?",
+        interface.name,
+        network.words().of_type(made)
     );
-    report.warning("type-unlike-name", &path, message);
+    report.warning("type-unlike-name", &network.place(interface, &["type"], &["connection", "type"]), message);
 }
 
 /// A bond without a port that comes up has no link.

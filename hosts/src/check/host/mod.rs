@@ -19,9 +19,10 @@ use std::collections::BTreeMap;
 use ipnet::IpNet;
 
 use super::CheckedHost;
+use super::words::{self, Words};
 use crate::model::{Interface, Kind, MAIN_TABLE, Route, Topology};
 use vocabulary::host::{HostSpec, NetworkDocument};
-use vocabulary::report::Report;
+use vocabulary::report::{DocumentPath, Report};
 
 /// Checks the network of one host by itself.
 pub(super) fn check(checked: CheckedHost<'_>, report: &mut Report) {
@@ -115,6 +116,16 @@ impl<'a> Network<'a> {
                 _ => addresses.any(|address| is_whole(&address.network)),
             }
         })
+    }
+
+    /// The place of a member of an interface, by the keys that lead to it in NMState and in a keyfile.
+    fn place(&self, interface: &Interface, nmstate: &[&str], keyfile: &[&str]) -> DocumentPath {
+        words::place(self.host, interface, nmstate, keyfile)
+    }
+
+    /// The keys of the format in which the user wrote the network.
+    fn words(&self) -> Words {
+        Words::of(self.host)
     }
 
     /// Whether the keyfiles are made of NMState: what it writes down is then known.

@@ -180,10 +180,8 @@ fn on_port<'a>(port: &'a Interface, controller: &Interface, mtus: &mut Mtus<'_, 
 
 /// Where an interface is given its MTU; where it is described, if it is given none.
 fn place(network: &Network<'_>, interface: &Interface) -> DocumentPath {
-    let path = &interface.path;
     match interface.mtu {
-        None => path.clone(),
-        Some(_) if network.is_nmstate() => path.key("mtu"),
-        Some(_) => path.key("ethernet").key("mtu"),
+        None => interface.path.clone(),
+        Some(_) => network.place(interface, &["mtu"], &["ethernet", "mtu"]),
     }
 }

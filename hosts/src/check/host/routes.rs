@@ -31,7 +31,7 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
 fn sources(network: &Network<'_>, report: &mut Report) {
     for route in network.topology.routes.iter().filter(|route| route.kind == RouteKind::Unicast) {
         let Some(source) = route.source else { continue };
-        let path = if network.is_nmstate() { route.path.key("source") } else { route.path.clone() };
+        let path = network.words().route_source(&route.path);
         if source.is_ipv4() != route.destination.addr().is_ipv4() {
             let message =
                 format!("is {source}, and {} is of the other family: the kernel refuses the route", route.destination);
@@ -72,8 +72,8 @@ fn unread_tables(network: &Network<'_>, report: &mut Report) {
         let comes_up = network.interface(route.interface.as_deref().unwrap_or_default()).is_some_and(|i| i.active);
         if comes_up && read.insert(table) {
             let message = format!(
-                "is a default route in table {table}, and no rule names that table, so the host never uses it; add a \
-                 rule with route-table: {table}, or remove table-id"
+                "is a default route in table {table}, and no rule names that table, so the host never uses it; {}",
+                network.words().rule_or_main_table(table)
             );
             report.warning("route-table-without-rule", &route.path, message);
         }

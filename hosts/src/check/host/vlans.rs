@@ -45,18 +45,17 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
 
 /// A VLAN whose name says another identifier, or another interface below, than its settings.
 fn named_otherwise(network: &Network<'_>, interface: &Interface, vlan: &Vlan, report: &mut Report) {
-    let path = interface.path.key("vlan");
     let Some((parent, id)) = said_by(&interface.name) else { return };
     if id != vlan.id {
         let message = format!("is {}, and the name {} says {id}", vlan.id, interface.name);
-        report.warning("vlan-unlike-name", &path.key("id"), message);
+        report.warning("vlan-unlike-name", &network.place(interface, &["vlan", "id"], &["vlan", "id"]), message);
     }
     let named = parent.and_then(|parent| network.interface(parent)).filter(|named| named.name != vlan.parent);
     if let Some(named) = named {
         let message =
             format!("is {}, and the name {} says {} ({})", vlan.parent, interface.name, named.name, named.path);
-        let key = if network.is_nmstate() { "base-iface" } else { "parent" };
-        report.warning("vlan-unlike-name", &path.key(key), message);
+        let place = network.place(interface, &["vlan", "base-iface"], &["vlan", "parent"]);
+        report.warning("vlan-unlike-name", &place, message);
     }
 }
 

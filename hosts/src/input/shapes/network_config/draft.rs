@@ -8,7 +8,7 @@ use serde_yaml::{Mapping, Value};
 use crate::family::Family;
 use crate::members::mapping;
 use vocabulary::host::NmstateDocument;
-use vocabulary::report::{DocumentPath, Origins};
+use vocabulary::report::{DocumentPath, NetworkFormat, Origins};
 
 /// One entry of NMState: an interface, a route or a rule.
 pub(super) struct Entry {
@@ -79,8 +79,8 @@ pub(super) struct Draft {
 
 impl Draft {
     /// Makes an empty document for the user's document at `path`, whose interfaces are at `interfaces`.
-    pub(super) fn new(path: &DocumentPath, interfaces: &DocumentPath) -> Self {
-        let mut origins = Origins::default();
+    pub(super) fn new(path: &DocumentPath, interfaces: &DocumentPath, format: NetworkFormat) -> Self {
+        let mut origins = Origins::translated_from(format);
         for key in ["interfaces", "routes", "route-rules", "dns-resolver"] {
             origins.made(path.key(key), interfaces.clone());
         }

@@ -22,7 +22,7 @@ use self::draft::Draft;
 use crate::input::fields::Fields;
 use crate::input::shapes::network_data::members;
 use vocabulary::host::NmstateDocument;
-use vocabulary::report::{DocumentPath, Report, Reported};
+use vocabulary::report::{DocumentPath, NetworkFormat, Report, Reported};
 
 /// The member around everything else, which netplan requires and cloud-init allows.
 const WRAPPER: &str = "network";
@@ -70,11 +70,13 @@ fn translated(document: &Mapping, path: &DocumentPath, report: &mut Report) -> R
         top.wrong("version", "member-missing", message, report)
     })?;
     let list = top.path.key(if version == 1 { "config" } else { version2::first_section(&top) });
-    let mut draft = Draft::new(path, &list);
+    let format = if version == 1 { NetworkFormat::CloudInitV1 } else { NetworkFormat::Netplan };
+    let mut draft = Draft::new(path, &list, format);
     if version == 1 {
         version1::read(&top, &mut draft, report);
     } else {
         version2::read(&top, &mut draft, report);
     }
+    report.about_format(Some(format));
     Ok(draft.finish())
 }

@@ -22,7 +22,7 @@ use serde_yaml::{Mapping, Value};
 use super::nmstate;
 use crate::input::fields::Fields;
 use vocabulary::host::NmstateDocument;
-use vocabulary::report::{DocumentPath, Report, Reported};
+use vocabulary::report::{DocumentPath, NetworkFormat, Report, Reported};
 
 /// The member that identifies this format.
 const MARK: &str = "links";
@@ -33,7 +33,11 @@ pub(super) fn translate(
     path: &DocumentPath,
     report: &mut Report,
 ) -> Result<NmstateDocument, Reported> {
-    members::without_errors(report, |found| Ok(translated(document, path, found)))
+    members::without_errors(report, |found| {
+        let translated = translated(document, path, found);
+        found.about_format(Some(NetworkFormat::NetworkData));
+        Ok(translated)
+    })
 }
 
 fn translated(document: &Mapping, path: &DocumentPath, report: &mut Report) -> NmstateDocument {

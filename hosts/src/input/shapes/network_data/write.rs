@@ -11,7 +11,7 @@ use super::networks::Network;
 use crate::family::Family;
 use crate::members::mapping;
 use vocabulary::host::NmstateDocument;
-use vocabulary::report::{DocumentPath, Origins};
+use vocabulary::report::{DocumentPath, NetworkFormat, Origins};
 
 /// Writes the document, which is at `path`.
 pub(super) fn nmstate(
@@ -21,7 +21,7 @@ pub(super) fn nmstate(
     servers: Vec<(IpAddr, DocumentPath)>,
     path: &DocumentPath,
 ) -> NmstateDocument {
-    let mut writer = Writer { links, names, path, origins: Origins::default() };
+    let mut writer = Writer { links, names, path, origins: Origins::translated_from(NetworkFormat::NetworkData) };
     let mut document = Mapping::new();
     document.insert("interfaces".into(), writer.interfaces(networks));
     document.extend(writer.routes(networks).map(|routes| ("routes".into(), routes)));

@@ -187,6 +187,8 @@ fn switch(fields: &Fields<'_>, key: &str, report: &mut Report) -> Result<Option<
     match fields.mapping.get(key) {
         Some(Value::Number(number)) if number.as_u64() == Some(1) => Ok(Some(true)),
         Some(Value::Number(number)) if number.as_u64() == Some(0) => Ok(Some(false)),
+        Some(Value::String(text)) if text == "1" => Ok(Some(true)),
+        Some(Value::String(text)) if text == "0" => Ok(Some(false)),
         _ => fields.boolean(key, report),
     }
 }

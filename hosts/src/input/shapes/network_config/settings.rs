@@ -78,6 +78,7 @@ const UNSUPPORTED: &[(&str, &str)] = &[
     ("pointopoint", "NMState has no equivalent; write the address with a prefix of 32 bits, and a route"),
     ("keep_configuration", "only systemd-networkd has an equivalent"),
     ("bridge_gcint", "NMState has no equivalent"),
+    ("bridge_ports", "cloud-init reads it only in params; list the ports in bridge_interfaces"),
     ("driver", "a NIC is found by its MAC address or by its name"),
     ("macs", "NMState has no equivalent"),
     ("ra-overrides", "only newer releases of netplan have it, and dayone does not read it"),

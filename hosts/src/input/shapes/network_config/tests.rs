@@ -242,6 +242,50 @@ fn timers_of_stp_do_not_count_where_it_is_off() {
     assert!(refused.iter().any(|line| line.starts_with("bridges.d.parameters.forward-delay ")), "{refused:?}");
 }
 
+/// cloud-init takes `bridge_ports` in place of `bridge_interfaces` (`handle_bridge` in `net/network_state.py`).
+#[test]
+fn the_parameters_of_a_bridge_may_list_its_ports() {
+    let with = |interfaces: &str, params: &str| {
+        format!(
+            "{{version: 1, config: [{{type: physical, name: a}}, {{type: physical, name: c}}, {{type: bridge, name: d{interfaces}, \
+             params: {{{params}}}, subnets: [{{type: dhcp}}]}}]}}"
+        )
+    };
+    for (interfaces, params, expected) in [
+        (", bridge_interfaces: [a]", "bridge_ports: [a]", json!([{"name": "a"}])),
+        (", bridge_interfaces: []", "bridge_ports: [a, c]", json!([{"name": "a"}, {"name": "c"}])),
+        (", bridge_interfaces: []", "bridge_ports: a c", json!([{"name": "a"}, {"name": "c"}])),
+        (", bridge_interfaces: [c]", "bridge_ports: null", json!([{"name": "c"}])),
+        (
+            ", bridge_interfaces: [a]",
+            "bridge_ports: [a], bridge_stp: '1', bridge_pathcost: [a 50]",
+            json!([{"name": "a", "stp-path-cost": 50}]),
+        ),
+    ] {
+        let yaml = with(interfaces, params);
+        assert_eq!(findings(&yaml), [""; 0], "{yaml}");
+        assert_eq!(nmstate(&yaml)["interfaces"][2]["bridge"]["port"], expected, "{yaml}");
+    }
+    let none = nmstate(&with(", bridge_interfaces: []", "bridge_ports: none"));
+    assert_eq!(none["interfaces"][2]["bridge"]["port"], serde_json::Value::Null);
+    let ignored = "config[2].bridge_interfaces is not used: cloud-init takes the ports from bridge_ports in params \
+                   [network-config-ignored]";
+    assert_eq!(findings(&with(", bridge_interfaces: [a]", "bridge_ports: [c]")), [ignored]);
+    for (interfaces, params, place, code) in [
+        (", bridge_interfaces: []", "bridge_ports: [e]", "config[2].params.bridge_ports[0] is e", "link-not-found"),
+        ("", "bridge_ports: [a]", "config[2].bridge_interfaces is missing", "member-missing"),
+        (
+            ", bridge_interfaces: [], bridge_ports: [a]",
+            "",
+            "config[2].bridge_ports cannot be kept: cloud-init reads it only in params",
+            "network-config-unsupported",
+        ),
+    ] {
+        let found = findings(&with(interfaces, params));
+        assert!(found.iter().any(|line| line.starts_with(place) && line.contains(code)), "{params}: {found:#?}");
+    }
+}
+
 #[test]
 fn a_gateway_may_be_on_the_link() {
     let with = |rest: &str| {

@@ -2,10 +2,11 @@
 
 mod subnets;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use ipnet::IpNet;
+use serde_yaml::Value;
 
 use super::controllers::{self, BridgePort, PORT_SETTINGS};
 use super::draft::{Draft, Entry};
@@ -14,7 +15,7 @@ use super::settings::{check_rest, refuse};
 use crate::input::fields::Fields;
 use crate::input::listing::quoted;
 use crate::input::shapes::network_data::{bond, links, members, services};
-use vocabulary::report::{Report, Reported};
+use vocabulary::report::{DocumentPath, Report, Reported};
 
 /// The types of entries that are interfaces, each with the members that only it has.
 const INTERFACES: [(&str, &[&str]); 4] = [
@@ -140,10 +141,11 @@ fn bond(fields: &Fields<'_>, names: &Names<'_>, entry: &mut Entry, report: &mut 
 
 fn bridge(fields: &Fields<'_>, names: &Names<'_>, entry: &mut Entry, report: &mut Report) -> Result<(), Reported> {
     entry.set_unplaced(&["type"], "linux-bridge");
-    let references = names.references(fields, "bridge_interfaces", report).into_iter();
+    let parameters = fields.mapping("params", report)?;
+    let references = bridge_ports(fields, parameters.as_ref(), names, report)?.into_iter();
     let mut ports: Vec<BridgePort<'_>> =
         references.map(|(id, name, path)| BridgePort { id, name, path, settings: Vec::new() }).collect();
-    if let Some(parameters) = fields.mapping("params", report)? {
+    if let Some(parameters) = parameters {
         let known = [
             "bridge_fd",
             "bridge_hello",
@@ -154,6 +156,7 @@ fn bridge(fields: &Fields<'_>, names: &Names<'_>, entry: &mut Entry, report: &mu
             "bridge_hw",
             "bridge_pathcost",
             "bridge_portprio",
+            "bridge_ports",
         ];
         check_rest(&parameters, &known, report);
         controllers::bridge_parameters(&parameters, 1, entry, report)?;
@@ -178,6 +181,39 @@ fn bridge(fields: &Fields<'_>, names: &Names<'_>, entry: &mut Entry, report: &mu
         port.write(entry);
     }
     Ok(())
+}
+
+/// Reads which ports a bridge has: id, name and place. As in cloud-init's `handle_bridge`, a bridge needs `bridge_interfaces`, and its
+/// parameter `bridge_ports` replaces them.
+fn bridge_ports<'a>(
+    fields: &Fields<'a>,
+    parameters: Option<&Fields<'a>>,
+    names: &Names<'a>,
+    report: &mut Report,
+) -> Result<Vec<(&'a str, String, DocumentPath)>, Reported> {
+    if fields.mapping.get("bridge_interfaces").is_none_or(Value::is_null) {
+        let message = "is missing: the names of the bridge's ports. cloud-init leaves out a bridge without it";
+        return Err(fields.wrong("bridge_interfaces", "member-missing", message, report));
+    }
+    let listed = names.references(fields, "bridge_interfaces", report);
+    let is_given =
+        |parameters: &&Fields<'a>| parameters.mapping.get("bridge_ports").is_some_and(|list| !list.is_null());
+    let Some(parameters) = parameters.filter(is_given) else { return Ok(listed) };
+    let mut words = members::words(parameters, "bridge_ports", report);
+    // ifupdown's word for a bridge without ports.
+    if parameters.mapping.get("bridge_ports").and_then(Value::as_str) == Some("none") {
+        words.clear();
+    }
+    let found: Vec<_> = words
+        .into_iter()
+        .filter_map(|(id, path)| names.reference(id, &path, report).map(|name| (id, name, path)))
+        .collect();
+    let ids = |ports: &[(&'a str, String, DocumentPath)]| ports.iter().map(|(id, ..)| *id).collect::<BTreeSet<&str>>();
+    if !listed.is_empty() && ids(&listed) != ids(&found) {
+        let message = "is not used: cloud-init takes the ports from bridge_ports in params";
+        report.warning("network-config-ignored", &fields.path.key("bridge_interfaces"), message);
+    }
+    Ok(found)
 }
 
 fn vlan(fields: &Fields<'_>, names: &Names<'_>, entry: &mut Entry, report: &mut Report) -> Result<(), Reported> {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::live::{LiveIso, NotCustomisable};
+use super::live::{self, LiveIso, NotCustomisable};
 use super::{BaseError, Format, Role};
 use crate::delivery::{self, Drivers};
 use crate::initramfs;
@@ -102,6 +102,7 @@ pub struct LiveFiles {
 impl IsoBase {
     pub(super) fn probe(source: &dyn Source) -> Result<Self, BaseError> {
         let volume = Volume::open(source)?;
+        live::check_complete(source, &volume)?;
         let system = match CoreosIso::probe(source, &volume)? {
             Some(areas) => IsoSystem::Coreos(Box::new(CoreosBase::probe(source, &volume, areas)?)),
             None => match LiveIso::probe(source, &volume)? {

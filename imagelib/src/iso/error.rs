@@ -31,6 +31,17 @@ pub enum IsoError {
         /// How long the file is.
         actual: u64,
     },
+    /// The file ends before the end of an EFI system partition behind the volume.
+    #[error(
+        "the ISO image is incomplete: its EFI system partition ends at offset {expected}, the file has {actual} bytes; \
+         download it again and compare its checksum"
+    )]
+    IncompletePartition {
+        /// Where the partition ends, or its file system if the partition is larger.
+        expected: u64,
+        /// How long the file is.
+        actual: u64,
+    },
     /// The volume has another logical block size than [`super::BLOCK`].
     #[error("the ISO image has blocks of {0} bytes, and only 2048 are supported")]
     BlockSize(u16),

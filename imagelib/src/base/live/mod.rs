@@ -29,6 +29,7 @@ use initrds::NamedFile;
 pub use initrds::{LiveInitrd, Surveyed, UnusableInitrd};
 pub use minimal::MinimalMedium;
 pub(crate) use minimal::RootFile;
+pub(super) use partitions::check_complete;
 pub(crate) use partitions::{
     EspPlace, EspVolume, UnreadableEsp, find as esps, find_all as esps_and_unreadable, find_on_disk as esps_of_disk,
 };

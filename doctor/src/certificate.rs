@@ -7,7 +7,7 @@ use rustls::server::ParsedCertificate;
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 use x509_parser::parse_x509_certificate;
-use x509_parser::prelude::GeneralName;
+use x509_parser::prelude::{GeneralName, X509Certificate};
 
 /// Why a certificate cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +33,8 @@ pub struct Certificate {
     pub not_after: SystemTime,
     /// The names and addresses that it is for.
     pub names: Vec<String>,
+    /// Whether its key may be used as that of a server.
+    serves: bool,
 }
 
 impl Certificate {
@@ -51,13 +53,24 @@ impl Certificate {
         let names = certificate.subject_alternative_name().ok().flatten();
         let names: Vec<String> =
             names.into_iter().flat_map(|extension| &extension.value.general_names).filter_map(name).collect();
-        Ok(Self { der, not_before, not_after, names })
+        let serves = serves(&certificate);
+        Ok(Self { der, not_before, not_after, names, serves })
     }
 
     /// Whether it is for this host name or address, as clients check it.
     pub fn is_for(&self, host: &str) -> bool {
         let Ok(name) = ServerName::try_from(host.trim_matches(['[', ']'])) else { return false };
         self.check_name(&name).is_ok()
+    }
+
+    /// The certificate itself.
+    pub(crate) fn der(&self) -> &CertificateDer<'static> {
+        &self.der
+    }
+
+    /// Whether its key may be used as that of a server, as OpenSSL checks it.
+    pub(crate) fn serves(&self) -> bool {
+        self.serves
     }
 
     /// An error unless it is for this host name or address.
@@ -87,6 +100,15 @@ impl Certificate {
         let since = |time: SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         [self.not_before, self.not_after].map(|time| UnixTime::since_unix_epoch(since(time)))
     }
+}
+
+/// Whether a certificate has no limits on its use, or has a server's (OpenSSL, `check_purpose_ssl_server` in
+/// `crypto/x509/v3_purp.c`).
+fn serves(certificate: &X509Certificate<'_>) -> bool {
+    let usage = certificate.key_usage().ok().flatten().map(|extension| extension.value);
+    let purposes = certificate.extended_key_usage().ok().flatten().map(|extension| extension.value);
+    usage.is_none_or(|usage| usage.digital_signature() || usage.key_encipherment() || usage.key_agreement())
+        && purposes.is_none_or(|purposes| purposes.server_auth)
 }
 
 fn time(seconds: i64) -> SystemTime {

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
-use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, RootCertStore, SignatureScheme};
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
 use crate::certificate::Certificate;
@@ -80,6 +80,39 @@ impl Verifier {
         };
         verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now).map(drop)
     }
+
+    /// The certificates of authorities that clients of this machine trust. Of the listed ones, this verifier accepts each itself.
+    fn authorities(&self) -> Vec<CertificateDer<'static>> {
+        match self {
+            Self::System(_) => rustls_native_certs::load_native_certs().certs,
+            Self::Listed { .. } => Vec::new(),
+        }
+    }
+}
+
+/// A server shows a certificate of an authority that this machine trusts. webpki refuses a server's certificate with CA:TRUE whoever
+/// trusts it; OpenSSL accepts what is in its store.
+#[derive(Debug, thiserror::Error)]
+#[error("it is a certificate of an authority (CA:TRUE), which this machine trusts")]
+struct TrustedAuthority;
+
+/// Whether webpki refuses the certificate because it is one of an authority.
+pub(crate) fn is_of_authority(error: &Error) -> bool {
+    let Error::InvalidCertificate(CertificateError::Other(other)) = error else { return false };
+    other.to_string().contains("CaUsedAsEndEntity")
+}
+
+/// Tells [`TrustedAuthority`] from other reasons to refuse a certificate.
+fn explained(
+    error: Error,
+    certificate: &Certificate,
+    authorities: impl FnOnce() -> Vec<CertificateDer<'static>>,
+) -> Error {
+    if is_of_authority(&error) && certificate.serves() && authorities().contains(certificate.der()) {
+        CertificateError::Other(OtherError(Arc::new(TrustedAuthority))).into()
+    } else {
+        error
+    }
 }
 
 /// What a server shows in a handshake.
@@ -99,7 +132,9 @@ fn problems(verifier: &Verifier, shown: Shown<'_>, now: UnixTime) -> Vec<Error> 
     };
     let others = [certificate.check_time(now).err(), certificate.check_name(shown.server_name).err()];
     // Otherwise the dates would hide whether it is trusted.
-    let mut problems: Vec<Error> = verifier.verify(shown, certificate.valid_time(now)).err().into_iter().collect();
+    let refused = verifier.verify(shown, certificate.valid_time(now)).err();
+    let refused = refused.map(|error| explained(error, &certificate, || verifier.authorities()));
+    let mut problems: Vec<Error> = refused.into_iter().collect();
     for other in others.into_iter().flatten() {
         if !problems.iter().any(|known| Problem::of(known) == Problem::of(&other)) {
             problems.push(other);
@@ -115,6 +150,8 @@ pub(crate) enum Problem {
     Time,
     /// It is for another server.
     Name,
+    /// It is one of an authority that this machine trusts.
+    Authority,
     /// Who signed it is not trusted, or it is no certificate of a server.
     Trust,
 }
@@ -127,6 +164,7 @@ impl Problem {
                 Bad::Expired | Bad::ExpiredContext { .. } | Bad::NotValidYet | Bad::NotValidYetContext { .. },
             ) => Self::Time,
             Error::InvalidCertificate(Bad::NotValidForName | Bad::NotValidForNameContext { .. }) => Self::Name,
+            Error::InvalidCertificate(Bad::Other(other)) if other.0.is::<TrustedAuthority>() => Self::Authority,
             _ => Self::Trust,
         }
     }
@@ -202,14 +240,19 @@ impl ServerCertVerifier for RecordingVerifier {
 
 #[cfg(test)]
 mod tests {
-    use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair, date_time_ymd};
+    use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair, KeyUsagePurpose, date_time_ymd};
 
     use super::*;
 
     /// A certificate that signed itself as an authority, for this address and until this year.
     fn authority(address: &str, until: i32) -> CertificateDer<'static> {
+        authority_for(&[], address, until)
+    }
+
+    fn authority_for(usages: &[KeyUsagePurpose], address: &str, until: i32) -> CertificateDer<'static> {
         let mut params = CertificateParams::new([address.to_owned()]).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = usages.to_vec();
         params.not_after = date_time_ymd(until, 1, 1);
         params.self_signed(&KeyPair::generate().unwrap()).unwrap().der().clone()
     }
@@ -245,5 +288,33 @@ mod tests {
         let certificate = authority("127.0.0.1", 2999);
         let listed = Trust::Authorities(vec![CertificateDer::from(vec![1, 2, 3])]);
         assert_eq!(found(&listed, &certificate), [Problem::Trust]);
+    }
+
+    #[test]
+    fn an_authority_that_the_machine_trusts_is_told_from_others() {
+        let (name, now) = (ServerName::try_from("127.0.0.1").unwrap(), UnixTime::now());
+        let other = authority("127.0.0.1", 2999);
+        for (usages, expected) in [
+            (&[][..], Problem::Authority),
+            (&[KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature], Problem::Authority),
+            // OpenSSL refuses to take this one for a server's.
+            (&[KeyUsagePurpose::KeyCertSign], Problem::Trust),
+        ] {
+            let certificate = authority_for(usages, "127.0.0.1", 2999);
+            let mut roots = RootCertStore::empty();
+            roots.add(certificate.clone()).unwrap();
+            // As rustls-platform-verifier makes it from the authorities of a Linux system.
+            let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+            let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build().unwrap();
+            let error = verifier.verify_server_cert(&certificate, &[], &name, &[], now).unwrap_err();
+            assert!(is_of_authority(&error), "{error}");
+            let read = Certificate::new(certificate.clone()).unwrap();
+            let problem = |trusted: &[&CertificateDer<'static>]| {
+                let trusted: Vec<CertificateDer<'static>> = trusted.iter().map(|one| (*one).clone()).collect();
+                Problem::of(&explained(error.clone(), &read, || trusted))
+            };
+            assert_eq!(problem(&[&other, &certificate]), expected, "{usages:?}");
+            assert_eq!(problem(&[&other]), Problem::Trust, "{usages:?}");
+        }
     }
 }

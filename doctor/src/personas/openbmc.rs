@@ -7,7 +7,7 @@ use rustls::{CertificateError, Error};
 
 use crate::context::Context;
 use crate::finding::{Finding, Reader};
-use crate::http::{Pace, Problem, Request, RequestError, SMALL_BODY, Suites};
+use crate::http::{Pace, Problem, Request, RequestError, SMALL_BODY, Suites, is_of_authority};
 
 pub(crate) async fn play(context: &Arc<Context>, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
     let connection = context.connect().await?;
@@ -54,6 +54,13 @@ fn certificate(error: &Error) -> Finding {
                           name of the type IP address";
             Finding::fails("certificate-wrong-name", &affects, message).advice(advice)
         }
+        Problem::Authority => {
+            let message = "the certificate is one of an authority (CA:TRUE), which this machine trusts: readers with OpenSSL that trust it, \
+                           such as Ironic and curl, accept it as the server's, and clients with rustls, such as dayone, refuse it";
+            let advice = "issue a certificate for the server that is not an authority's (CA:FALSE), so that every reader that trusts \
+                          the authority accepts it";
+            Finding::warning("certificate-of-authority", &[Reader::Verifying], message).advice(advice)
+        }
         Problem::Trust => {
             let affects = [affects.as_slice(), &[Reader::Supermicro]].concat();
             let message = format!("this machine does not trust the certificate: {}", distrust(error));
@@ -68,10 +75,10 @@ fn certificate(error: &Error) -> Finding {
 fn distrust(error: &Error) -> String {
     match error {
         Error::InvalidCertificate(CertificateError::UnknownIssuer) => "no trusted authority has signed it".to_owned(),
-        Error::InvalidCertificate(CertificateError::Other(other))
-            if other.to_string().contains("CaUsedAsEndEntity") =>
-        {
-            "it is a certificate of an authority (CA:TRUE), and none of a server".to_owned()
+        error if is_of_authority(error) => {
+            "it is a certificate of an authority (CA:TRUE), not one of a server, and not among the trusted certificates that a server \
+             may have"
+                .to_owned()
         }
         error => error.to_string(),
     }

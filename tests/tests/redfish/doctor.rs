@@ -2,6 +2,7 @@
 //! servers, which must fail where the doctor says so.
 
 mod cases;
+mod certificates;
 mod peers;
 pub(crate) mod server;
 
@@ -56,7 +57,11 @@ impl Diagnosis {
 }
 
 fn doctor(url: &str, arguments: &[&str]) -> Diagnosis {
-    let output = dayone().args(["doctor", url, "--format", "json"]).args(arguments).output().expect("dayone runs");
+    diagnosed(dayone().args(["doctor", url, "--format", "json"]).args(arguments))
+}
+
+fn diagnosed(doctor: &mut Command) -> Diagnosis {
+    let output = doctor.output().expect("dayone runs");
     let errors = String::from_utf8_lossy(&output.stderr);
     let said = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
     assert_eq!(errors, "");

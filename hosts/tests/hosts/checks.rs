@@ -6,17 +6,27 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use hosts::answers::{InstalledSystem, complete, network_files};
 use hosts::every_host::convert;
-use hosts::input::{self, Input};
+use hosts::input::{self, Input, Text};
+use hosts::network::{NetworkFiles, Target, convert_network};
+use hosts::second_step::{self, SecondStepText};
+use vocabulary::answers::{Answers, Installer};
 use vocabulary::host::{HostSpec, NmstateDocument};
 use vocabulary::report::{DocumentPath, Report};
 
-fn fixtures(directory: &str) -> Vec<PathBuf> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/checks").join(directory);
-    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+fn documents(directory: &str) -> Vec<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/checks").join(directory);
+    let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
     let mut documents: Vec<PathBuf> =
         entries.filter(|path| path.extension().is_some_and(|extension| extension == "yaml")).collect();
     documents.sort();
+    assert!(!documents.is_empty(), "{directory}");
+    documents
+}
+
+fn fixtures(directory: &str) -> Vec<PathBuf> {
+    let documents = documents(directory);
     assert!(documents.len() >= 5, "{documents:?}");
     documents
 }
@@ -34,8 +44,12 @@ fn lines(report: &Report) -> String {
 
 /// The documents of a directory against their findings; the codes that were found.
 fn bad(directory: &str) -> BTreeSet<&'static str> {
+    compared(fixtures(directory), findings)
+}
+
+fn compared(documents: Vec<PathBuf>, findings: impl Fn(&Path) -> Report) -> BTreeSet<&'static str> {
     let (mut wrong, mut codes) = (Vec::new(), BTreeSet::new());
-    for document in fixtures(directory) {
+    for document in documents {
         let report = findings(&document);
         let name = document.file_stem().unwrap().to_str().unwrap();
         let subject = report.findings().iter().map(|finding| finding.code).find(|code| name.starts_with(code));
@@ -91,6 +105,54 @@ fn every_rule_about_several_hosts_has_a_document_that_breaks_it() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
+/// The findings about the only host of a document whose network goes to a drive for OpenStack's readers.
+fn on_a_drive(document: &Path) -> Report {
+    let target = Target { files: NetworkFiles::NetworkData, ..Target::default() };
+    convert_network(&only_host(document), target).1
+}
+
+/// The findings about the only host of a document for the Debian installer.
+fn in_the_installer(document: &Path) -> Report {
+    let kind = Installer::Preseed;
+    let target = Target { files: network_files(kind), no_auto_default: true, ..Target::default() };
+    let (network, mut report) = convert_network(&only_host(document), target);
+    let network = network.unwrap_or_else(|| panic!("{}", lines(&report)));
+    let system = InstalledSystem { network: &network, hostname: network.hostname.as_ref(), no_auto_default: true };
+    let completed = complete(&Answers { kind, text: String::new() }, system, &mut report);
+    assert!(completed.is_ok(), "{}", lines(&report));
+    report
+}
+
+/// The findings about the second step beside a document of the first.
+fn in_the_second_step(document: &Path) -> Report {
+    let (first, second) = (fs::read(document).unwrap(), fs::read(document.with_extension("second-step.yml")).unwrap());
+    let (hosts, first_read) = second_step::read_first_step([of_host("a.yaml", &first)]);
+    assert!(first_read.is_empty(), "{}", lines(&first_read));
+    let (documents, mut report) = second_step::read([of_host("a.yml", &second)]);
+    report.append(second_step::check(&documents, &hosts));
+    report
+}
+
+fn of_host<'a>(file_name: &'a str, text: &'a [u8]) -> SecondStepText<'a> {
+    SecondStepText { file_name: Some(file_name), text: Text { name: None, text } }
+}
+
+fn only_host(document: &Path) -> HostSpec {
+    input::read(&fs::read(document).unwrap()).hosts.into_iter().next().unwrap()
+}
+
+/// Some mistakes show only where the network is used. The tests of each use have the other rules.
+#[test]
+fn some_rules_are_about_one_use_of_a_network() {
+    let mut found = compared(documents("drive"), on_a_drive);
+    found.extend(compared(documents("installer"), in_the_installer));
+    found.extend(compared(documents("second-step"), in_the_second_step));
+    assert_eq!(found, BTreeSet::from(["default-route-not-kept", "installer-without-router", "second-step-rule-lost"]));
+    for code in found {
+        assert_documented(code);
+    }
+}
+
 #[test]
 fn nothing_is_said_of_hosts_that_fit() {
     let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/scenarios/virtual-ips-install-config.yaml");
@@ -116,12 +178,16 @@ fn many_hosts_of_one_address_are_a_few_findings() {
 /// The tables of `docs/checks.md` have every rule, with the words of its explanation.
 #[test]
 fn the_rules_are_documented() {
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/checks.md")).unwrap();
     for code in codes_of("host").into_iter().chain(codes_of("fleet")) {
-        let title = vocabulary::report::explain(&code).unwrap().title;
-        let row = text.lines().find(|line| line.starts_with(&format!("| `{code}` |")));
-        assert!(row.is_some_and(|row| row.ends_with(&format!("| {title} |"))), "{code}: {title}");
+        assert_documented(&code);
     }
+}
+
+fn assert_documented(code: &str) {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/checks.md")).unwrap();
+    let title = vocabulary::report::explain(code).unwrap().title;
+    let row = text.lines().find(|line| line.starts_with(&format!("| `{code}` |")));
+    assert!(row.is_some_and(|row| row.ends_with(&format!("| {title} |"))), "{code}: {title}");
 }
 
 /// What is wrong with the object of a host does not hide what is wrong with its network, in any shape.

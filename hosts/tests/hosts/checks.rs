@@ -105,7 +105,7 @@ fn every_rule_about_several_hosts_has_a_document_that_breaks_it() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// The findings about the only host of a document whose network goes to a drive for OpenStack's readers.
+/// The findings about the only host of a document whose network goes to a drive for `OpenStack`'s readers.
 fn on_a_drive(document: &Path) -> Report {
     let target = Target { files: NetworkFiles::NetworkData, ..Target::default() };
     convert_network(&only_host(document), target).1

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 use hosts::network::NMSTATE_VERSION;
 use http::header::CONTENT_TYPE;
 use http::{Method, StatusCode};
+use parking_lot::Mutex;
 use prometheus_client::encoding::{EncodeLabelValue, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -34,6 +35,8 @@ pub struct Metrics {
     bases: Family<[(&'static str, String); 1], Gauge>,
     base_changes: Family<[(&'static str, String); 1], Counter>,
     orphaned_images: Family<[(&'static str, String); 1], Gauge>,
+    /// Held while the metrics of bases are set and read: two answers at once would lose some.
+    answering: Mutex<()>,
 }
 
 /// What the metrics say about a base.
@@ -78,8 +81,17 @@ impl Metrics {
         let orphaned = "Published images that cannot be served, because other files have replaced those of their base";
         let orphaned_images = registered(ours, "base_orphaned_images", orphaned);
         let planes = planes(ours);
-        let metrics =
-            Self { registry, api_requests, builds, build_errors, images, bases, base_changes, orphaned_images };
+        let metrics = Self {
+            registry,
+            api_requests,
+            builds,
+            build_errors,
+            images,
+            bases,
+            base_changes,
+            orphaned_images,
+            answering: Mutex::default(),
+        };
         (metrics, planes)
     }
 
@@ -115,6 +127,7 @@ impl Metrics {
     /// Answers with all metrics as text, with the current values of the gauges.
     pub fn answer<'a>(&self, images: usize, bases: impl Iterator<Item = BaseValues<'a>>) -> Response {
         let gauge = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+        let _alone = self.answering.lock();
         self.images.set(gauge(images));
         // A base that is no longer configured has no metrics.
         self.bases.clear();

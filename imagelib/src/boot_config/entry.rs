@@ -22,6 +22,8 @@ pub struct BootEntry {
     pub boots: Boots,
     /// The path, as written, of the EFI program or of the kernel without an initrd, if it starts one.
     pub program: Option<String>,
+    /// The options of an entry of systemd-boot for an EFI program, as written; empty for all others.
+    pub options: String,
     /// The device that it loads kernel and initrds from, such as GRUB's `(loop)`, if that is certainly not the medium.
     pub device: Option<String>,
 }

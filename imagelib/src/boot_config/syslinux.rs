@@ -193,6 +193,7 @@ impl Reader<'_> {
                 lines,
                 boots,
                 program,
+                options: String::new(),
                 device: None,
             });
         }
@@ -225,7 +226,16 @@ impl Reader<'_> {
             let program = Some(kernel.clone()).filter(|_| matches!(boots, Boots::Other(_)));
             let lines = command_line.line.number..=command_line.line.number;
             let (title, id) = (kernel.clone(), Some(kernel));
-            self.parsed.entries.push(BootEntry { title, id, implicit: true, lines, boots, program, device: None });
+            self.parsed.entries.push(BootEntry {
+                title,
+                id,
+                implicit: true,
+                lines,
+                boots,
+                program,
+                options: String::new(),
+                device: None,
+            });
         }
     }
 

@@ -41,7 +41,11 @@ pub(super) fn parse(text: &[u8]) -> Parsed {
         None => return Parsed::default(),
     };
     let program = efi.or_else(|| kernel.filter(|_| matches!(boots, Boots::Other(_))));
-    let entry = BootEntry { title, id: None, implicit: false, lines: 1..=last_line, boots, program, device: None };
+    let written: Vec<String> = options.iter().map(|line| lossy(text, &line.value)).collect();
+    let options =
+        if matches!(boots, Boots::Other(NotEditable::EfiProgram)) { written.join(" ") } else { String::new() };
+    let lines = 1..=last_line;
+    let entry = BootEntry { title, id: None, implicit: false, lines, boots, program, options, device: None };
     let default = DefaultEntry { sort_key, ..DefaultEntry::default() };
     Parsed { entries: vec![entry], default, ..Parsed::default() }
 }

@@ -31,7 +31,7 @@ pub use network_manager::network_manager_version;
 pub use profile::{DeliveryProfile, DeliveryProfileError};
 pub use signs::has_network_manager;
 pub(crate) use signs::is_debian_installer;
-pub(crate) use tmpfiles::{TmpfilesLines, reads_credentials};
+pub(crate) use tmpfiles::{TmpfilesLines, needs_network, reads_credentials};
 
 use crate::cpio::{Archive, ArchiveError, MemberPathError};
 use crate::ignition::{Additions, IgnitionError, UserConfig};
@@ -85,6 +85,12 @@ pub enum DeliveryError {
          leave the answer file out"
     )]
     AnswersInCredential,
+    /// A credential would bring a file too late.
+    #[error(
+        "dayone cannot deliver {0}: a credential alone brings files to this base, after systemd has started and looked for such files; \
+         leave it out"
+    )]
+    TooLateInCredential(String),
     /// An answer file for an installer that is not in this initramfs.
     #[error("this initramfs is not that of {0}, which alone reads such an answer file; use the installer as base")]
     NotTheInstaller(&'static str),

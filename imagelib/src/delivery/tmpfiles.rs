@@ -1,8 +1,6 @@
 //! Systems to whose initramfs nothing can be added, but whose systemd reads a credential: `systemd-tmpfiles` writes the files
-//! that it lists (`tmpfiles.d(5)`, the credential `tmpfiles.extra`). It does so in the initramfs before NetworkManager starts, and again in the
-//! root file system.
-
-use std::fmt::Write as _;
+//! that it lists (`tmpfiles.d(5)`, the credential `tmpfiles.extra`). It does so in the initramfs, and again in the root file system before
+//! NetworkManager starts there.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -20,8 +18,11 @@ pub(super) const TMPFILES_UNITS: [&str; 2] =
 const READS_CREDENTIAL: [&[u8]; 2] = [b"ImportCredential=tmpfiles.*", b"ImportCredential=tmpfiles.extra"];
 /// Without this file, systemd does not look for what the stub has handed over (`import_credentials_boot` in its source).
 const INITRD_RELEASE: &str = "etc/initrd-release";
-/// What the names of NetworkManager's secret settings contain. Others contain it, too.
-const SECRET: [&str; 6] = ["password", "psk", "key", "secret", "cak", "pin"];
+/// What the names of NetworkManager's secret settings contain. Others contain it, too. The names in this section are free.
+const SECRET: [&str; 7] = ["pass", "psk", "key", "secret", "cak", "pin", "cookie"];
+const SECRETS: &str = "[vpn-secrets]";
+/// What systemd reads when it starts, before it writes the files, and what the unit does not write.
+const TOO_LATE: [&str; 4] = ["/etc/systemd/", "/etc/fstab", "/etc/crypttab", "/dev/"];
 
 /// Whether systemd writes the files of a credential when an initramfs starts. Only initramfs images of dracut are known to.
 pub(crate) fn reads_credentials(survey: &Survey) -> bool {
@@ -52,11 +53,14 @@ impl TmpfilesLines {
             return Err(DeliveryError::AnswersInCredential);
         }
         let files = ignition::files(additions)?;
+        if let Some(file) = files.iter().find(|file| TOO_LATE.iter().any(|path| file.path.as_str().starts_with(path))) {
+            return Err(DeliveryError::TooLateInCredential(file.path.to_string()));
+        }
         let shown = |file: &AddedFile| {
             EmbeddedFile::new(file.path.as_str(), DeliveredBy::Credential, file.mode, &file.contents)
         };
         Ok(Self {
-            text: files.iter().map(line).collect(),
+            text: files.iter().map(lines).collect(),
             embedded: files.iter().map(shown).collect(),
             may_be_secret: !additions.files.is_empty()
                 || additions.keyfiles.iter().any(|keyfile| may_have_secret(&keyfile.content)),
@@ -64,15 +68,13 @@ impl TmpfilesLines {
     }
 }
 
-/// The line that writes a file, whatever is in its place. The directories above it are made if they are missing.
-fn line(file: &AddedFile) -> String {
+/// The lines that write a file in place of another one or of a link. The directories above it are made if they are missing.
+fn lines(file: &AddedFile) -> String {
     let AddedFile { path, mode, owner, contents } = file;
-    let mut line = String::new();
     let (kind, content) = if contents.is_empty() { ("f+", String::new()) } else { ("f+~", STANDARD.encode(contents)) };
     let path = quoted(path.as_str());
-    // A `String` takes all that is written.
-    let _ = writeln!(line, "{kind} {path} {mode:04o} {} {} - {content}", owner.user, owner.group);
-    line
+    // It writes through no link, and removes before it writes.
+    format!("r {path}\n{kind} {path} {mode:04o} {} {} - {content}\n", owner.user, owner.group)
 }
 
 /// A path as one word of a line.
@@ -84,10 +86,26 @@ fn quoted(path: &str) -> String {
     format!("\"{escaped}\"")
 }
 
+/// The kernel argument that makes an initramfs of dracut need the network, if there is one (`dracut.cmdline(7)`). Nothing orders its
+/// NetworkManager after `systemd-tmpfiles`.
+pub(crate) fn needs_network(arguments: &str) -> Option<&str> {
+    const REMOTE: [&str; 6] = ["nfs:", "nfs4:", "iscsi:", "nbd:", "fcoe:", "ssh:"];
+    arguments.split_whitespace().find(|argument| {
+        let (key, value) = argument.split_once('=').unwrap_or((argument, ""));
+        let is_remote = value.contains("://") || REMOTE.iter().any(|scheme| value.starts_with(scheme));
+        match key {
+            "rd.neednet" => value != "0",
+            "ip" | "netroot" | "nfsroot" => true,
+            "root" | "rd.nvmf.discover" => is_remote || key != "root",
+            _ => key.starts_with("inst.") && is_remote,
+        }
+    })
+}
+
 fn may_have_secret(keyfile: &str) -> bool {
     keyfile.lines().any(|line| {
         let key = line.split('=').next().unwrap_or_default();
-        !line.starts_with('[') && SECRET.iter().any(|part| key.contains(part))
+        line.trim() == SECRETS || !line.starts_with('[') && SECRET.iter().any(|part| key.contains(part))
     })
 }
 
@@ -109,12 +127,29 @@ mod tests {
     }
 
     #[test]
+    fn arguments_that_need_the_network_are_known() {
+        for (arguments, expected) in [
+            ("root=live:CDLABEL=X rd.live.image quiet", None),
+            ("rd.neednet=0 root=UUID=1", None),
+            ("quiet rd.neednet=1", Some("rd.neednet=1")),
+            ("rd.neednet", Some("rd.neednet")),
+            ("ip=dhcp", Some("ip=dhcp")),
+            ("root=live:http://192.0.2.1/x.img", Some("root=live:http://192.0.2.1/x.img")),
+            ("root=nfs:192.0.2.1:/x", Some("root=nfs:192.0.2.1:/x")),
+            ("inst.stage2=https://192.0.2.1/x", Some("inst.stage2=https://192.0.2.1/x")),
+        ] {
+            assert_eq!(needs_network(arguments), expected);
+        }
+    }
+
+    #[test]
     fn settings_that_may_be_secret_are_known() {
         for (keyfile, expected) in [
             ("[802-1x]\npassword=x\n", true),
             ("[wireguard]\nprivate-key=x\n", true),
             ("[wifi-security]\npsk=x\n", true),
             ("[macsec]\nmka-cak=x\n", true),
+            ("[vpn-secrets]\nx=y\n", true),
             ("[wireguard-peer.key=]\nendpoint=192.0.2.1:51820\n", false),
             ("[ethernet]\nmtu=9000\n[ipv4]\nmethod=manual\n", false),
         ] {

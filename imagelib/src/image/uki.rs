@@ -12,7 +12,9 @@ use crate::delivery::{self, DeliveryProfile, EmbeddedFile, Members, TmpfilesLine
 use crate::disk::fat::{FatEdit, FatPath};
 use crate::kernel_arguments::KernelArgument;
 use crate::recipe::{AddonSignatures, Recipe};
-use crate::uki::{Addon, addon_path, companions_directory, credential_argument, credential_file, credential_path};
+use crate::uki::{
+    Addon, addon_path, companions_directory, credential_argument, credential_file, credential_path, hides_credential,
+};
 use vocabulary::report::{DocumentPath, Report};
 
 /// What goes beside a unified kernel image.
@@ -137,13 +139,13 @@ fn payload(recipe: &Recipe, usable: &UsableUki, refuse: impl Fn(String) -> Image
             let Members { archive, embedded, report: _ } = members;
             Ok(Payload { initrd: Some(archive.to_bytes()), embedded, ..payload })
         }
-        FilesIn::Credential if profile != DeliveryProfile::Dracut => {
+        FilesIn::Credential { .. } if profile != DeliveryProfile::Dracut => {
             let reason = format!(
                 "a credential brings files to systems of the delivery profile 'dracut' alone, and this is '{profile}'"
             );
             Err(refuse(reason))
         }
-        FilesIn::Credential => in_credential(recipe, usable, payload, refuse),
+        FilesIn::Credential { others } => in_credential(recipe, usable, payload, *others, refuse),
     }
 }
 
@@ -153,12 +155,24 @@ fn in_credential(
     recipe: &Recipe,
     usable: &UsableUki,
     payload: Payload,
+    others: u64,
     refuse: impl Fn(String) -> ImageError,
 ) -> Result<Payload, ImageError> {
-    let is_check = |argument: &str| DeliveryProfile::Dracut.medium_checks().contains(&argument);
-    if let Some(check) = usable.arguments.split_whitespace().find(|argument| is_check(argument)) {
-        let reason = format!("its system verifies its medium ({check}), which dayone changes");
-        return Err(refuse(reason));
+    let own = [&usable.arguments, &payload.arguments];
+    for arguments in own.into_iter().chain(&usable.options).chain(&usable.appended) {
+        if let Some(check) = arguments.split_whitespace().find(|argument| is_medium_check(argument)) {
+            return Err(refuse(format!("its system verifies its medium ({check}), which dayone changes")));
+        }
+        if let Some(hides) = hides_credential(arguments) {
+            return Err(refuse(format!("with the kernel argument {hides}, systemd does not read dayone's credential")));
+        }
+        if let Some(argument) = delivery::needs_network(arguments) {
+            let reason = format!(
+                "its initramfs needs the network ({argument}), and NetworkManager there may start before systemd has written the \
+                 keyfiles of a credential"
+            );
+            return Err(refuse(reason));
+        }
     }
     let TmpfilesLines { text, embedded, may_be_secret } =
         TmpfilesLines::of(&recipe.additions, recipe.ignition.as_ref())?;
@@ -172,14 +186,22 @@ fn in_credential(
     if !may_be_secret && command_line(usable, &arguments) <= MAX_COMMAND_LINE {
         return Ok(Payload { arguments, embedded, ..payload });
     }
-    let file = credential_file(&text);
-    let file = file.ok_or_else(|| refuse("its credential would have more than 1 MiB".to_owned()))?;
+    let file = credential_file(&text, others);
+    let file = file.ok_or_else(|| refuse("all its credentials together would have more than 1 MiB".to_owned()))?;
     Ok(Payload { credential: Some(file), embedded, ..payload })
 }
 
-/// The length of the kernel's command line with more arguments.
+/// Whether an argument makes a system of dracut verify its medium.
+fn is_medium_check(argument: &str) -> bool {
+    let key = argument.split('=').next().unwrap_or_default();
+    DeliveryProfile::Dracut.medium_checks().contains(&key)
+}
+
+/// The length of the kernel's longest command line with more arguments.
 fn command_line(usable: &UsableUki, arguments: &str) -> usize {
-    usable.arguments.len() + usize::from(!arguments.is_empty()) + arguments.len()
+    let own = usable.options.iter().chain([&usable.arguments]).map(String::len).max().unwrap_or_default();
+    let appended = usable.appended.iter().map(String::as_str).chain([arguments]);
+    own + appended.filter(|text| !text.is_empty()).map(|text| text.len() + 1).sum::<usize>()
 }
 
 /// The kernel arguments of the first unified kernel image with those that its addon appends.

@@ -26,7 +26,7 @@ pub(super) struct Found {
 pub(super) struct OtherFiles {
     /// Those of the name `*.csv`.
     pub(super) boot_lists: Vec<Place>,
-    /// Those of the name `*.cred`.
+    /// The credentials that dayone has written.
     pub(super) credentials: Vec<Place>,
 }
 

@@ -6,6 +6,7 @@ use crate::base::live::{EspPlace, esps_and_unreadable, esps_of_disk};
 use crate::disk::fat::FatImage;
 use crate::iso::{Extent, IsoError, Volume};
 use crate::source::Source;
+use crate::uki::{CREDENTIAL_NAME, is_credential_of_dayone};
 
 /// What follows the path of a file in a partition.
 const IN_PARTITION: &str = " in the EFI system partition";
@@ -108,6 +109,13 @@ impl<'a> Medium<'a> {
         }
         found.sort_by_key(|file| !file.place.path.to_ascii_lowercase().starts_with("/efi/boot/"));
         found
+    }
+
+    /// The credentials that dayone has written beside unified kernel images.
+    pub(super) fn credentials_of_dayone(&self) -> Vec<Place> {
+        let named = self.in_esps(CREDENTIAL_NAME).into_iter();
+        let of_dayone = named.filter(|file| is_credential_of_dayone(self.source, &file.extents));
+        of_dayone.map(|file| file.place).collect()
     }
 
     /// A file by its place; `None` if it is not there.

@@ -208,7 +208,8 @@ impl<'a> Surveyor<'a> {
         let places = |suffix: &str| -> Vec<Place> {
             medium.into_iter().flat_map(|medium| medium.in_esps(suffix)).map(|file| file.place).collect()
         };
-        let others = OtherFiles { boot_lists: places(".csv"), credentials: places(".cred") };
+        let credentials = medium.map(Medium::credentials_of_dayone).unwrap_or_default();
+        let others = OtherFiles { boot_lists: places(".csv"), credentials };
         let (mut verdict, mut reason, judged) = chain::verdict(&found, &others, esps, unreadable);
         if let Some(missing) = self.missing.take().filter(|_| verdict < Verdict::Unknown) {
             (verdict, reason) = (Verdict::Unknown, missing);

@@ -4,6 +4,8 @@
 //! everybody knows (`systemd-creds encrypt --with-key=null`; systemd, `src/shared/creds-util.c`): the file hides nothing, and proves
 //! nothing. The same content always has the same bytes.
 
+use std::ops::Range;
+
 use aes_gcm::aead::{Aead, Payload};
 use aes_gcm::{Aes256Gcm, KeyInit, Nonce};
 use base64::Engine as _;
@@ -11,23 +13,29 @@ use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
 use super::addon::companions_directory;
+use crate::source::Source;
 
 /// The credential whose lines `systemd-tmpfiles` reads beside its configuration (`tmpfiles.d(5)`).
 const NAME: &str = "tmpfiles.extra";
-/// systemd reads no larger ones, in bytes (`CREDENTIAL_SIZE_MAX`; the file in base64 may have four times as many).
-const MAX_BYTES: usize = 1 << 20;
+/// The name of its file.
+pub(crate) const CREDENTIAL_NAME: &str = "tmpfiles.extra.cred";
+/// systemd leaves out the files with which all of them together would be larger, in bytes (`credential_size_ok` in
+/// `src/core/import-creds.c`).
+const MAX_BYTES: u64 = 1 << 20;
 
 /// The key that everybody knows (`CRED_AES256_GCM_BY_NULL`, in older releases `…_BY_TPM2_ABSENT`).
 const NULL_KEY: [u8; 16] = *b"\x05\x84\x69\xda\xf6\xf5\x43\x24\x80\x05\x49\xda\x0f\x8e\xa2\xfb";
 /// The sizes of a key, a block, an initialisation vector and a tag, in bytes.
 const SIZES: [u32; 4] = [32, 1, 12, 16];
 const VECTOR: usize = 12;
+/// Where the vector begins.
+const VECTOR_AT: usize = 32;
 /// No time limit.
 const NEVER: u64 = u64::MAX;
 
 /// The path of dayone's credential for the unified kernel image at a path.
 pub(crate) fn credential_path(uki: &str) -> String {
-    format!("{}/{NAME}.cred", companions_directory(uki))
+    format!("{}/{CREDENTIAL_NAME}", companions_directory(uki))
 }
 
 /// The kernel argument that has the credential in place of a file. It needs no key, because the addon that has the argument is
@@ -36,8 +44,39 @@ pub(crate) fn credential_argument(lines: &str) -> String {
     format!("systemd.set_credential_binary={NAME}:{}", STANDARD.encode(lines))
 }
 
-/// The file with the credential. `None` if systemd would not read it, because it is too large.
-pub(crate) fn credential_file(lines: &str) -> Option<Vec<u8>> {
+/// What makes systemd ignore dayone's credential, if one of these kernel arguments does: it takes the first one of a name, and those of
+/// arguments before those of files.
+pub(crate) fn hides_credential(arguments: &str) -> Option<&str> {
+    arguments.split_whitespace().find(|argument| {
+        let (key, value) = argument.split_once('=').unwrap_or((argument, ""));
+        match key.replace('_', "-").as_str() {
+            "systemd.import-credentials" => true,
+            "systemd.set-credential" | "systemd.set-credential-binary" => value.split(':').next() == Some(NAME),
+            _ => false,
+        }
+    })
+}
+
+/// Whether dayone has written the file at these ranges. What others write was made at some time.
+pub(crate) fn is_credential_of_dayone(source: &dyn Source, extents: &[Range<u64>]) -> bool {
+    let length = |range: &Range<u64>| range.end.saturating_sub(range.start);
+    if extents.iter().map(length).fold(0, u64::saturating_add) > MAX_BYTES {
+        return false;
+    }
+    let opened = || {
+        let read = |range: &Range<u64>| source.read_vec(range.start, length(range)).ok();
+        let bytes = STANDARD.decode(extents.iter().map(read).collect::<Option<Vec<_>>>()?.concat()).ok()?;
+        let header = header(bytes.get(VECTOR_AT..VECTOR_AT + VECTOR)?);
+        let encrypted = bytes.strip_prefix(header.as_slice())?;
+        let cipher = Aes256Gcm::new_from_slice(&Sha256::digest(b"")).ok()?;
+        let nonce = Nonce::from_slice(bytes.get(VECTOR_AT..VECTOR_AT + VECTOR)?);
+        cipher.decrypt(nonce, Payload { msg: encrypted, aad: &header }).ok()
+    };
+    opened().zip(plain("")).is_some_and(|(content, beginning)| content.starts_with(&beginning))
+}
+
+/// The file with the credential. `None` if systemd would not read it, because there are so many bytes in other ones.
+pub(crate) fn credential_file(lines: &str, others: u64) -> Option<Vec<u8>> {
     // Two contents must not have the same vector.
     let digest = Sha256::digest(lines);
     let vector = digest.get(..VECTOR)?;
@@ -45,8 +84,8 @@ pub(crate) fn credential_file(lines: &str) -> Option<Vec<u8>> {
     let cipher = Aes256Gcm::new_from_slice(&Sha256::digest(b"")).ok()?;
     let payload = Payload { msg: &plain(lines)?, aad: &header };
     let encrypted = cipher.encrypt(Nonce::from_slice(vector), payload).ok()?;
-    let all = [header, encrypted].concat();
-    (all.len() <= MAX_BYTES).then(|| STANDARD.encode(all).into_bytes())
+    let file = STANDARD.encode([header, encrypted].concat()).into_bytes();
+    (others.saturating_add(file.len() as u64) <= MAX_BYTES).then_some(file)
 }
 
 /// What everybody can read.

@@ -18,6 +18,8 @@ mod stub;
 mod unified;
 
 pub(crate) use addon::{Addon, Machine, addon_path, companions_directory};
-pub(crate) use credential::{credential_argument, credential_file, credential_path};
+pub(crate) use credential::{
+    CREDENTIAL_NAME, credential_argument, credential_file, credential_path, hides_credential, is_credential_of_dayone,
+};
 pub use stub::{Carrier, StubVersion};
 pub(crate) use unified::{UnifiedKernel, UnusableUki};

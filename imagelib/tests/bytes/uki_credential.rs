@@ -9,7 +9,7 @@ use imagelib::secure_boot::Verdict;
 use imagelib::uki::Carrier;
 use vocabulary::network_files::Keyfile;
 
-use crate::live_media::{additions, live, output, planned, recipe, unified_with};
+use crate::live_media::{Files, additions, live, output, planned, recipe, unified_with};
 use crate::uki::{ADDON, LOADER, in_esp, iso, section};
 use crate::uki_signatures::{Key, surveyed};
 
@@ -68,7 +68,9 @@ fn a_small_network_is_in_the_arguments_of_the_addon() {
     let keyfile = BASE64_STANDARD.encode("[connection]\nid=eth0\n");
     let name = BASE64_STANDARD.encode("worker-0\n");
     let expected = format!(
-        "f+~ /etc/NetworkManager/system-connections/eth0.nmconnection 0600 0 0 - {keyfile}\nf+~ /etc/hostname 0644 0 0 - {name}\n"
+        "r /etc/NetworkManager/system-connections/eth0.nmconnection\n\
+         f+~ /etc/NetworkManager/system-connections/eth0.nmconnection 0600 0 0 - {keyfile}\n\
+         r /etc/hostname\nf+~ /etc/hostname 0644 0 0 - {name}\n"
     );
     assert_eq!(lines, expected);
     let shown: Vec<(&str, DeliveredBy)> =
@@ -144,10 +146,28 @@ fn what_a_credential_cannot_bring_is_refused_with_the_reason() {
     let unit = Unit { name: "x.service".parse().unwrap(), enabled: true, contents: Some("[Service]\n".to_owned()) };
     let message = refused(&base, Additions { units: vec![unit], ..additions() });
     assert!(message.contains("systemd units"), "{message}");
-    let large = Additions { files: vec![file("/etc/large", &vec![0; 1 << 20])], ..Additions::default() };
-    assert!(refused(&base, large).contains("more than 1 MiB"));
-    let checked = base_of("255", "rd.live.image rd.live.check", &DRACUT);
-    assert!(refused(&checked, additions()).contains("verifies its medium (rd.live.check)"));
+    for path in ["/etc/systemd/system/x.service.d/y.conf", "/etc/fstab", "/dev/x"] {
+        let message = refused(&base, Additions { files: vec![file(path, b"x")], ..Additions::default() });
+        assert!(message.contains(&format!("deliver {path}")), "{message}");
+    }
+    for (arguments, expected) in [
+        ("rd.live.image rd.live.check", "verifies its medium (rd.live.check)"),
+        ("rd.live.image rd.live.check=1", "verifies its medium (rd.live.check=1)"),
+        ("systemd.set_credential=tmpfiles.extra:x", "systemd does not read"),
+        ("systemd.set-credential-binary=tmpfiles.extra:eA==", "systemd does not read"),
+        ("systemd.import_credentials=no", "systemd does not read"),
+        ("root=live:http://192.0.2.1/x.img", "needs the network (root=live:http://192.0.2.1/x.img)"),
+    ] {
+        let message = refused(&base_of("255", arguments, &DRACUT), additions());
+        assert!(message.contains(expected), "{message}");
+        let kernel_arguments =
+            serde_json::from_value(serde_json::json!({"append": [arguments.split(' ').next_back()]})).unwrap();
+        let message = planned(&base, &Recipe { kernel_arguments, ..recipe(&base) }).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
+    }
+    // Another credential is none of dayone's business.
+    let base = base_of("255", "systemd.set_credential=other:x", &DRACUT);
+    assert!(planned(&base, &recipe(&base)).is_ok());
     let other = Recipe { delivery: Some(DeliveryProfile::RootInInitramfs), ..recipe(&base) };
     let message = planned(&base, &other).unwrap_err().to_string();
     assert!(message.contains("'dracut' alone"), "{message}");
@@ -161,8 +181,79 @@ fn what_a_credential_cannot_bring_is_refused_with_the_reason() {
         let reason = live(&base_of("255", "quiet", &files)).unwrap_err().to_string();
         assert!(reason.contains("but no initrd") && reason.contains("systemd 254 or later"), "{reason}");
     }
-    // Another one's credential is in the way.
-    let taken = iso(&[(LOADER, unified_with("255", "fedora", "quiet", &DRACUT)), (CREDENTIAL, b"x".to_vec())]);
-    let reason = live(&taken).unwrap_err().to_string();
-    assert!(reason.contains("a credential of the name of dayone's"), "{reason}");
+    // Another one's credential is in the way, wherever it is.
+    for path in [CREDENTIAL, "loader/credentials/TMPFILES.EXTRA.CRED"] {
+        let taken = iso(&[(LOADER, unified_with("255", "fedora", "quiet", &DRACUT)), (path, b"x".to_vec())]);
+        let reason = live(&taken).unwrap_err().to_string();
+        assert!(reason.contains("a credential of the name of dayone's"), "{reason}");
+    }
+    // CoreOS reads its configuration before.
+    let coreos: Vec<_> = DRACUT.into_iter().chain([("etc/coreos-live-initramfs", "")]).collect();
+    let reason = live(&base_of("255", "quiet", &coreos)).unwrap_err().to_string();
+    assert!(reason.contains("but no initrd"), "{reason}");
+}
+
+/// systemd reads no more than 1 MiB of credentials, as they lie there.
+#[test]
+fn all_credentials_together_are_no_larger_than_systemd_reads() {
+    let loader = || unified_with("255", "fedora", "quiet", &DRACUT);
+    let size = |others: Files<'_>, contents: usize| {
+        let base = iso(&[&[(LOADER, loader())], others].concat());
+        let additions = Additions { files: vec![file("/etc/large", &vec![0; contents])], ..Additions::default() };
+        let image = planned(&base, &Recipe::new(crate::live_media::identity(&base), Format::Iso, additions));
+        image.map(|image| in_esp(&output(&base, &image), CREDENTIAL).unwrap().len())
+    };
+    // Base64 of base64.
+    let room = (1 << 20) / 16 * 9;
+    let largest = (room - 1000..room).rev().find_map(|contents| Some((contents, size(&[], contents).ok()?)));
+    let (contents, largest) = largest.unwrap();
+    assert!(largest <= 1 << 20 && largest > (1 << 20) - 64, "{largest}");
+    for directory in ["EFI/BOOT/BOOTX64.EFI.extra.d", "loader/credentials"] {
+        let other = format!("{directory}/other.cred");
+        let message = size(&[(&other, vec![0; 100])], contents).unwrap_err().to_string();
+        assert!(message.contains("more than 1 MiB"), "{message}");
+        assert!(size(&[(&other, vec![0; 100])], contents - 200).is_ok());
+    }
+}
+
+/// The stub appends all addons to its arguments, or to the options of the boot entry.
+#[test]
+fn arguments_of_others_count() {
+    let loader = || unified_with("255", "fedora", "quiet", &DRACUT);
+    let addon = crate::live_media::program(&[(".cmdline", "a".repeat(1800).as_bytes())]);
+    let entry = format!("title Live\nefi /EFI/Linux/live.efi\noptions {}\n", "o".repeat(1800)).into_bytes();
+    let long: [Vec<(&str, Vec<u8>)>; 3] = [
+        vec![("EFI/Linux/live.efi.extra.d/site.addon.efi", addon.clone())],
+        vec![("loader/addons/site.addon.efi", addon)],
+        vec![("loader/entries/live.conf", entry)],
+    ];
+    for others in long {
+        let files = vec![(LOADER, crate::live_media::systemd_boot()), ("EFI/Linux/live.efi", loader())];
+        let base = iso(&[files, others.clone()].concat());
+        let image = planned(&base, &recipe(&base)).unwrap();
+        let made = output(&base, &image);
+        assert!(in_esp(&made, "EFI/Linux/live.efi.extra.d/tmpfiles.extra.cred").is_some(), "{}", others[0].0);
+        let kernel_arguments = serde_json::from_value(serde_json::json!({"append": ["y".repeat(500)]})).unwrap();
+        let message = planned(&base, &Recipe { kernel_arguments, ..recipe(&base) }).unwrap_err().to_string();
+        assert!(message.contains("the kernel takes 2047"), "{message}");
+    }
+}
+
+#[test]
+fn an_image_with_nothing_but_a_credential_is_known_again() {
+    let base = base();
+    let recipe = Recipe::new(
+        crate::live_media::identity(&base),
+        Format::Iso,
+        Additions { files: vec![file("/etc/motd", b"hello")], ..Additions::default() },
+    );
+    let made = output(&base, &planned(&base, &recipe).unwrap());
+    assert!(in_esp(&made, ADDON).is_none());
+    assert!(live(&made).unwrap().is_customised());
+    // That of somebody else beside a stub that reads initrds is no obstacle, and no reason for a verdict.
+    let foreign = iso(&[(LOADER, unified_with("257", "fedora", "quiet", &DRACUT)), (CREDENTIAL, b"AAAA".to_vec())]);
+    assert!(!live(&foreign).unwrap().is_customised());
+    let signed =
+        imagelib::image::sign(crate::live_media::recipe(&foreign), &crate::live_media::probe(&foreign), &Key::new());
+    assert_eq!(surveyed(&foreign, &signed.unwrap()).verdict, Verdict::NeedsSiteKey);
 }

@@ -89,6 +89,9 @@ impl Bases {
     /// Adds a base. One of the same name stays, for the images that use it.
     pub(super) fn add(&self, base: Arc<RegisteredBase>) {
         let mut by_name = self.by_name.write();
+        if let Some(before) = by_name.get(base.name()) {
+            base.follows(before);
+        }
         let before = by_name.insert(base.name().clone(), base);
         self.replaced.write().extend(before);
         drop(by_name);

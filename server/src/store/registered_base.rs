@@ -162,6 +162,13 @@ impl RegisteredBase {
         self.history.lock().changes
     }
 
+    /// Counts on from the base that this one replaces under its name.
+    pub(super) fn follows(&self, before: &Self) {
+        let (mut own, before) = (self.history.lock(), before.history.lock());
+        let is_other = own.identity.zip(before.identity).is_some_and(|(own, before)| own != before);
+        own.changes += before.changes + u64::from(is_other);
+    }
+
     pub(super) fn set_state(&self, state: BaseState) {
         if let Ok(open) = &state {
             self.history.lock().note(open.identity);

@@ -207,6 +207,8 @@ async fn a_base_that_comes_back_is_listed_once() {
     rolling.until_files_are(&["00000003.initrd", "00000003.kernel"]).await;
     assert!(rolling.base().await.get("replaced").is_none());
     assert!(rolling.kernel_of(&image).await == kernel(1));
+    let metrics = String::from_utf8(Answer::of(rolling.dayone.get("/metrics")).await.body).unwrap();
+    assert!(metrics.contains("dayone_base_changes_total{base=\"ramdisk\"} 2\n"), "{metrics}");
 }
 
 #[tokio::test]

@@ -54,8 +54,13 @@ fn written(lines: &[u8], root: &Path) {
     fs::write(&file, lines).unwrap();
     fs::create_dir_all(root.join("etc")).unwrap();
     // What is in the place of a file is no obstacle.
-    fs::write(root.join("etc/hostname"), "localhost.localdomain\n").unwrap();
-    run(Command::new("systemd-tmpfiles").arg("--create").arg(format!("--root={}", root.display())).arg(&file));
+    std::os::unix::fs::symlink("/run/hostname", root.join("etc/hostname")).unwrap();
+    fs::write(root.join("etc/empty"), "not yet").unwrap();
+    // As its unit calls it.
+    let mut tmpfiles = Command::new("systemd-tmpfiles");
+    tmpfiles.args(["--create", "--remove", "--boot", "--exclude-prefix=/dev"]);
+    run(tmpfiles.arg(format!("--root={}", root.display())).arg(&file));
+    assert!(!fs::symlink_metadata(root.join("etc/hostname")).unwrap().is_symlink());
 }
 
 fn assert_file(root: &Path, path: &str, mode: u32, content: &[u8]) {

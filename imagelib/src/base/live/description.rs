@@ -146,7 +146,7 @@ impl LiveUki {
             Err(reason) => (DeliveryProfile::Unknown, Vec::new(), Some(reason.to_string())),
         };
         let unified = self.unified.as_ref();
-        let by_credential = self.state.as_ref().is_ok_and(|usable| matches!(usable.files, FilesIn::Credential));
+        let by_credential = self.state.as_ref().is_ok_and(|usable| matches!(usable.files, FilesIn::Credential { .. }));
         let carrier = match unified {
             Some(_) if by_credential => Carrier::Credential,
             unified => unified.map_or(Carrier::None, UnifiedKernel::carrier),

@@ -10,6 +10,7 @@ mod minimal;
 mod partitions;
 mod paths;
 mod systemd_boot;
+mod uki_companions;
 mod ukis;
 
 use std::collections::BTreeSet;
@@ -185,7 +186,8 @@ impl LiveIso {
             |initrd: &LiveInitrd| initrd.state.as_ref().is_ok_and(|found| delivery::is_handed_over(&found.tree));
         let marked = volume.map(|volume| mark::is_marked(source, volume)).transpose()?.unwrap_or(false);
         let has_addon = |uki: &LiveUki| esps.get(uki.esp).is_some_and(|esp| esp.has(&addon_path(&uki.path)));
-        let customised = marked || initrds.iter().any(handed_over) || ukis.iter().any(has_addon);
+        let has_companion = |uki: &LiveUki| uki.has_credential || has_addon(uki);
+        let customised = marked || initrds.iter().any(handed_over) || ukis.iter().any(has_companion);
         let minimal = Err(NotFetched::NoEntry);
         let mut live = Self { editor, configurations, esps, entries, initrds, ukis, paths, customised, minimal };
         live.minimal = live.minimal_medium();

@@ -6,12 +6,14 @@ use super::configurations::Configuration;
 use super::initrds::{Surveyed, survey_ranges};
 use super::partitions::EspVolume;
 use super::systemd_boot;
+use super::uki_companions::UkiCompanions;
 use crate::boot_config::Loader;
 use crate::boot_medium::Program;
+use crate::delivery::DeliveryProfile;
 use crate::iso::IsoError;
 use crate::overlay::{Overlay, OverlaySource, Segment, Sizes};
 use crate::source::{Role, Source};
-use crate::uki::{Machine, UnifiedKernel, UnusableUki, credential_path};
+use crate::uki::{Machine, UnifiedKernel, UnusableUki};
 
 /// A unified kernel image that firmware, shim or systemd-boot starts from an EFI system partition.
 #[derive(Debug, Clone)]
@@ -24,6 +26,8 @@ pub(crate) struct LiveUki {
     pub(super) size: u64,
     /// What is in it. `None` if it cannot be read.
     pub(super) unified: Option<UnifiedKernel>,
+    /// Whether dayone has written a credential beside it.
+    pub(super) has_credential: bool,
     /// What dayone needs to write an addon for it, or why dayone cannot.
     pub(crate) state: Result<UsableUki, UnusableUki>,
 }
@@ -36,6 +40,10 @@ pub(crate) struct UsableUki {
     pub(crate) files: FilesIn,
     /// Its kernel arguments.
     pub(crate) arguments: String,
+    /// What a boot entry has in place of them, each.
+    pub(crate) options: Vec<String>,
+    /// What other addons append to them.
+    pub(crate) appended: Vec<String>,
     /// The system that its initrd starts.
     pub(crate) surveyed: Surveyed,
 }
@@ -46,7 +54,10 @@ pub(crate) enum FilesIn {
     /// An initrd in the addon.
     Initrd,
     /// A credential, in the addon or beside it.
-    Credential,
+    Credential {
+        /// The size of the credentials of others, in bytes.
+        others: u64,
+    },
     /// Nothing, for this reason.
     Nothing(UnusableUki),
 }
@@ -89,10 +100,20 @@ pub(super) fn find(
             if is_known || !matches!(Program::at(source, &file.extents), Program::UnifiedKernelImage { .. }) {
                 continue;
             }
-            let credential = credential_path(&file.path);
-            let has_credential = esp.fat.file(&credential).is_some().then_some(credential);
-            let (unified, state) = examine(source, &file.path, &file.extents, has_credential)?;
-            found.push(LiveUki { esp: index, path: file.path.clone(), size: file.size.into(), unified, state });
+            let companions = UkiCompanions::of(source, esp, &file.path);
+            let has_credential = companions.of_dayone;
+            let (unified, mut state) = examine(source, &file.path, &file.extents, companions)?;
+            if let Ok(usable) = &mut state {
+                usable.options = options(index, &file.path, configurations);
+            }
+            found.push(LiveUki {
+                esp: index,
+                path: file.path.clone(),
+                size: file.size.into(),
+                unified,
+                has_credential,
+                state,
+            });
         }
     }
     Ok(found)
@@ -100,12 +121,26 @@ pub(super) fn find(
 
 type Examined = (Option<UnifiedKernel>, Result<UsableUki, UnusableUki>);
 
-/// Examines a program of this path, beside which there may be a credential already.
+/// The options with which boot entries start a program. Without Secure Boot, the stub takes them in place of its own arguments.
+fn options(esp: usize, path: &str, configurations: &[Configuration]) -> Vec<String> {
+    let of_esp = configurations.iter().filter(|configuration| configuration.esp == Some(esp));
+    let entries = of_esp.flat_map(|configuration| {
+        let Configuration { found, .. } = configuration;
+        found.config.entries().iter().filter_map(|entry| {
+            let started = found.config.resolve(entry.program.as_deref()?, &found.directory)?;
+            let is_this = started.trim_start_matches('/').eq_ignore_ascii_case(path);
+            (is_this && !entry.options.is_empty()).then(|| entry.options.clone())
+        })
+    });
+    entries.collect()
+}
+
+/// Examines a program of this path.
 fn examine(
     source: &dyn Source,
     path: &str,
     extents: &[Range<u64>],
-    credential: Option<String>,
+    companions: UkiCompanions,
 ) -> Result<Examined, IsoError> {
     let outside = || UnusableUki::Program("lies outside of the image".to_owned());
     let segments = extents.iter().map(|range| Segment::base(Role::Iso, range.clone())).collect();
@@ -134,13 +169,17 @@ fn examine(
         Some(ranges) => {
             let surveyed = survey_ranges(source, std::iter::once(ranges.as_slice()))?;
             let surveyed = surveyed.map_err(|error| UnusableUki::Initrd(error.to_string()));
-            let reads_credentials = surveyed.as_ref().is_ok_and(|surveyed| surveyed.reads_credentials);
-            let files = match (unified.without_initrd(), credential) {
+            // Others read their files before, or do not have this systemd.
+            let reads_credentials = surveyed.as_ref().is_ok_and(|surveyed| {
+                surveyed.reads_credentials && surveyed.detected.profile == DeliveryProfile::Dracut
+            });
+            let UkiCompanions { arguments: appended, credential_bytes: others, same_name, of_dayone: _ } = companions;
+            let files = match (unified.without_initrd(), same_name) {
                 (None, _) => FilesIn::Initrd,
                 (Some(_), Some(path)) if reads_credentials => {
                     FilesIn::Nothing(UnusableUki::CredentialExists(format!("/{path}")))
                 }
-                (Some(_), None) if reads_credentials => FilesIn::Credential,
+                (Some(_), None) if reads_credentials => FilesIn::Credential { others },
                 (Some(arguments_only), _) => FilesIn::Nothing(arguments_only),
             };
             // Kernel arguments are enough for a system that takes no files.
@@ -149,7 +188,7 @@ fn examine(
                 FilesIn::Nothing(reason) if takes_files => Err(reason),
                 files => surveyed.map(|surveyed| {
                     let arguments = unified.arguments.clone();
-                    UsableUki { machine, files, arguments, surveyed }
+                    UsableUki { machine, files, arguments, options: Vec::new(), appended, surveyed }
                 }),
             }
         }

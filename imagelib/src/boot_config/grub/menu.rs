@@ -202,7 +202,16 @@ fn push_entries(draft: EntryDraft, entries: &mut Vec<BootEntry>) {
     let EntryDraft { place, title, id, lines, steps, program, command, .. } = draft;
     if place == Place::MenuEntry && !steps.iter().any(|step| matches!(step, Step::Kernel { .. })) {
         let boots = Boots::Other(command.map_or(NotEditable::NoKernel, NotEditable::Command));
-        entries.push(BootEntry { title, id, implicit: false, lines, boots, program, device: None });
+        entries.push(BootEntry {
+            title,
+            id,
+            implicit: false,
+            lines,
+            boots,
+            program,
+            options: String::new(),
+            device: None,
+        });
         return;
     }
     // From the last command to the first, so that the initrds are known when their kernel comes.
@@ -236,7 +245,16 @@ fn push_entries(draft: EntryDraft, entries: &mut Vec<BootEntry>) {
                 let device = device.or_else(|| initrd_device.clone());
                 let program = Some(path).filter(|_| matches!(boots, Boots::Other(_)));
                 let (title, id) = (title.clone(), id.clone());
-                entries.push(BootEntry { title, id, implicit: false, lines, boots, program, device });
+                entries.push(BootEntry {
+                    title,
+                    id,
+                    implicit: false,
+                    lines,
+                    boots,
+                    program,
+                    options: String::new(),
+                    device,
+                });
             }
         }
     }

@@ -76,7 +76,9 @@ impl RegisteredBase {
 
     /// The base with its files, whose digests are recorded. From now on they must have these.
     pub(super) fn arrived(self, open: OpenBase, digests: BTreeMap<Role, Digest>) -> Self {
-        Self { owner: FileOwner::Dayone(digests), state: RwLock::new(Ok(Arc::new(open))), ..self }
+        let base = Self { owner: FileOwner::Dayone(digests), ..self };
+        base.set_state(Ok(Arc::new(open)));
+        base
     }
 
     /// The version of an added base. A configured base has none.

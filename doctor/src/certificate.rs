@@ -35,6 +35,8 @@ pub struct Certificate {
     pub names: Vec<String>,
     /// Whether its key may be used as that of a server.
     serves: bool,
+    /// Its own name and that of its issuer, as they are encoded.
+    subject_and_issuer: [Vec<u8>; 2],
 }
 
 impl Certificate {
@@ -54,7 +56,8 @@ impl Certificate {
         let names: Vec<String> =
             names.into_iter().flat_map(|extension| &extension.value.general_names).filter_map(name).collect();
         let serves = serves(&certificate);
-        Ok(Self { der, not_before, not_after, names, serves })
+        let subject_and_issuer = [certificate.subject(), certificate.issuer()].map(|name| name.as_raw().to_vec());
+        Ok(Self { der, not_before, not_after, names, serves, subject_and_issuer })
     }
 
     /// Whether it is for this host name or address, as clients check it.
@@ -71,6 +74,12 @@ impl Certificate {
     /// Whether its key may be used as that of a server, as OpenSSL checks it.
     pub(crate) fn serves(&self) -> bool {
         self.serves
+    }
+
+    /// Whether the other one has the name of its issuer.
+    pub(crate) fn names_as_issuer(&self, other: &Self) -> bool {
+        let ([_, issuer], [subject, _]) = (&self.subject_and_issuer, &other.subject_and_issuer);
+        issuer == subject
     }
 
     /// An error unless it is for this host name or address.

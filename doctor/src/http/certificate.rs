@@ -81,20 +81,44 @@ impl Verifier {
         verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now).map(drop)
     }
 
-    /// The certificates of authorities that clients of this machine trust. Of the listed ones, this verifier accepts each itself.
+    /// The certificates of authorities that clients of this machine trust.
     fn authorities(&self) -> Vec<CertificateDer<'static>> {
         match self {
             Self::System(_) => rustls_native_certs::load_native_certs().certs,
-            Self::Listed { .. } => Vec::new(),
+            Self::Listed { certificates, .. } => certificates.clone(),
         }
     }
 }
 
-/// A server shows a certificate of an authority that this machine trusts. webpki refuses a server's certificate with CA:TRUE whoever
-/// trusts it; OpenSSL accepts what is in its store.
+/// A server shows a certificate of an authority. webpki refuses a server's certificate with CA:TRUE whoever trusts it; OpenSSL does
+/// not look at that.
 #[derive(Debug, thiserror::Error)]
-#[error("it is a certificate of an authority (CA:TRUE), which this machine trusts")]
-struct TrustedAuthority;
+enum TrustedAuthority {
+    /// It is in the store, and has signed itself.
+    #[error(
+        "this machine trusts it, so readers with OpenSSL that trust it, such as Ironic and curl, do not mind that, and clients with \
+         rustls, such as dayone, refuse it"
+    )]
+    Itself,
+    /// It is in the store, and who has signed it is not.
+    #[error(
+        "this machine trusts it, but not who has signed it: curl takes it for the server's, other readers with OpenSSL, such as \
+         Ironic, do not, and clients with rustls, such as dayone, refuse it"
+    )]
+    Intermediate,
+    /// One in the store has the name of its issuer.
+    #[error(
+        "this machine trusts an authority with the name of its issuer: if that has signed it, readers with OpenSSL, such as Ironic and \
+         curl, do not mind that, and clients with rustls, such as dayone, refuse it"
+    )]
+    Signed,
+}
+
+/// Why others may trust a certificate that is one of an authority, as the rest of a sentence.
+pub(crate) fn authority_reason(error: &Error) -> Option<String> {
+    let Error::InvalidCertificate(CertificateError::Other(other)) = error else { return None };
+    other.0.downcast_ref::<TrustedAuthority>().map(ToString::to_string)
+}
 
 /// Whether webpki refuses the certificate because it is one of an authority.
 pub(crate) fn is_of_authority(error: &Error) -> bool {
@@ -108,11 +132,22 @@ fn explained(
     certificate: &Certificate,
     authorities: impl FnOnce() -> Vec<CertificateDer<'static>>,
 ) -> Error {
-    if is_of_authority(&error) && certificate.serves() && authorities().contains(certificate.der()) {
-        CertificateError::Other(OtherError(Arc::new(TrustedAuthority))).into()
-    } else {
-        error
+    if !is_of_authority(&error) || !certificate.serves() {
+        return error;
     }
+    let authorities = authorities();
+    let is_issuer = |der: &CertificateDer<'static>| {
+        Certificate::new(der.clone()).is_ok_and(|authority| certificate.names_as_issuer(&authority))
+    };
+    let found = if authorities.contains(certificate.der()) {
+        let is_root = certificate.names_as_issuer(certificate) || authorities.iter().any(is_issuer);
+        if is_root { TrustedAuthority::Itself } else { TrustedAuthority::Intermediate }
+    } else if authorities.iter().any(is_issuer) {
+        TrustedAuthority::Signed
+    } else {
+        return error;
+    };
+    CertificateError::Other(OtherError(Arc::new(found))).into()
 }
 
 /// What a server shows in a handshake.
@@ -150,7 +185,7 @@ pub(crate) enum Problem {
     Time,
     /// It is for another server.
     Name,
-    /// It is one of an authority that this machine trusts.
+    /// It is one of an authority, which others may trust.
     Authority,
     /// Who signed it is not trusted, or it is no certificate of a server.
     Trust,
@@ -249,6 +284,13 @@ mod tests {
         authority_for(&[], address, until)
     }
 
+    fn named(name: &str) -> CertificateParams {
+        let mut params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.distinguished_name.push(rcgen::DnType::CommonName, name);
+        params
+    }
+
     fn authority_for(usages: &[KeyUsagePurpose], address: &str, until: i32) -> CertificateDer<'static> {
         let mut params = CertificateParams::new([address.to_owned()]).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -293,7 +335,7 @@ mod tests {
     #[test]
     fn an_authority_that_the_machine_trusts_is_told_from_others() {
         let (name, now) = (ServerName::try_from("127.0.0.1").unwrap(), UnixTime::now());
-        let other = authority("127.0.0.1", 2999);
+        let other = named("other").self_signed(&KeyPair::generate().unwrap()).unwrap().der().clone();
         for (usages, expected) in [
             (&[][..], Problem::Authority),
             (&[KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature], Problem::Authority),
@@ -315,6 +357,33 @@ mod tests {
             };
             assert_eq!(problem(&[&other, &certificate]), expected, "{usages:?}");
             assert_eq!(problem(&[&other]), Problem::Trust, "{usages:?}");
+        }
+    }
+
+    #[test]
+    fn who_has_signed_a_certificate_of_an_authority_decides_who_takes_it() {
+        let key = || KeyPair::generate().unwrap();
+        let root = rcgen::CertifiedIssuer::self_signed(named("root"), key()).unwrap();
+        let signed = named("signed").signed_by(&key(), &root).unwrap().der().clone();
+        let root: CertificateDer<'static> = root.der().clone();
+        let refused = || -> Error {
+            let text = "CaUsedAsEndEntity";
+            CertificateError::Other(OtherError(Arc::new(std::io::Error::other(text)))).into()
+        };
+        let reason = |trusted: &[&CertificateDer<'static>]| {
+            let trusted: Vec<CertificateDer<'static>> = trusted.iter().map(|one| (*one).clone()).collect();
+            let read = Certificate::new(signed.clone()).unwrap();
+            authority_reason(&explained(refused(), &read, || trusted))
+        };
+        for (trusted, expected) in [
+            (&[&root][..], Some("the name of its issuer")),
+            (&[&signed], Some("but not who has signed it")),
+            (&[&signed, &root], Some("such as Ironic and curl, do not mind")),
+            (&[], None),
+        ] {
+            let found = reason(trusted);
+            assert_eq!(found.is_some(), expected.is_some());
+            assert!(found.unwrap_or_default().contains(expected.unwrap_or_default()));
         }
     }
 }

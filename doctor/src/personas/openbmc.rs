@@ -7,7 +7,7 @@ use rustls::{CertificateError, Error};
 
 use crate::context::Context;
 use crate::finding::{Finding, Reader};
-use crate::http::{Pace, Problem, Request, RequestError, SMALL_BODY, Suites, is_of_authority};
+use crate::http::{Pace, Problem, Request, RequestError, SMALL_BODY, Suites, authority_reason, is_of_authority};
 
 pub(crate) async fn play(context: &Arc<Context>, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
     let connection = context.connect().await?;
@@ -55,8 +55,8 @@ fn certificate(error: &Error) -> Finding {
             Finding::fails("certificate-wrong-name", &affects, message).advice(advice)
         }
         Problem::Authority => {
-            let message = "the certificate is one of an authority (CA:TRUE), which this machine trusts: readers with OpenSSL that trust it, \
-                           such as Ironic and curl, accept it as the server's, and clients with rustls, such as dayone, refuse it";
+            let reason = authority_reason(error).unwrap_or_default();
+            let message = format!("the certificate is one of an authority (CA:TRUE); {reason}");
             let advice = "issue a certificate for the server that is not an authority's (CA:FALSE), so that every reader that trusts \
                           the authority accepts it";
             Finding::warning("certificate-of-authority", &[Reader::Verifying], message).advice(advice)

@@ -31,7 +31,7 @@ pub use network_manager::network_manager_version;
 pub use profile::{DeliveryProfile, DeliveryProfileError};
 pub use signs::has_network_manager;
 pub(crate) use signs::is_debian_installer;
-pub(crate) use tmpfiles::{TmpfilesLines, needs_network, reads_credentials};
+pub(crate) use tmpfiles::{TmpfilesLines, needs_network, reads_credentials, verifies_medium};
 
 use crate::cpio::{Archive, ArchiveError, MemberPathError};
 use crate::ignition::{Additions, IgnitionError, UserConfig};

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::signs::{dracut_hooks, has_file};
-use super::{DeliveredBy, DeliveryError, EmbeddedFile, installer, needs_no_ignition};
+use super::{DeliveredBy, DeliveryError, DeliveryProfile, EmbeddedFile, installer, needs_no_ignition};
 use crate::ignition::{self, AddedFile, Additions, UserConfig};
 use crate::initramfs::Survey;
 
@@ -72,9 +72,17 @@ impl TmpfilesLines {
 fn lines(file: &AddedFile) -> String {
     let AddedFile { path, mode, owner, contents } = file;
     let (kind, content) = if contents.is_empty() { ("f+", String::new()) } else { ("f+~", STANDARD.encode(contents)) };
-    let path = quoted(path.as_str());
-    // It writes through no link, and removes before it writes.
-    format!("r {path}\n{kind} {path} {mode:04o} {} {} - {content}\n", owner.user, owner.group)
+    // It writes through no link, and removes before it writes. What it removes may be a pattern.
+    let (pattern, path) = (quoted(&literal(path.as_str())), quoted(path.as_str()));
+    format!("r {pattern}\n{kind} {path} {mode:04o} {} {} - {content}\n", owner.user, owner.group)
+}
+
+/// A pattern that matches nothing but this path (`glob(7)`).
+fn literal(path: &str) -> String {
+    path.chars().fold(String::new(), |pattern, c| match c {
+        '*' | '?' | '[' | '\\' => pattern + "\\" + c.encode_utf8(&mut [0; 4]),
+        c => pattern + c.encode_utf8(&mut [0; 4]),
+    })
 }
 
 /// A path as one word of a line.
@@ -88,18 +96,44 @@ fn quoted(path: &str) -> String {
 
 /// The kernel argument that makes an initramfs of dracut need the network, if there is one (`dracut.cmdline(7)`). Nothing orders its
 /// NetworkManager after `systemd-tmpfiles`.
-pub(crate) fn needs_network(arguments: &str) -> Option<&str> {
+pub(crate) fn needs_network(arguments: &[String]) -> Option<&str> {
     const REMOTE: [&str; 6] = ["nfs:", "nfs4:", "iscsi:", "nbd:", "fcoe:", "ssh:"];
-    arguments.split_whitespace().find(|argument| {
+    const KEYS: [&str; 6] = ["ip", "netroot", "nfsroot", "fcoe", "nbdroot", "iscsiroot"];
+    const BEGINNINGS: [&str; 3] = ["rd.iscsi.", "rd.nvmf.", "rd.fcoe"];
+    // As in 192.0.2.1:/exports/root, and unlike live:/dev/sr0.
+    let is_nfs = |value: &str| value.split_once(":/").is_some_and(|(host, _)| host.contains('.') || host.contains(']'));
+    let is_remote = |value: &str| {
+        value.contains("://")
+            || value == "/dev/nfs"
+            || is_nfs(value)
+            || REMOTE.iter().any(|scheme| value.starts_with(scheme))
+    };
+    let needs = |argument: &&String| {
         let (key, value) = argument.split_once('=').unwrap_or((argument, ""));
-        let is_remote = value.contains("://") || REMOTE.iter().any(|scheme| value.starts_with(scheme));
         match key {
-            "rd.neednet" => value != "0",
-            "ip" | "netroot" | "nfsroot" => true,
-            "root" | "rd.nvmf.discover" => is_remote || key != "root",
-            _ => key.starts_with("inst.") && is_remote,
+            "rd.neednet" => !is_false(value),
+            "root" => is_remote(value),
+            _ if KEYS.contains(&key) => true,
+            _ if BEGINNINGS.iter().any(|beginning| key.starts_with(beginning)) => !is_false(value),
+            _ => key.starts_with("inst.") && is_remote(value),
         }
-    })
+    };
+    arguments.iter().find(needs).map(String::as_str)
+}
+
+/// The kernel argument that makes a system of dracut verify its medium, if there is one.
+pub(crate) fn verifies_medium(arguments: &[String]) -> Option<&str> {
+    let checks = DeliveryProfile::Dracut.medium_checks();
+    let verifies = |argument: &&String| {
+        let (key, value) = argument.split_once('=').unwrap_or((argument, ""));
+        checks.contains(&key) && !is_false(value)
+    };
+    arguments.iter().find(verifies).map(String::as_str)
+}
+
+/// What dracut takes for no (`getargbool` in `dracut-lib.sh`).
+fn is_false(value: &str) -> bool {
+    matches!(value, "0" | "no" | "off")
 }
 
 fn may_have_secret(keyfile: &str) -> bool {
@@ -127,10 +161,21 @@ mod tests {
     }
 
     #[test]
+    fn a_pattern_matches_one_path() {
+        for (path, pattern) in [("/etc/motd", "/etc/motd"), (r"/etc/a*b?[c]\d", r"/etc/a\*b\?\[c]\\d")] {
+            assert_eq!(literal(path), pattern);
+        }
+    }
+
+    #[test]
     fn arguments_that_need_the_network_are_known() {
         for (arguments, expected) in [
             ("root=live:CDLABEL=X rd.live.image quiet", None),
             ("rd.neednet=0 root=UUID=1", None),
+            ("rd.neednet=no rd.iscsi.firmware=0 root=live:/dev/sr0", None),
+            ("rd.iscsi.firmware=1", Some("rd.iscsi.firmware=1")),
+            ("root=/dev/nfs", Some("root=/dev/nfs")),
+            ("root=192.0.2.1:/exports/root", Some("root=192.0.2.1:/exports/root")),
             ("quiet rd.neednet=1", Some("rd.neednet=1")),
             ("rd.neednet", Some("rd.neednet")),
             ("ip=dhcp", Some("ip=dhcp")),
@@ -138,7 +183,8 @@ mod tests {
             ("root=nfs:192.0.2.1:/x", Some("root=nfs:192.0.2.1:/x")),
             ("inst.stage2=https://192.0.2.1/x", Some("inst.stage2=https://192.0.2.1/x")),
         ] {
-            assert_eq!(needs_network(arguments), expected);
+            let words: Vec<String> = arguments.split(' ').map(str::to_owned).collect();
+            assert_eq!(needs_network(&words), expected);
         }
     }
 

@@ -160,13 +160,14 @@ fn in_credential(
 ) -> Result<Payload, ImageError> {
     let own = [&usable.arguments, &payload.arguments];
     for arguments in own.into_iter().chain(&usable.options).chain(&usable.appended) {
-        if let Some(check) = arguments.split_whitespace().find(|argument| is_medium_check(argument)) {
+        let words = words(arguments);
+        if let Some(check) = delivery::verifies_medium(&words) {
             return Err(refuse(format!("its system verifies its medium ({check}), which dayone changes")));
         }
-        if let Some(hides) = hides_credential(arguments) {
+        if let Some(hides) = hides_credential(&words) {
             return Err(refuse(format!("with the kernel argument {hides}, systemd does not read dayone's credential")));
         }
-        if let Some(argument) = delivery::needs_network(arguments) {
+        if let Some(argument) = delivery::needs_network(&words) {
             let reason = format!(
                 "its initramfs needs the network ({argument}), and NetworkManager there may start before systemd has written the \
                  keyfiles of a credential"
@@ -191,10 +192,9 @@ fn in_credential(
     Ok(Payload { credential: Some(file), embedded, ..payload })
 }
 
-/// Whether an argument makes a system of dracut verify its medium.
-fn is_medium_check(argument: &str) -> bool {
-    let key = argument.split('=').next().unwrap_or_default();
-    DeliveryProfile::Dracut.medium_checks().contains(&key)
+/// The words of a command line, as systemd and dracut read them: without quotes. What is quoted may be several words here.
+fn words(arguments: &str) -> Vec<String> {
+    arguments.split_whitespace().map(|word| word.replace(['"', '\''], "")).collect()
 }
 
 /// The length of the kernel's longest command line with more arguments.

@@ -21,7 +21,7 @@ const NAME: &str = "tmpfiles.extra";
 pub(crate) const CREDENTIAL_NAME: &str = "tmpfiles.extra.cred";
 /// systemd leaves out the files with which all of them together would be larger, in bytes (`credential_size_ok` in
 /// `src/core/import-creds.c`).
-const MAX_BYTES: u64 = 1 << 20;
+pub(crate) const MAX_CREDENTIAL_BYTES: u64 = 1 << 20;
 
 /// The key that everybody knows (`CRED_AES256_GCM_BY_NULL`, in older releases `…_BY_TPM2_ABSENT`).
 const NULL_KEY: [u8; 16] = *b"\x05\x84\x69\xda\xf6\xf5\x43\x24\x80\x05\x49\xda\x0f\x8e\xa2\xfb";
@@ -46,21 +46,24 @@ pub(crate) fn credential_argument(lines: &str) -> String {
 
 /// What makes systemd ignore dayone's credential, if one of these kernel arguments does: it takes the first one of a name, and those of
 /// arguments before those of files.
-pub(crate) fn hides_credential(arguments: &str) -> Option<&str> {
-    arguments.split_whitespace().find(|argument| {
-        let (key, value) = argument.split_once('=').unwrap_or((argument, ""));
+pub(crate) fn hides_credential(arguments: &[String]) -> Option<&str> {
+    let hides = |argument: &&String| {
+        let (key, value) = argument.split_once('=').unwrap_or((argument, "yes"));
         match key.replace('_', "-").as_str() {
-            "systemd.import-credentials" => true,
+            "systemd.import-credentials" | "rd.systemd.import-credentials" => {
+                !matches!(value.to_ascii_lowercase().as_str(), "1" | "yes" | "y" | "true" | "t" | "on")
+            }
             "systemd.set-credential" | "systemd.set-credential-binary" => value.split(':').next() == Some(NAME),
             _ => false,
         }
-    })
+    };
+    arguments.iter().find(hides).map(String::as_str)
 }
 
 /// Whether dayone has written the file at these ranges. What others write was made at some time.
 pub(crate) fn is_credential_of_dayone(source: &dyn Source, extents: &[Range<u64>]) -> bool {
     let length = |range: &Range<u64>| range.end.saturating_sub(range.start);
-    if extents.iter().map(length).fold(0, u64::saturating_add) > MAX_BYTES {
+    if extents.iter().map(length).fold(0, u64::saturating_add) > MAX_CREDENTIAL_BYTES {
         return false;
     }
     let opened = || {
@@ -85,7 +88,7 @@ pub(crate) fn credential_file(lines: &str, others: u64) -> Option<Vec<u8>> {
     let payload = Payload { msg: &plain(lines)?, aad: &header };
     let encrypted = cipher.encrypt(Nonce::from_slice(vector), payload).ok()?;
     let file = STANDARD.encode([header, encrypted].concat()).into_bytes();
-    (others.saturating_add(file.len() as u64) <= MAX_BYTES).then_some(file)
+    (others.saturating_add(file.len() as u64) <= MAX_CREDENTIAL_BYTES).then_some(file)
 }
 
 /// What everybody can read.

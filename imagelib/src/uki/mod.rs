@@ -19,7 +19,8 @@ mod unified;
 
 pub(crate) use addon::{Addon, Machine, addon_path, companions_directory};
 pub(crate) use credential::{
-    CREDENTIAL_NAME, credential_argument, credential_file, credential_path, hides_credential, is_credential_of_dayone,
+    CREDENTIAL_NAME, MAX_CREDENTIAL_BYTES, credential_argument, credential_file, credential_path, hides_credential,
+    is_credential_of_dayone,
 };
 pub use stub::{Carrier, StubVersion};
 pub(crate) use unified::{UnifiedKernel, UnusableUki};

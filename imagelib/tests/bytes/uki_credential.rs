@@ -156,6 +156,8 @@ fn what_a_credential_cannot_bring_is_refused_with_the_reason() {
         ("systemd.set_credential=tmpfiles.extra:x", "systemd does not read"),
         ("systemd.set-credential-binary=tmpfiles.extra:eA==", "systemd does not read"),
         ("systemd.import_credentials=no", "systemd does not read"),
+        ("rd.systemd.import_credentials=0", "systemd does not read"),
+        ("\"systemd.set_credential=tmpfiles.extra:x\"", "systemd does not read"),
         ("root=live:http://192.0.2.1/x.img", "needs the network (root=live:http://192.0.2.1/x.img)"),
     ] {
         let message = refused(&base_of("255", arguments, &DRACUT), additions());
@@ -166,7 +168,7 @@ fn what_a_credential_cannot_bring_is_refused_with_the_reason() {
         assert!(message.contains(expected), "{message}");
     }
     // Another credential is none of dayone's business.
-    let base = base_of("255", "systemd.set_credential=other:x", &DRACUT);
+    let base = base_of("255", "systemd.set_credential=other:x systemd.import_credentials=yes rd.live.check=0", &DRACUT);
     assert!(planned(&base, &recipe(&base)).is_ok());
     let other = Recipe { delivery: Some(DeliveryProfile::RootInInitramfs), ..recipe(&base) };
     let message = planned(&base, &other).unwrap_err().to_string();
@@ -213,6 +215,8 @@ fn all_credentials_together_are_no_larger_than_systemd_reads() {
         let message = size(&[(&other, vec![0; 100])], contents).unwrap_err().to_string();
         assert!(message.contains("more than 1 MiB"), "{message}");
         assert!(size(&[(&other, vec![0; 100])], contents - 200).is_ok());
+        // systemd leaves it out.
+        assert!(size(&[(&other, vec![0; (1 << 20) + 1])], contents).is_ok());
     }
 }
 

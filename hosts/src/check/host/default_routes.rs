@@ -25,7 +25,9 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
             let does = if names.len() > 1 { "do" } else { "does" };
             let choose = match (instead, network.words()) {
                 (Some(instead), _) => format!("set {instead} where you do not want it"),
-                (None, Words::CloudInitV1) => "give each of these subnets a metric of its own".to_owned(),
+                (None, Words::CloudInitV1) => "give each of these subnets a metric of its own, or write the network as NMState, if accept-ra brings these \
+                     routes"
+                    .to_owned(),
                 (None, _) => "to choose one, write the network as NMState, which has auto-route-metric".to_owned(),
             };
             let message = format!(

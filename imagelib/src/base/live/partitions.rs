@@ -127,7 +127,8 @@ pub(in crate::base) fn check_complete(source: &dyn Source, volume: &Volume) -> R
     let entries = catalog.iter().flat_map(|catalog| &catalog.entries);
     let uefi = entries.filter(|entry| entry.platform == Platform::Uefi).map(|entry| entry.image.offset);
     let unnamed = uefi.filter(|start| *start >= behind && !named.iter().any(|range| range.start == *start));
-    ends.extend(unnamed.filter_map(|start| file_system_end(source, start)));
+    // Nothing says where these end but their file systems.
+    ends.extend(unnamed.filter_map(|start| missing_end(source, &(start..start.saturating_add(SECTOR)))));
     match ends.into_iter().max() {
         Some(expected) => Err(IsoError::IncompletePartition { expected, actual }),
         None => Ok(()),

@@ -8,7 +8,7 @@ use crate::authenticode::PeImage;
 use crate::disk::fat::FatFile;
 use crate::overlay::{Overlay, OverlaySource, Segment, Sizes};
 use crate::source::{Role, Source};
-use crate::uki::{CREDENTIAL_NAME, companions_directory, is_credential_of_dayone};
+use crate::uki::{CREDENTIAL_NAME, MAX_CREDENTIAL_BYTES, companions_directory, is_credential_of_dayone};
 
 /// Where the stub looks for what is for all images of a partition.
 const FOR_ALL: [&str; 2] = ["loader/addons", "loader/credentials"];
@@ -43,7 +43,9 @@ impl UkiCompanions {
             if name.ends_with(".addon.efi") {
                 found.arguments.extend(arguments(source, &file.extents));
             } else if name.rsplit_once('.').is_some_and(|(_, suffix)| suffix == "cred") {
-                found.credential_bytes = found.credential_bytes.saturating_add(file.size.into());
+                // systemd leaves out one that alone is too large, and goes on.
+                let size = Some(u64::from(file.size)).filter(|size| *size <= MAX_CREDENTIAL_BYTES);
+                found.credential_bytes = found.credential_bytes.saturating_add(size.unwrap_or(0));
                 if name == CREDENTIAL_NAME {
                     if is_credential_of_dayone(source, &file.extents) {
                         found.of_dayone = true;

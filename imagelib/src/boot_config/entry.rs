@@ -28,6 +28,19 @@ pub struct BootEntry {
     pub device: Option<String>,
 }
 
+impl BootEntry {
+    /// An entry of the menu, which loads its files from the medium.
+    pub(super) fn new(
+        title: String,
+        id: Option<String>,
+        lines: RangeInclusive<usize>,
+        boots: Boots,
+        program: Option<String>,
+    ) -> Self {
+        Self { title, id, implicit: false, lines, boots, program, options: String::new(), device: None }
+    }
+}
+
 /// What an entry boots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Boots {

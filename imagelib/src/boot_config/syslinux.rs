@@ -186,16 +186,7 @@ impl Reader<'_> {
             let lines = label.first_line..=label.last_line;
             let kernel = label.kernel.map(|kernel| lossy(self.text, &first_word(self.text, kernel.value).0));
             let program = kernel.or(label.program).filter(|_| matches!(boots, Boots::Other(_)));
-            self.parsed.entries.push(BootEntry {
-                title,
-                id: Some(label.name),
-                implicit: false,
-                lines,
-                boots,
-                program,
-                options: String::new(),
-                device: None,
-            });
+            self.parsed.entries.push(BootEntry::new(title, Some(label.name), lines, boots, program));
         }
     }
 
@@ -225,17 +216,8 @@ impl Reader<'_> {
             let boots = self.implicit(kernel.clone(), path, rest);
             let program = Some(kernel.clone()).filter(|_| matches!(boots, Boots::Other(_)));
             let lines = command_line.line.number..=command_line.line.number;
-            let (title, id) = (kernel.clone(), Some(kernel));
-            self.parsed.entries.push(BootEntry {
-                title,
-                id,
-                implicit: true,
-                lines,
-                boots,
-                program,
-                options: String::new(),
-                device: None,
-            });
+            let entry = BootEntry::new(kernel.clone(), Some(kernel), lines, boots, program);
+            self.parsed.entries.push(BootEntry { implicit: true, ..entry });
         }
     }
 

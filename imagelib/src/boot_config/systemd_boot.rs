@@ -44,8 +44,7 @@ pub(super) fn parse(text: &[u8]) -> Parsed {
     let written: Vec<String> = options.iter().map(|line| lossy(text, &line.value)).collect();
     let options =
         if matches!(boots, Boots::Other(NotEditable::EfiProgram)) { written.join(" ") } else { String::new() };
-    let lines = 1..=last_line;
-    let entry = BootEntry { title, id: None, implicit: false, lines, boots, program, options, device: None };
+    let entry = BootEntry { options, ..BootEntry::new(title, None, 1..=last_line, boots, program) };
     let default = DefaultEntry { sort_key, ..DefaultEntry::default() };
     Parsed { entries: vec![entry], default, ..Parsed::default() }
 }

@@ -202,16 +202,7 @@ fn push_entries(draft: EntryDraft, entries: &mut Vec<BootEntry>) {
     let EntryDraft { place, title, id, lines, steps, program, command, .. } = draft;
     if place == Place::MenuEntry && !steps.iter().any(|step| matches!(step, Step::Kernel { .. })) {
         let boots = Boots::Other(command.map_or(NotEditable::NoKernel, NotEditable::Command));
-        entries.push(BootEntry {
-            title,
-            id,
-            implicit: false,
-            lines,
-            boots,
-            program,
-            options: String::new(),
-            device: None,
-        });
+        entries.push(BootEntry::new(title, id, lines, boots, program));
         return;
     }
     // From the last command to the first, so that the initrds are known when their kernel comes.
@@ -244,17 +235,8 @@ fn push_entries(draft: EntryDraft, entries: &mut Vec<BootEntry>) {
                 let boots = Boots::linux(path.clone(), initrds.clone(), spans);
                 let device = device.or_else(|| initrd_device.clone());
                 let program = Some(path).filter(|_| matches!(boots, Boots::Other(_)));
-                let (title, id) = (title.clone(), id.clone());
-                entries.push(BootEntry {
-                    title,
-                    id,
-                    implicit: false,
-                    lines,
-                    boots,
-                    program,
-                    options: String::new(),
-                    device,
-                });
+                let entry = BootEntry::new(title.clone(), id.clone(), lines, boots, program);
+                entries.push(BootEntry { device, ..entry });
             }
         }
     }

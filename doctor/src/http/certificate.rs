@@ -90,7 +90,7 @@ impl Verifier {
     }
 }
 
-/// A server shows a certificate of an authority. webpki refuses a server's certificate with CA:TRUE whoever trusts it; OpenSSL does
+/// A server shows a certificate of an authority. webpki refuses a server's certificate with CA:TRUE even if it is trusted; OpenSSL does
 /// not look at that.
 #[derive(Debug, thiserror::Error)]
 enum TrustedAuthority {
@@ -333,9 +333,22 @@ mod tests {
         assert_eq!(found(&listed, &certificate), [Problem::Trust]);
     }
 
+    /// What is wrong with a certificate of an authority, for a machine that trusts these. webpki refuses it whatever the machine trusts.
+    fn judged(certificate: &CertificateDer<'static>, trusted: &[&CertificateDer<'static>]) -> Error {
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate.clone()).unwrap();
+        // As rustls-platform-verifier makes it from the authorities of a Linux system.
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build().unwrap();
+        let name = ServerName::try_from("127.0.0.1").unwrap();
+        let error = verifier.verify_server_cert(certificate, &[], &name, &[], UnixTime::now()).unwrap_err();
+        assert!(is_of_authority(&error), "{error}");
+        let trusted = trusted.iter().map(|one| (*one).clone()).collect();
+        explained(error, &Certificate::new(certificate.clone()).unwrap(), || trusted)
+    }
+
     #[test]
     fn an_authority_that_the_machine_trusts_is_told_from_others() {
-        let (name, now) = (ServerName::try_from("127.0.0.1").unwrap(), UnixTime::now());
         let other = authority("127.0.0.1", 2999);
         for (usages, expected) in [
             (&[][..], Problem::Authority),
@@ -344,18 +357,7 @@ mod tests {
             (&[KeyUsagePurpose::KeyCertSign], Problem::Trust),
         ] {
             let certificate = authority_for(usages, "127.0.0.1", 2999);
-            let mut roots = RootCertStore::empty();
-            roots.add(certificate.clone()).unwrap();
-            // As rustls-platform-verifier makes it from the authorities of a Linux system.
-            let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-            let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build().unwrap();
-            let error = verifier.verify_server_cert(&certificate, &[], &name, &[], now).unwrap_err();
-            assert!(is_of_authority(&error), "{error}");
-            let read = Certificate::new(certificate.clone()).unwrap();
-            let problem = |trusted: &[&CertificateDer<'static>]| {
-                let trusted: Vec<CertificateDer<'static>> = trusted.iter().map(|one| (*one).clone()).collect();
-                Problem::of(&explained(error.clone(), &read, || trusted))
-            };
+            let problem = |trusted: &[&CertificateDer<'static>]| Problem::of(&judged(&certificate, trusted));
             assert_eq!(problem(&[&other, &certificate]), expected, "{usages:?}");
             assert_eq!(problem(&[&other]), Problem::Trust, "{usages:?}");
         }
@@ -367,24 +369,15 @@ mod tests {
         let root = rcgen::CertifiedIssuer::self_signed(named("root"), key()).unwrap();
         let signed = named("signed").signed_by(&key(), &root).unwrap().der().clone();
         let root: CertificateDer<'static> = root.der().clone();
-        let refused = || -> Error {
-            let text = "CaUsedAsEndEntity";
-            CertificateError::Other(OtherError(Arc::new(std::io::Error::other(text)))).into()
-        };
-        let reason = |trusted: &[&CertificateDer<'static>]| {
-            let trusted: Vec<CertificateDer<'static>> = trusted.iter().map(|one| (*one).clone()).collect();
-            let read = Certificate::new(signed.clone()).unwrap();
-            authority_reason(&explained(refused(), &read, || trusted))
-        };
         for (trusted, expected) in [
             (&[&root][..], Some("the name of its issuer")),
             (&[&signed], Some("but not who has signed it")),
             (&[&signed, &root], Some("such as Ironic and curl, do not mind")),
             (&[], None),
         ] {
-            let found = reason(trusted);
-            assert_eq!(found.is_some(), expected.is_some());
-            assert!(found.unwrap_or_default().contains(expected.unwrap_or_default()));
+            let found = authority_reason(&judged(&signed, trusted));
+            assert_eq!(found.is_some(), expected.is_some(), "{found:?}");
+            assert!(found.clone().unwrap_or_default().contains(expected.unwrap_or_default()), "{found:?}");
         }
     }
 }

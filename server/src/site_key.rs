@@ -68,7 +68,7 @@ pub enum SiteKeyError {
 pub enum NoItem {
     /// It is encrypted.
     #[error(
-        "the key has a passphrase, and dayone has nobody to ask for it; write the key without one: openssl pkey -in FILE -out NEW, and \
+        "the key has a passphrase, and dayone cannot ask for it; write the key without one: openssl pkey -in FILE -out NEW, and \
          restrict who can read it"
     )]
     Passphrase,

@@ -233,7 +233,7 @@ impl Addons {
                 edits.push((*esp, directory.clone(), FatEdit::Directory));
             }
             if let Some((path, content)) = credential {
-                let message = "is a credential that nobody has signed: a machine with Secure Boot and a TPM refuses it, and boots \
+                let message = "is a credential, which cannot be signed: a machine with Secure Boot and a TPM refuses it, and boots \
                                without the network configuration";
                 self.report.warning("credential-unsigned", &DocumentPath::document(path.as_str()), message);
                 edits.push((*esp, path.clone(), FatEdit::Write(content.clone().into())));

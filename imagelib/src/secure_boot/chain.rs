@@ -265,7 +265,7 @@ impl Chain {
         {
             link.verdict = Verdict::Impossible;
             link.reason = format!(
-                "gets the host's configuration from {}, which nobody has signed: systemd refuses it on a machine with Secure Boot \
+                "gets the host's configuration from {}, which is not signed: systemd refuses it on a machine with Secure Boot \
                  and a TPM, and the host boots without its network",
                 credential.path
             );

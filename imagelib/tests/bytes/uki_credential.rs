@@ -167,7 +167,7 @@ fn what_a_credential_cannot_bring_is_refused_with_the_reason() {
         let message = planned(&base, &Recipe { kernel_arguments, ..recipe(&base) }).unwrap_err().to_string();
         assert!(message.contains(expected), "{message}");
     }
-    // Another credential is none of dayone's business.
+    // A credential of another name is allowed.
     let base = base_of("255", "systemd.set_credential=other:x systemd.import_credentials=yes rd.live.check=0", &DRACUT);
     assert!(planned(&base, &recipe(&base)).is_ok());
     let other = Recipe { delivery: Some(DeliveryProfile::RootInInitramfs), ..recipe(&base) };

@@ -28,7 +28,7 @@ const DURATION: Duration = Duration::from_secs(15);
 /// For how long this replica goes on writing if it cannot renew the Lease.
 const RELIED_UPON: Duration = Duration::from_secs(10);
 const RENEW: Duration = Duration::from_secs(5);
-/// For how long a replica without bases leaves the Lease to the others before it tries to take it: longer than a Lease that nobody renews.
+/// For how long a replica without bases leaves the Lease to the others before it tries to take it: longer than a Lease lasts without a renewal.
 const LEFT_TO_OTHERS: Duration = Duration::from_secs(30);
 const RETRY: Duration = Duration::from_secs(2);
 /// The longest wait between two requests to an API server that does not answer.

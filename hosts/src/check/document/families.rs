@@ -105,7 +105,8 @@ fn check_automatic(ip: &Mapping, path: &DocumentPath, report: &mut Report) {
     if text(ip, "token").is_some_and(|token| !matches!(token, "" | "::"))
         && text(ip, "addr-gen-mode").is_some_and(|mode| !mode.eq_ignore_ascii_case("eui64"))
     {
-        let message = "needs addr-gen-mode eui64 (netplan: ipv6-address-generation): with any other mode, NetworkManager refuses the profile";
+        let message =
+            "works only if addresses are generated as eui64: with any other mode, NetworkManager refuses the profile";
         report.error("token-without-eui64", &path.key("token"), message);
     }
     if let Some(duid) = text(ip, "dhcp-duid").filter(|duid| ["en", "uuid"].iter().any(|d| duid.eq_ignore_ascii_case(d)))

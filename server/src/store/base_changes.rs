@@ -165,8 +165,11 @@ impl Store {
             return Ok(Finished::Unchanged);
         }
         let state = BaseRecordState::Ready(digests);
-        // At no moment is the base neither fetched nor there.
-        let added = self.added.set_state(data, version, state, || self.bases.add(Arc::new(base)));
+        // At no moment is the base neither fetched nor there, or there without the images over it.
+        let added = self.added.set_state(data, version, state, || {
+            self.bases.add(Arc::new(base));
+            self.plan_images_later();
+        });
         if !added.map_err(FinishBaseError::Write)? {
             return Ok(Finished::Removed);
         }

@@ -61,6 +61,8 @@ impl Store {
                 }
                 base.set_state(Ok(Arc::new(open)));
                 if !same {
+                    // Its images do not wait until all other bases are checked and all other images planned.
+                    self.plan_images_later();
                     self.bases.notify();
                 }
             }

@@ -127,6 +127,31 @@ async fn a_lost_copy_of_a_file_on_the_server_is_made_again() {
 }
 
 #[tokio::test]
+async fn when_a_base_is_there_again_so_are_all_its_images() {
+    let source = HttpSource::start().await;
+    let dayone = start(&source).await;
+    let (url, sha256) = source.put("/live.iso", &next_release(&iso(&dayone)));
+    let order = json!({"name": "fcos", "iso": {"url": url, "sha256": sha256}});
+    add(&dayone, &order).await.ok();
+    settled(&dayone, "fcos").await;
+    // To plan them all takes longer than it takes to ask for the last one.
+    let mut images = Vec::new();
+    for number in 0..150 {
+        let document = format!("hostname: {{config: worker-{number}}}\n{NMSTATE}");
+        images.push(Answer::of(dayone.post("/v1/images?base=fcos", document)).await.ok());
+    }
+
+    fs::remove_file(dayone.place.path("data/base-files/00000001.iso")).unwrap();
+    until_unavailable(&dayone, "fcos").await;
+    assert_eq!(add(&dayone, &order).await.status, StatusCode::ACCEPTED);
+    settled(&dayone, "fcos").await;
+    for image in images.iter().rev() {
+        let head = dayone.client.head(image["url"].as_str().unwrap()).send().await.unwrap();
+        assert_eq!(head.status(), StatusCode::OK, "{}", image["hosts"]);
+    }
+}
+
+#[tokio::test]
 async fn a_start_reads_unchanged_copies_no_more() {
     let source = HttpSource::start().await;
     let dayone = start(&source).await;

@@ -269,6 +269,12 @@ fn check<'a>(
         return None;
     }
     if interfaces.is_empty() {
+        // A document in another format has keys that nmstate refuses.
+        let bad = parts::Bad::of(report, path);
+        engine::diagnose(&Value::Mapping(prepared.into_owned()), values, bad, path, report);
+        if report.has_errors() {
+            return None;
+        }
         let message = "describes no interface: the host would come up without a network";
         report.error("no-interfaces", &path.key("interfaces"), message);
         return None;

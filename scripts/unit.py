@@ -3,6 +3,8 @@
 
   unit.py [CRATE]
 
+Property tests try a quarter of the random inputs that they try in `make test`. With PROPTEST_CASES set, they try that part of 256.
+
 Without CRATE, the tests of a crate run only if something that they depend on has changed since they last passed: a file of the
 crate, of a crate that it depends on, or of no crate; or the compiler. With ALL set in the environment, all run.
 """
@@ -23,6 +25,9 @@ NOT_UNIT = "acceptance"
 # Files in memory cost a tenth less of a processor than those of a disk. The tests need a small part of this.
 MEMORY = Path("/dev/shm")
 MEMORY_NEEDED = 4 << 30
+
+# Random inputs of a property test, in place of proptest's own 256. Tests that try more or fewer try a multiple or a part of this.
+CASES = "64"
 
 
 def output(*command):
@@ -68,13 +73,14 @@ def with_dependencies(crate, packages):
 @contextmanager
 def environment_of_tests():
     """With a directory for their files in memory, unless the caller has named one or there is too little memory."""
+    environment = {"PROPTEST_CASES": CASES, **os.environ}
     if "TMPDIR" in os.environ or not MEMORY.is_dir() or shutil.disk_usage(MEMORY).free < MEMORY_NEEDED:
-        yield os.environ
+        yield environment
         return
     with tempfile.TemporaryDirectory(prefix="dayone-unit-", dir=MEMORY) as directory:
         # As other temporary directories: some tests ask whether everyone can read a file.
         os.chmod(directory, 0o755)
-        yield {**os.environ, "TMPDIR": directory}
+        yield {**environment, "TMPDIR": directory}
 
 
 def main():

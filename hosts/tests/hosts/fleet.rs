@@ -251,7 +251,7 @@ fn fleet(hosts: &str, value: &str) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_table_is_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), name in "[a-z]{1,8}\\.(csv|tsv|xlsx|ini|yaml)") {

@@ -193,7 +193,6 @@ fn plain(number: u8) -> Host {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 256,
         failure_persistence: None,
         rng_seed: RngSeed::Fixed(0),
         ..ProptestConfig::default()

@@ -122,7 +122,7 @@ fn in_both_versions() -> impl Strategy<Value = (String, String)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn both_versions_of_a_network_are_the_same_network((first, second) in in_both_versions()) {

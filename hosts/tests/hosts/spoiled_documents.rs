@@ -183,7 +183,7 @@ fn visit(value: &mut Value, place: &mut usize, change: &mut dyn FnMut(&mut Value
 const MAX_BYTES: usize = 1 << 20;
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 4 * ProptestConfig::default().cases, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_slip_gives_hosts_or_findings(

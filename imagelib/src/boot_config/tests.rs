@@ -254,7 +254,7 @@ fn good_config() -> impl Strategy<Value = (Loader, String, Vec<Vec<String>>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(ProptestConfig::with_cases(2 * ProptestConfig::default().cases))]
 
     #[test]
     fn any_text_is_read_and_an_edit_says_what_it_should(text in near_config(), titles in btree_set("[a-z=1/]{1,3}", 0..2)) {

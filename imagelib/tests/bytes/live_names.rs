@@ -76,7 +76,7 @@ fn both_trees(image: &[u8], path: &str) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 10, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_name_leads_to_what_was_added(

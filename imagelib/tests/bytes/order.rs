@@ -172,7 +172,7 @@ fn deleting(content: &Content) -> Recipe {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
 
     #[test]
     fn what_has_no_order_does_not_count(given in content()) {

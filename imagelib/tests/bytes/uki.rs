@@ -242,7 +242,7 @@ fn a_partition_without_room_grows() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
 
     /// Whatever a unified kernel image says of itself, there is an answer, and an image does not change it.
     #[test]

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
 
         #[test]
         fn ranges_are_what_was_added(added in prop::collection::vec((0_u64..500, 0_u64..60), 0..60)) {

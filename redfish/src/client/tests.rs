@@ -133,7 +133,7 @@ fn said(credentials: &Credentials, echo: &Echo) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 5))]
 
     #[test]
     fn repeated_secrets_are_masked(

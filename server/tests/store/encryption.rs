@@ -358,7 +358,7 @@ fn the_installation_key_is_rotated_in_an_encrypted_directory() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 10))]
 
     /// Whatever keys an operator goes through, in whichever order: with all of them in the file, the images are there.
     #[test]

@@ -239,7 +239,7 @@ struct Ordered {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 10))]
 
     /// Whatever happens, an image is served until its time to live is over, and not after it: a step forward ends it early,
     /// and only a restart with a wrong clock begins the time again.

@@ -240,7 +240,7 @@ fn what_the_installer_or_dayone_cannot_read_is_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Whatever is in a file, its answers stay as they are.
     #[test]

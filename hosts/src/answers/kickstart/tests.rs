@@ -283,7 +283,7 @@ fn findings_show_nothing_of_lines_that_may_be_secret() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 5 * ProptestConfig::default().cases / 4, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Whatever is in a file, dayone keeps it and adds its sections behind it, where the installer reads them as such.
     #[test]

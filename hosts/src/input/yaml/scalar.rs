@@ -227,7 +227,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(20_000))]
+        #![proptest_config(ProptestConfig::with_cases(80 * ProptestConfig::default().cases))]
         #[test]
         fn any_scalar_means_what_it_means_to_nmstate(text in "[-+.0-9a-fxobinftruelNAsy_e~]{1,8}") {
             let peer = peer(&text);

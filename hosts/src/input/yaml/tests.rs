@@ -175,7 +175,7 @@ fn characters_that_end_a_line_for_some_readers_are_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(20_000))]
+    #![proptest_config(ProptestConfig::with_cases(80 * ProptestConfig::default().cases))]
 
     /// What both read is the same to both. Where one refuses, a user is told; no text means two things.
     #[test]

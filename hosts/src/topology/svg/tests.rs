@@ -163,7 +163,7 @@ fn a_line_below_all_boxes_is_above_the_remarks() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
     #[test]
     fn boxes_are_never_in_each_others_way(
         things in proptest::collection::vec((0..4_usize, 0..12_usize, proptest::option::of(0..12_usize), 0..6_u8), 1..20)

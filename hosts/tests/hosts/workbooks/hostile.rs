@@ -106,7 +106,7 @@ fn archives_that_are_wrong_about_their_parts_are_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 2, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// A spoiled workbook is read or refused.
     #[test]

@@ -111,7 +111,7 @@ fn files(image: &[u8]) -> BTreeMap<String, Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 10))]
 
     #[test]
     fn a_grown_file_system_has_all_it_had_and_what_was_added(
@@ -196,7 +196,7 @@ fn chains_that_are_none_are_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 8))]
     /// Damage anywhere in the metadata gives an answer, and never patches outside.
     #[test]
     fn damage_gives_an_answer(

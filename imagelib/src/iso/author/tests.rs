@@ -190,7 +190,7 @@ fn files() -> impl Strategy<Value = BTreeMap<String, Vec<u8>>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
 
     #[test]
     fn whatever_is_written_is_read_again(files in files()) {

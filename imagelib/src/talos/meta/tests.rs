@@ -116,7 +116,7 @@ fn values_fill_the_block_to_its_last_byte() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 8))]
 
     #[test]
     fn whatever_a_block_has_is_read_or_not_whole(begin in prop::collection::vec(prop_oneof![Just(0_u8), any::<u8>()], 0..200)) {

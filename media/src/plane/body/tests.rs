@@ -29,7 +29,7 @@ fn collect(body: ImageBody) -> io::Result<Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
     #[test]
     fn the_body_is_the_slices_for_any_cuts(
         cuts in prop::collection::vec((0_u64..400_000, 0_u64..200_000), 0..4),

@@ -160,7 +160,7 @@ fn a_file_without_any_entry_has_as_many_faults_as_somebody_reads() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 2))]
 
     #[test]
     fn a_changed_byte_is_found_in_its_line(position in any::<prop::sample::Index>(), byte in any::<u8>()) {

@@ -143,7 +143,7 @@ impl Writer {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(8 * ProptestConfig::default().cases))]
     #[test]
     fn everything_is_found_where_it_was_written(nodes in prop::collection::vec(node(), 1..4)) {
         let mut writer = Writer::default();

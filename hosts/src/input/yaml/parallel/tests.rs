@@ -92,7 +92,7 @@ fn stream() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(5000))]
+    #![proptest_config(ProptestConfig::with_cases(20 * ProptestConfig::default().cases))]
 
     /// A stream that several read is what one reads: the documents, what is wrong with them and where, and what is left to
     /// read.
@@ -127,7 +127,7 @@ fn hosts() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(4 * ProptestConfig::default().cases))]
 
     /// Hosts that several read are what one reads, finding by finding, also where not all can be read.
     #[test]

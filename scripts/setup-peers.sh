@@ -12,6 +12,9 @@
 #                                          pictures: also what draws the pictures of the documentation
 set -euo pipefail
 
+# shellcheck source=fixtures/bases/debian-mirror.sh
+source "$(dirname "$0")/../fixtures/bases/debian-mirror.sh"
+
 mode="${1:-test}"
 
 cache="${DAYONE_CACHE:-$HOME/.cache/dayone}"
@@ -355,21 +358,6 @@ page_browser() {
   npm install --silent --no-audit --no-fund --ignore-scripts --no-save --prefix "$root.part" \
     playwright-core@1.65.1 axe-core@4.14.1
   mv "$root.part" "$root"
-}
-
-# apt_of RELEASE DIRECTORY: `apt` becomes an apt-get that knows Debian's RELEASE alone and keeps its files in DIRECTORY,
-# so that the machine's sources stay as they are.
-apt_of() {
-  local directory="$2" release mirror keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-  release="$(. /etc/os-release && echo "$VERSION_CODENAME")"
-  mirror="$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' "Codename: $release" | head -n 1)"
-  [ -n "$mirror" ] && [ -e "$keyring" ] || return 1
-  mkdir -p "$directory"/{lists,cache/archives}/partial
-  printf '%s [signed-by=%s] %s %s main\n' deb "$keyring" "$mirror" "$1" deb-src "$keyring" "$mirror" "$1" \
-    >"$directory/sources.list"
-  apt=(apt-get -qq -o "Dir::Etc::SourceList=$directory/sources.list" -o Dir::Etc::SourceParts=/dev/null
-    -o "Dir::State::Lists=$directory/lists" -o "Dir::Cache=$directory/cache"
-    -o APT::Sandbox::User=root -o APT::Update::Error-Mode=any -o Acquire::Languages=none)
 }
 
 # A real API server of Kubernetes and its etcd. No registry has a binary; Debian bookworm has the source of 1.20.2 with

@@ -9,7 +9,7 @@ use imagelib::compression::Compression;
 use imagelib::cpio::Archive;
 use sha2::{Digest, Sha256};
 
-use crate::peers::{cache, run};
+use crate::peers::{cache, run, run_text};
 use crate::qemu::{OtherArchitecture, arm64};
 
 /// A directory of `fixtures`.
@@ -147,6 +147,23 @@ pub fn busybox_initramfs(busybox: &Path, init: &'static str, directory: &Path) -
     let initrd = directory.join("initrd.img");
     fs::write(&initrd, Compression::Gzip.compress(&archive.to_bytes()).expect("memory")).expect("the initramfs");
     initrd
+}
+
+/// What makes a system say on its console what has become of its network, and switch off: a program for `/usr/local/sbin`, and its unit.
+pub fn boot_report(directory: &Path) -> [PathBuf; 2] {
+    let files = ["usr/local/sbin/boot-report", "etc/systemd/system/boot-report.service"];
+    let archived = files.map(|file| format!("./{file}"));
+    run(Command::new("tar").arg("-xf").arg(live_root()).arg("-C").arg(directory).args(archived));
+    files.map(|file| directory.join(file))
+}
+
+/// The Debian installer's kernel and initramfs (`linux`, `initrd.gz`), unpacked into this directory, and a suite `components` of a Debian
+/// mirror for it (`debian`). Everything else that it installs from is in the mirror of this machine, whose URL this returns.
+pub fn installer_mirror(directory: &Path) -> String {
+    let archive = made_file("make-installer-mirror.sh", "tar", &[]);
+    run(Command::new("tar").arg("-xf").arg(archive).arg("-C").arg(directory));
+    let script = fixtures("bases").join("debian-mirror.sh");
+    run_text(Command::new("bash").args(["-ec", "source \"$0\"; debian_mirror"]).arg(script)).trim().to_owned()
 }
 
 fn live_root() -> String {

@@ -95,6 +95,7 @@ pub struct Machine {
     platform: Platform,
     arguments: Vec<String>,
     nics: usize,
+    limit: Duration,
 }
 
 impl Machine {
@@ -131,8 +132,14 @@ impl Machine {
         machine
     }
 
+    /// One that boots the system on this disk, `/dev/vda`, by UEFI. The disk stays as it is.
+    pub fn with_uefi_disk(image: &Path) -> Self {
+        let drive = format!("format=raw,file={},if=virtio,snapshot=on", image.display());
+        Self::new("disk".to_owned(), ["-drive", &drive, "-bios", "/usr/share/ovmf/OVMF.fd"].map(str::to_owned).to_vec())
+    }
+
     fn new(name: String, arguments: Vec<String>) -> Self {
-        Self { name, platform: Platform::X86, arguments, nics: 0 }
+        Self { name, platform: Platform::X86, arguments, nics: 0, limit: LIMIT }
     }
 
     /// Adds a NIC with this MAC address.
@@ -171,6 +178,28 @@ impl Machine {
         self
     }
 
+    /// Adds a disk, `/dev/vda` and so on, whose contents stay as the machine leaves them.
+    #[must_use]
+    pub fn own_disk(mut self, image: &Path) -> Self {
+        let drive = format!("format=raw,file={},if=virtio,cache=unsafe", image.display());
+        self.arguments.extend(["-drive".to_owned(), drive]);
+        self
+    }
+
+    /// Gives it more processors.
+    #[must_use]
+    pub fn processors(mut self, count: u32) -> Self {
+        self.arguments.extend(["-smp".to_owned(), count.to_string()]);
+        self
+    }
+
+    /// Lets it take this long, in place of [a quarter of an hour](LIMIT).
+    #[must_use]
+    pub fn within(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
     /// Boots it, and returns what came over the serial console until this text, at which it is switched off: it would wait
     /// there for somebody.
     pub fn console_until(&self, text: &'static str) -> String {
@@ -185,7 +214,7 @@ impl Machine {
     pub fn console(&self) -> String {
         let (console, ended) = self.run(None, &|| true);
         if !ended {
-            self.fail(&console, &format!("was not off after {LIMIT:?}"));
+            self.fail(&console, &format!("was not off after {:?}", self.limit));
         }
         console
     }
@@ -197,7 +226,7 @@ impl Machine {
         command.args(["-accel", "tcg,thread=multi,tb-size=512", "-m", "1024"]);
         command.args(["-nodefaults", "-no-reboot", "-display", "none", "-serial", "stdio"]);
         command.args(&self.arguments);
-        run(command, until, also)
+        run(command, self.limit, until, also)
     }
 
     /// Boots it, and returns what the system in it says of its network.
@@ -293,7 +322,12 @@ pub fn boot_image(image: &Path, boot: Boot) -> String {
 
 /// Runs a machine whose console is its standard output: what it wrote, and whether it ended by itself, or wrote `until` and `also` is
 /// so.
-pub(crate) fn run(mut command: Command, until: Option<&'static str>, also: &dyn Fn() -> bool) -> (String, bool) {
+pub(crate) fn run(
+    mut command: Command,
+    limit: Duration,
+    until: Option<&'static str>,
+    also: &dyn Fn() -> bool,
+) -> (String, bool) {
     let mut machine = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
     let mut output = machine.stdout.take().unwrap();
     let said = Arc::new(AtomicBool::new(false));
@@ -321,7 +355,7 @@ pub(crate) fn run(mut command: Command, until: Option<&'static str>, also: &dyn 
             break true;
         }
         let said = said.load(Ordering::Relaxed) && also();
-        if said || start.elapsed() > LIMIT {
+        if said || start.elapsed() > limit {
             machine.kill().unwrap();
             machine.wait().unwrap();
             break said;

@@ -57,7 +57,7 @@ impl UserModeLinux {
         assert!(program.exists(), "{} is missing; run scripts/setup-peers.sh", program.display());
         let mut command = Command::new(program);
         command.args(&self.arguments);
-        let (console, ended) = run(command, None, &|| true);
+        let (console, ended) = run(command, LIMIT, None, &|| true);
         if !ended {
             let path = kept_console(&self.name, &console);
             panic!("{} was not off after {LIMIT:?}; {} has its console", self.name, path.display());

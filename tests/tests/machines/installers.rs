@@ -105,8 +105,8 @@ routes: {config: [{destination: 0.0.0.0/0, next-hop-address: 198.51.100.1, next-
 dns-resolver: {config: {server: [198.51.100.53]}}
 ";
 
-/// A whole installation needs the installer's components from a mirror. So a Debian stands in for what it installs: dayone's
-/// program does there what the installer's last step runs it for, and the result boots.
+/// A whole installation takes a quarter of an hour (`whole_installation`). Here, a Debian stands in for what it installs: dayone's program
+/// does there what the installer's last step runs it for, and the result boots.
 #[test]
 #[ignore = "a whole system boots under emulation: make matrix"]
 fn the_installed_system_has_the_network_of_the_document() {

@@ -19,3 +19,4 @@ mod secure_boot;
 mod talos;
 mod uki;
 mod uki_credential;
+mod whole_installation;

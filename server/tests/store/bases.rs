@@ -117,6 +117,32 @@ fn a_base_that_changes_under_a_running_server_and_comes_back() {
 }
 
 #[test]
+fn when_a_base_is_announced_again_its_images_are_served() {
+    let place = Place::new();
+    let store = place.open();
+    let images: Vec<_> = (1..=200).map(|number| publish(&store, number)).collect();
+    place.write_base(b"another kernel", 1 << 20);
+    store.recheck();
+    place.write_base(b"the kernel", 1 << 20);
+    place.settle();
+
+    let mut changes = store.base_changes();
+    changes.mark_unchanged();
+    thread::scope(|scope| {
+        scope.spawn(|| store.recheck());
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !changes.has_changed().unwrap() {
+            assert!(Instant::now() < deadline, "{}", reason(&store));
+        }
+        // Planning all of them takes longer than looking for the last one.
+        for image in images.iter().rev() {
+            let seen = see(&store, image, "initrd.img");
+            assert!(seen.is_file(), "{}", seen.reason());
+        }
+    });
+}
+
+#[test]
 fn a_base_is_known_by_its_bytes_and_not_by_its_name() {
     let place = Place::new();
     let store = place.open();

@@ -3,7 +3,7 @@
 
   unit.py [CRATE]
 
-Property tests try a quarter of the random inputs that they try in `make test`. With PROPTEST_CASES set, they try that part of 256.
+Property tests try a quarter of the random inputs that they try in `make test`. Set PROPTEST_CASES=256 to try all of them.
 
 Without CRATE, the tests of a crate run only if something that they depend on has changed since they last passed: a file of the
 crate, of a crate that it depends on, or of no crate; or the compiler. With ALL set in the environment, all run.

@@ -105,7 +105,7 @@ routes: {config: [{destination: 0.0.0.0/0, next-hop-address: 198.51.100.1, next-
 dns-resolver: {config: {server: [198.51.100.53]}}
 ";
 
-/// A whole installation takes a quarter of an hour (`whole_installation`). Here, a Debian stands in for what it installs: dayone's program
+/// A whole installation takes 20 minutes (`whole_installation`). Here, a Debian stands in for what it installs: dayone's program
 /// does there what the installer's last step runs it for, and the result boots.
 #[test]
 #[ignore = "a whole system boots under emulation: make matrix"]

@@ -1,4 +1,4 @@
-//! The Debian installer, unmodified, installs a host without anybody from dayone's ISO, and the disk boots.
+//! The unmodified Debian installer installs a host unattended from dayone's ISO, and the disk boots.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ routes: {config: [{destination: 0.0.0.0/0, next-hop-address: 10.0.2.2, next-hop-
 dns-resolver: {config: {server: [10.0.2.3], search: [example.com]}}
 ";
 
-/// A user's own answers: all but the network. Nobody signs the suite `components`.
+/// The user's answers, without any about the network. The suite `components` is not signed.
 const PRESEED: &str = "\
 d-i debian-installer/locale string C.UTF-8
 d-i debian-installer/language string en
@@ -108,7 +108,7 @@ fn installer_iso(directory: &Path, preseed: &str) -> PathBuf {
 }
 
 #[test]
-#[ignore = "a whole system is installed under emulation, which takes a quarter of an hour: make matrix"]
+#[ignore = "a whole system is installed under emulation, which takes 20 minutes: make matrix"]
 fn debians_installer_installs_a_disk_that_boots_with_the_network_of_the_document() {
     let directory = TempDir::new().unwrap();
     let url = installer_mirror(directory.path());
@@ -122,12 +122,12 @@ fn debians_installer_installs_a_disk_that_boots_with_the_network_of_the_document
     let installer = installer.nic_to_here(MAC, directory.path()).within(Duration::from_secs(3600));
     let console = installer.console();
     assert!(console.contains("Requesting system poweroff"), "{console}");
-    // It fetched all that it installed with the document's address: no DHCP server gave it one.
+    // The installer has fetched its packages without asking a DHCP server for an address.
     let frames = packets(directory.path());
     assert!(frames.len() > 10_000, "{}", frames.len());
     assert!(!frames.iter().any(|frame| asks_dhcp(frame)));
 
-    // Its kernel is that for virtual machines, which has no drivers for other disks.
+    // The installed kernel is the one for virtual machines, which has no drivers for USB disks.
     let report = Machine::with_uefi_disk(&disk).nic(MAC).report();
     let lan = report.interface(MAC);
     assert_eq!(report.addresses(&lan), ["10.0.2.77/24"], "{report:#?}");

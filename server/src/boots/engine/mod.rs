@@ -216,7 +216,7 @@ async fn failed(shared: &Shared, boot: &Boot, step: Step, failure: Failure) -> R
 async fn undo(shared: &Arc<Shared>, boot: &Arc<Boot>) -> Result<(), Stop> {
     let _permit = shared.eject_permits.acquire().await.map_err(io::Error::other)?;
     for again in 1.. {
-        match eject::eject(shared, boot).await {
+        match Box::pin(eject::eject(shared, boot)).await {
             Ok(()) => {
                 info!(boot = %boot.id(), "the BMC of a boot is restored");
                 break;
@@ -276,4 +276,20 @@ fn stored_image(shared: &Shared, boot: &Boot) -> Result<(Arc<StoredImage>, Strin
     }
     let url = shared.media_url.file(&image.token().as_str(), boot.record().file_name());
     Ok((image, url))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The size of what an asynchronous function with two arguments returns.
+    fn size<A, B, F: Future>(_: fn(A, B) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn a_boot_that_waits_for_its_turn_or_rests_needs_little_memory() {
+        let size = size(drive);
+        assert!(size <= 4096, "{size} bytes");
+    }
 }

@@ -40,16 +40,17 @@ impl<'a> Steps<'a> {
     /// Takes a step, and the steps that end together with it.
     pub(super) async fn take(&mut self, step: Step) -> Result<(), Stop> {
         self.change(|record| record.begin(step)).await?;
+        // On the heap, and only while they run: thousands of boots may wait for their turn or for their host.
         let taken = match step {
             Step::Image => self.image().await,
-            Step::Insert => self.insert().await,
-            Step::BootOverride => self.boot_override().await,
-            Step::Power => self.power().await,
+            Step::Insert => Box::pin(self.insert()).await,
+            Step::BootOverride => Box::pin(self.boot_override()).await,
+            Step::Power => Box::pin(self.power()).await,
             Step::Reading | Step::Booted => {
                 // Most BMCs allow few sessions, and a host may take long.
                 self.close().await;
                 self.expect_call()?;
-                wait::wait(self.shared, self.boot, self.call.take()).await
+                Box::pin(wait::wait(self.shared, self.boot, self.call.take())).await
             }
             Step::Ejected => Ok(()),
         };
@@ -70,7 +71,7 @@ impl<'a> Steps<'a> {
         if let Some(bmc) = self.bmc.take() {
             let requests = bmc.requests().len();
             tracing::debug!(boot = %self.boot.id(), requests, "closing the session at the BMC of a boot");
-            bmc.close().await;
+            Box::pin(bmc.close()).await;
         }
     }
 

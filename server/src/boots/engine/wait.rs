@@ -35,7 +35,7 @@ pub(super) async fn wait(shared: &Arc<Shared>, boot: &Arc<Boot>, call: Option<Ex
     waiting.signs.close().await;
     match result? {
         Outcome::Booted(detail) => {
-            restore_continuous(shared, boot).await;
+            Box::pin(restore_continuous(shared, boot)).await;
             let change = |record: &mut BootRecord| {
                 record.end_reading();
                 record.booted(detail);

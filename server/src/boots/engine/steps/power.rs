@@ -28,7 +28,7 @@ impl Steps<'_> {
                 Err(BmcError::PowerUnsupported { .. }) => false,
                 Err(error) => return Err(error.into()),
             };
-            self.boot_override().await?;
+            Box::pin(self.boot_override()).await?;
         }
         self.boot.show_progress("switching the host off and on");
         let bmc = self.connected().await?;

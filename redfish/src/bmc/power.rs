@@ -131,7 +131,16 @@ impl Bmc {
         let mut change = unchanged(power.state);
         let cycle = |change, reset| Ready { reset, start: Start::PowerCycle, change, progress: power.progress };
         match types.restart(graceful) {
-            None => Err(unsupported("switch the host off and on", "ForceOff and On, or PowerCycle", &reset)),
+            None => {
+                let would_shut_down = !types.shut_down().is_empty() && !types.on().is_empty();
+                let needed = if graceful.is_zero() && would_shut_down {
+                    "ForceOff and On, or PowerCycle; or give the operating system time to shut down (shutdown_within), which this BMC \
+                     can ask for"
+                } else {
+                    "ForceOff and On, or PowerCycle"
+                };
+                Err(unsupported("switch the host off and on", needed, &reset))
+            }
             Some(Restart::PowerCycle) => Ok(cycle(change, reset)),
             Some(Restart::OffAndOn) => {
                 match self.switch_off(&reset, power.state, graceful, &mut change).await {

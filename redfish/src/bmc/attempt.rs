@@ -26,12 +26,20 @@ pub struct Attempt {
     /// Why the request failed. `None` if it succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Whether the BMC did not answer, or was too busy. Only for the next step, so records do not have it.
+    #[serde(skip)]
+    is_unavailable: bool,
 }
 
 impl Attempt {
     /// Whether the request succeeded.
     pub fn succeeded(&self) -> bool {
         self.error.is_none()
+    }
+
+    /// Whether the request failed because the BMC did not answer, or was too busy.
+    pub(super) fn is_unavailable(&self) -> bool {
+        self.is_unavailable
     }
 
     pub(super) fn new(method: &str, path: &str, body: &Value, result: &Result<Answer, RedfishError>) -> Self {
@@ -53,6 +61,7 @@ impl Attempt {
                 .map_or_else(RedfishError::status, |answer| Some(answer.status))
                 .map(|status| status.as_u16()),
             error: result.as_ref().err().map(|error| clean(&error.to_string())),
+            is_unavailable: result.as_ref().err().is_some_and(RedfishError::is_unavailable),
         }
     }
 }

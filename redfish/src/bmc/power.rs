@@ -145,6 +145,8 @@ impl Bmc {
             Some(Restart::OffAndOn) => {
                 match self.switch_off(&reset, power.state, graceful, &mut change).await {
                     Ok(()) => {}
+                    // It refused a type only because it was busy.
+                    Err(error) if error.is_unavailable() => return Err(error),
                     // The BMC refused every request, so the host is as it was.
                     Err(BmcError::PowerRefused { attempts, .. }) if !types.power_cycle().is_empty() => {
                         change.attempts = attempts;
@@ -242,7 +244,7 @@ impl Bmc {
         wanted: Option<PowerState>,
         attempts: &mut Vec<Attempt>,
     ) -> Result<(), BmcError> {
-        for reset_type in types {
+        'types: for reset_type in types {
             let body = json!({"ResetType": reset_type});
             for tries in 1..=MAX_TRIES {
                 self.check_interrupt().await?;
@@ -275,6 +277,8 @@ impl Bmc {
                         return Ok(());
                     }
                     Meaning::Busy if tries < MAX_TRIES => tokio::time::sleep(self.limits().pause).await,
+                    // It says nothing about the type.
+                    Meaning::Busy if error.is_unavailable() => break 'types,
                     _ => break,
                 }
             }

@@ -230,6 +230,15 @@ impl RedfishError {
         if let Self::Status(failure) = self { Some(failure) } else { None }
     }
 
+    /// Whether the refusal says nothing about the request: the BMC did not answer, or takes no request at the moment.
+    pub(crate) fn is_unavailable(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::Broken { .. } | Self::Timeout { .. } => true,
+            Self::Status(failure) => is_busy(failure.status),
+            _ => false,
+        }
+    }
+
     /// Whether the same request may succeed a little later.
     pub fn is_transient(&self) -> bool {
         match self {
@@ -242,6 +251,17 @@ impl RedfishError {
             _ => false,
         }
     }
+}
+
+/// Whether a status means that the BMC is busy, or that its web server does not reach the service behind it.
+pub(crate) fn is_busy(status: StatusCode) -> bool {
+    matches!(
+        status,
+        StatusCode::TOO_MANY_REQUESTS
+            | StatusCode::BAD_GATEWAY
+            | StatusCode::SERVICE_UNAVAILABLE
+            | StatusCode::GATEWAY_TIMEOUT
+    )
 }
 
 /// What iDRAC and iLO answer while they are busy with an earlier request, with a status that means something else.

@@ -82,6 +82,7 @@ pub mod bmc;
 mod client;
 mod credentials;
 mod error;
+mod image_url;
 mod message;
 mod networks;
 mod secrets;

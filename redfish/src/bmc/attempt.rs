@@ -26,12 +26,20 @@ pub struct Attempt {
     /// Why the request failed. `None` if it succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Whether the BMC did not answer, or was too busy. Only for the next step, so records do not have it.
+    #[serde(skip)]
+    is_unavailable: bool,
 }
 
 impl Attempt {
     /// Whether the request succeeded.
     pub fn succeeded(&self) -> bool {
         self.error.is_none()
+    }
+
+    /// Whether the request failed because the BMC did not answer, or was too busy.
+    pub(super) fn is_unavailable(&self) -> bool {
+        self.is_unavailable
     }
 
     pub(super) fn new(method: &str, path: &str, body: &Value, result: &Result<Answer, RedfishError>) -> Self {
@@ -53,6 +61,7 @@ impl Attempt {
                 .map_or_else(RedfishError::status, |answer| Some(answer.status))
                 .map(|status| status.as_u16()),
             error: result.as_ref().err().map(|error| clean(&error.to_string())),
+            is_unavailable: result.as_ref().err().is_some_and(RedfishError::is_unavailable),
         }
     }
 }
@@ -101,7 +110,11 @@ impl Meaning {
         let Some(status) = error.status() else { return Self::Final };
         let by_text = by_text(error.messages());
         match status.as_u16() {
-            403 => by_text.filter(|meaning| *meaning == Self::Licence).unwrap_or(Self::Final),
+            // It is about the server of the image: the client has another error for a password that the BMC refuses.
+            401 => by_text.filter(|meaning| *meaning == Self::Image).unwrap_or(Self::Final),
+            403 if by_text == Some(Self::Licence) => Self::Licence,
+            // OpenBMC refuses a property that cannot be written with 403, and later versions with 405.
+            403 | 405 if is_about_property(error) => Self::Form,
             404 | 405 | 501 => by_text.filter(|meaning| *meaning == Self::Image).unwrap_or(Self::NoAction),
             400 | 406 | 411 | 413 | 415 | 422 => by_text.unwrap_or(Self::Form),
             409 | 412 | 423 | 428 | 429 | 500..=599 => by_text.unwrap_or(Self::Busy),
@@ -166,11 +179,21 @@ fn by_text(messages: &[Message]) -> Option<Meaning> {
     }
 }
 
+/// Parts of the keys of messages about a property or a parameter that the BMC does not take.
+const UNSUPPORTED_KEYS: [&str; 6] = ["unknown", "notsupported", "notwritable", "notinlist", "typeerror", "formaterror"];
+
+/// Whether a refusal is about a property or a parameter, by the keys of its messages.
+fn is_about_property(error: &RedfishError) -> bool {
+    error.messages().iter().any(|message| {
+        let key = message.key().to_ascii_lowercase();
+        let has_any = |parts: &[&str]| parts.iter().any(|part| key.contains(part));
+        has_any(&["property", "parameter"]) && (has_any(&UNSUPPORTED_KEYS) || key.contains("missing"))
+    })
+}
+
 /// The properties that a refusal names, each with what is wrong with it.
 pub(super) fn named_properties<'a>(error: &RedfishError, properties: &[&'a str]) -> Vec<(&'a str, Fault)> {
     const MISSING: [&str; 3] = ["missing", "require", "must be"];
-    const UNSUPPORTED_KEYS: [&str; 6] =
-        ["unknown", "notsupported", "notwritable", "notinlist", "typeerror", "formaterror"];
     const UNSUPPORTED: [&str; 7] =
         ["unknown", "not supported", "not in the list", "not writable", "read only", "unrecognized", "not a valid"];
     let has_any = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));

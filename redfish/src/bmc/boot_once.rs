@@ -126,8 +126,15 @@ impl Bmc {
                         if is_set {
                             return self.verify_override(plan, previous, form, &entry, image_url, attempts).await;
                         }
+                        return Err(BmcError::BootRefused { attempts });
                     }
-                    _ => {
+                    // It says nothing about the form. With another one, the host might boot from the medium for ever.
+                    Meaning::Busy if error.is_unavailable() => return Err(BmcError::BootRefused { attempts }),
+                    meaning => {
+                        // `Continuous` is for a BMC that refuses `Once`, and not for one in a state that passes.
+                        if meaning == Meaning::Busy {
+                            forms.retain(|other| form.is_continuous() || !other.is_continuous());
+                        }
                         // Such an iLO refuses every change of the override.
                         if error.says("UnsupportedOperation") {
                             forms.retain(|other| other.target().is_none());
@@ -191,7 +198,7 @@ impl Bmc {
                 return self.send(current, &boot_override::with_device(form.boot(), device), attempts).await;
             }
             FirmwareEntry::BootOrder(order) => {
-                return self.try_patch(order.path(), &order.body(), None, self.limits().change, attempts).await;
+                return self.patch_patiently(order.path(), &order.body(), attempts).await;
             }
             FirmwareEntry::NotNeeded => {}
         }
@@ -200,15 +207,25 @@ impl Bmc {
                 self.send(current, &http_uri::with_uri(form.boot(), image_url), attempts).await
             }
             OverrideForm::DellAttributes { path, device } => {
-                let body = first_boot_device::body("Enabled", device);
-                self.try_patch(path, &body, None, self.limits().change, attempts).await
+                self.patch_patiently(path, &first_boot_device::body("Enabled", device), attempts).await
             }
-            OverrideForm::NextReset { slot } => {
-                self.try_patch(slot, &next_reset::body(true), None, self.limits().change, attempts).await
-            }
+            OverrideForm::NextReset { slot } => self.patch_patiently(slot, &next_reset::body(true), attempts).await,
             OverrideForm::System { .. } | OverrideForm::BootOption { .. } | OverrideForm::BootOrder { .. } => {
                 self.send(current, &form.boot(), attempts).await
             }
+        }
+    }
+
+    /// Sends a change of another resource than the System. Repeats it if the BMC takes no request at the moment or does not answer.
+    async fn patch_patiently(&self, path: &str, body: &Value, attempts: &mut Vec<Attempt>) -> Result<(), RedfishError> {
+        let mut tries = 1;
+        loop {
+            let result = self.try_patch(path, body, None, self.limits().change, attempts).await;
+            if tries == MAX_TRIES || !result.as_ref().is_err_and(RedfishError::is_unavailable) {
+                return result;
+            }
+            tries += 1;
+            tokio::time::sleep(self.limits().pause).await;
         }
     }
 

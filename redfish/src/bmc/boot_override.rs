@@ -103,7 +103,12 @@ impl OverrideForm {
 
     /// Whether the override ends after one boot.
     pub fn is_once(&self) -> bool {
-        self.enabled_and_mode().0 != Some("Continuous") && !matches!(self, Self::BootOrder { .. })
+        !self.is_continuous() && !matches!(self, Self::BootOrder { .. })
+    }
+
+    /// Whether `BootSourceOverrideEnabled` is `Continuous`.
+    pub(super) fn is_continuous(&self) -> bool {
+        self.enabled_and_mode().0 == Some("Continuous")
     }
 
     /// Whether the form takes the place of an override that the BMC accepts and ignores.

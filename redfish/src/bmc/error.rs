@@ -227,9 +227,25 @@ impl BmcError {
     /// Whether the same call may succeed a little later.
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Redfish(error) => error.is_transient(),
             Self::NotRestored(error) => error.is_transient(),
             Self::NotInserted { .. } | Self::NotEjected { .. } | Self::PowerTimeout { .. } => true,
+            error => error.is_unavailable(),
+        }
+    }
+
+    /// Whether the reason is that the BMC did not answer, or was too busy for the request.
+    pub fn is_unavailable(&self) -> bool {
+        match self {
+            Self::Redfish(error) => error.is_transient(),
+            Self::NotRestored(error) => error.is_unavailable(),
+            Self::InsertRefused { attempts }
+            | Self::BootRefused { attempts }
+            | Self::PowerRefused { attempts, .. }
+            | Self::Firmware(FirmwareError::Refused { attempts }) => {
+                attempts.last().is_some_and(Attempt::is_unavailable)
+            }
+            // The last form is often one that the BMC does not know.
+            Self::NotEjected { attempts, .. } => attempts.iter().any(Attempt::is_unavailable),
             _ => false,
         }
     }

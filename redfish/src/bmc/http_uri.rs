@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::image_url::without_credentials;
 use crate::without_tokens;
 
 /// The property of `Boot` with the URL.
@@ -27,10 +28,10 @@ impl HttpUri {
         &self.0
     }
 
-    /// The URL for people, as [`without_tokens`] shows it.
+    /// The URL for people, as [`without_tokens`] shows it, and without a user name, a password and a query.
     #[must_use]
     pub fn without_tokens(&self) -> Self {
-        Self(without_tokens(&self.0))
+        Self(without_tokens(&without_credentials(&self.0)))
     }
 }
 

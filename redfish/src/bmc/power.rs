@@ -131,11 +131,22 @@ impl Bmc {
         let mut change = unchanged(power.state);
         let cycle = |change, reset| Ready { reset, start: Start::PowerCycle, change, progress: power.progress };
         match types.restart(graceful) {
-            None => Err(unsupported("switch the host off and on", "ForceOff and On, or PowerCycle", &reset)),
+            None => {
+                let would_shut_down = !types.shut_down().is_empty() && !types.on().is_empty();
+                let needed = if graceful.is_zero() && would_shut_down {
+                    "ForceOff and On, or PowerCycle; or give the operating system time to shut down (shutdown_within), which this BMC \
+                     can ask for"
+                } else {
+                    "ForceOff and On, or PowerCycle"
+                };
+                Err(unsupported("switch the host off and on", needed, &reset))
+            }
             Some(Restart::PowerCycle) => Ok(cycle(change, reset)),
             Some(Restart::OffAndOn) => {
                 match self.switch_off(&reset, power.state, graceful, &mut change).await {
                     Ok(()) => {}
+                    // It refused a type only because it was busy.
+                    Err(error) if error.is_unavailable() => return Err(error),
                     // The BMC refused every request, so the host is as it was.
                     Err(BmcError::PowerRefused { attempts, .. }) if !types.power_cycle().is_empty() => {
                         change.attempts = attempts;
@@ -233,7 +244,7 @@ impl Bmc {
         wanted: Option<PowerState>,
         attempts: &mut Vec<Attempt>,
     ) -> Result<(), BmcError> {
-        for reset_type in types {
+        'types: for reset_type in types {
             let body = json!({"ResetType": reset_type});
             for tries in 1..=MAX_TRIES {
                 self.check_interrupt().await?;
@@ -266,6 +277,8 @@ impl Bmc {
                         return Ok(());
                     }
                     Meaning::Busy if tries < MAX_TRIES => tokio::time::sleep(self.limits().pause).await,
+                    // It says nothing about the type.
+                    Meaning::Busy if error.is_unavailable() => break 'types,
                     _ => break,
                 }
             }

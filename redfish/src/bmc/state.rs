@@ -7,6 +7,7 @@ use url::Url;
 
 use super::http_uri::{self, HttpUri};
 use super::properties::Properties;
+use crate::image_url::without_credentials;
 
 /// `PowerState` of a System (`Resource.PowerState`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -159,9 +160,10 @@ impl Boot {
 /// What is in a slot (schema `VirtualMedia` 1.6).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MediaState {
-    /// `Image`: the image's URL. Some BMCs keep it after they have ejected the image.
+    /// `Image`: the image's URL. Some BMCs keep it after they have ejected the image. A user name, a password and a query are replaced by
+    /// `…`: the image may be somebody else's, and people and records see what is in a slot.
     pub image: Option<String>,
-    /// `ImageName`: the last part of the URL, or a name that the BMC made up.
+    /// `ImageName`: the last part of the URL, or a name that the BMC made up. Without credentials, as `image`.
     pub image_name: Option<String>,
     /// `Inserted`: whether the host sees a medium. See [`is_connected`](Self::is_connected).
     pub inserted: Option<bool>,
@@ -172,8 +174,8 @@ pub struct MediaState {
 impl MediaState {
     pub(super) fn read(media: Properties<'_>) -> Self {
         Self {
-            image: media.text("Image"),
-            image_name: media.text("ImageName"),
+            image: media.text("Image").as_deref().map(without_credentials),
+            image_name: media.text("ImageName").as_deref().map(without_credentials),
             inserted: media.flag("Inserted"),
             connected_via: media.text("ConnectedVia"),
         }
@@ -244,6 +246,16 @@ mod tests {
         for (state, connected) in cases {
             assert_eq!(state.is_connected(), connected, "{state:?}");
         }
+    }
+
+    #[test]
+    fn credentials_in_somebody_elses_url_are_not_kept() {
+        let url = "http://admin:hunter2@192.0.2.9/other.iso?sig=hunter3";
+        let media = serde_json::json!({"Image": url, "ImageName": "other.iso?sig=hunter3"});
+        let state = MediaState::read(Properties::new(&media));
+        assert_eq!(state.image.as_deref(), Some("http://…@192.0.2.9/other.iso?…"));
+        assert_eq!(state.image_name.as_deref(), Some("other.iso?…"));
+        assert!(state.names(url) && !state.names(URL));
     }
 
     #[test]

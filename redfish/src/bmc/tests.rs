@@ -141,6 +141,10 @@ fn refusals_are_classified() {
         (refusal(409, "Base.1.8.ResourceInUse", "", &[]), Meaning::Busy),
         (refusal(403, "SMC.1.0.OemLicenseNotPassed", "Not licensed to perform this request.", &[]), Meaning::Licence),
         (refusal(403, "Base.1.8.InsufficientPrivilege", "", &[]), Meaning::Final),
+        (refusal(403, "Base.1.13.PropertyNotWritable", "", &["BootSourceOverrideMode"]), Meaning::Form),
+        (refusal(405, "Base.1.19.PropertyNotWritable", "", &["BootSourceOverrideMode"]), Meaning::Form),
+        (refusal(405, "Base.1.8.OperationNotAllowed", "", &[]), Meaning::NoAction),
+        (refusal(401, "Base.1.13.ResourceAtUriUnauthorized", "", &[URL, "401"]), Meaning::Image),
         (refusal(405, "", "", &[]), Meaning::NoAction),
         (refusal(404, "Base.1.8.ResourceMissingAtURI", "", &[]), Meaning::NoAction),
     ];

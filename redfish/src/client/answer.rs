@@ -7,7 +7,7 @@ use http::header::{ETAG, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::Value;
 
-use crate::error::{RedfishError, RequestLine};
+use crate::error::{self, RedfishError, RequestLine};
 
 /// Maximum time to wait for a `Retry-After`.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
@@ -106,13 +106,7 @@ impl Reply {
 
     /// Whether the BMC is busy, or its web server does not reach the service behind it.
     pub(super) fn is_busy(&self) -> bool {
-        matches!(
-            self.status,
-            StatusCode::TOO_MANY_REQUESTS
-                | StatusCode::BAD_GATEWAY
-                | StatusCode::SERVICE_UNAVAILABLE
-                | StatusCode::GATEWAY_TIMEOUT
-        )
+        error::is_busy(self.status)
     }
 
     /// `Retry-After` (RFC 9110 §10.2.3): a number of seconds, or a date.

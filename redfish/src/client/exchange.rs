@@ -18,7 +18,7 @@ use super::answer::{Reply, local_path};
 use super::journal::{Journal, RequestRecord};
 use super::options::{ClientOptions, Target};
 use crate::error::{Failure, RedfishError, RequestLine};
-use crate::message;
+use crate::message::{self, Message};
 use crate::networks::{NetworkRefusal, Resolver, Unresolved};
 use crate::secrets::Secrets;
 use crate::tls;
@@ -318,6 +318,9 @@ impl Exchange {
         let origin = self.origin();
         let username = self.target.credentials.as_ref().map(|credentials| credentials.username.clone());
         let change = messages.iter().any(|message| message.key() == "PasswordChangeRequired");
+        if is_of_image_server(&messages) {
+            return RedfishError::Status(Box::new(self.unsuccessful(reply)));
+        }
         match (reply.status, username) {
             (StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED, Some(username)) if change => {
                 return RedfishError::PasswordChangeRequired { origin, username };
@@ -335,6 +338,12 @@ impl Exchange {
         RedfishError::Status(Box::new(self.unsuccessful(reply)))
     }
 
+    /// Whether the BMC refuses the credentials of a request, or says that its session has ended.
+    pub(super) fn refuses_login(&self, reply: &Reply) -> bool {
+        reply.status == StatusCode::UNAUTHORIZED
+            && !is_of_image_server(&message::messages(&reply.lenient(), &self.secrets()))
+    }
+
     /// The request, the status and the messages of an answer whose status is not success, whatever they mean.
     pub(super) fn unsuccessful(&self, reply: &Reply) -> Failure {
         let messages = message::messages(&reply.lenient(), &self.secrets());
@@ -345,6 +354,17 @@ impl Exchange {
     pub(super) fn note_session_refusal(&self, refusal: Option<Failure>) {
         *self.session_refusal.write().unwrap_or_else(PoisonError::into_inner) = refusal.map(Box::new);
     }
+}
+
+/// Whether messages are about the server of an image, which has refused the BMC. `OpenBMC` repeats the status of that server, 401. For a
+/// login that fails, it has the same key, but with a URI of its own.
+fn is_of_image_server(messages: &[Message]) -> bool {
+    messages.iter().any(|message| {
+        let mut texts = message.about.iter().chain([&message.text]);
+        message.key().eq_ignore_ascii_case("ResourceAtUriUnauthorized")
+            && texts.clone().any(|text| text.contains("://"))
+            && !texts.any(|text| text.contains("/redfish/v1"))
+    })
 }
 
 /// Decompresses a body. Returns `None` if the result is longer than `limit`.

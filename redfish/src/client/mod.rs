@@ -289,7 +289,7 @@ impl Client {
     async fn send_logged_in(&self, request: Request<'_>) -> Result<Reply, RedfishError> {
         let authorization = self.login.lock().await.authorization();
         let reply = self.exchange.send(request, &authorization).await?;
-        let is_refused = reply.status == StatusCode::UNAUTHORIZED;
+        let is_refused = self.exchange.refuses_login(&reply);
         let token = match &authorization {
             Authorization::Session(token) if is_refused => token,
             // The BMC may refuse a valid password for a moment, while the service for its accounts restarts. Sends it

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod bmc;
+mod boots;
 mod requests;
 mod sessions;
 mod tasks;

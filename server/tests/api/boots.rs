@@ -216,7 +216,7 @@ async fn bmc_addresses_and_credentials_come_from_allowed_places() {
 }
 
 /// Whether any file in a directory shows a password. A record that is being written is renamed meanwhile.
-fn shows_a_password(directory: &Path) -> bool {
+pub(crate) fn shows_a_password(directory: &Path) -> bool {
     let files = fs::read_dir(directory).unwrap().map(|entry| fs::read(entry.unwrap().path()));
     let mut read = files.filter(|file| !matches!(file, Err(error) if error.kind() == ErrorKind::NotFound));
     read.any(|bytes| String::from_utf8_lossy(&bytes.unwrap()).contains("hunter2"))

@@ -24,7 +24,9 @@ pub(crate) struct Machine {
     pub(crate) shows: fn(&str) -> String,
     /// What is in the slot.
     pub(crate) image: Option<String>,
-    source: Value,
+    pub(crate) source: Value,
+    /// The ends of the paths of requests that the BMC answers with 503, once for each.
+    pub(crate) busy: Vec<&'static str>,
     /// The actions that it was sent, with the reset type.
     pub(crate) sent: Vec<String>,
 }
@@ -46,6 +48,7 @@ impl EmulatedBmc {
             shows: str::to_owned,
             image: None,
             source: json!({"BootSourceOverrideEnabled": "Disabled", "BootSourceOverrideTarget": "None"}),
+            busy: Vec::new(),
             sent: Vec::new(),
         }));
         let router = Router::new().fallback(answer).with_state(Arc::clone(&machine));
@@ -75,6 +78,11 @@ async fn answer(State(machine): State<Arc<Mutex<Machine>>>, request: Request<Bod
     let mut machine = machine.lock().unwrap();
     let path = parts.uri.path().trim_end_matches('/');
     let action = path.rsplit('.').next().unwrap();
+    let busy = machine.busy.iter().position(|end| path.ends_with(end)).filter(|_| parts.method != Method::GET);
+    if let Some(position) = busy {
+        machine.busy.remove(position);
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
     match (parts.method, path, action) {
         (Method::GET, "/redfish/v1", _) => {
             Json(json!({"Systems": {"@odata.id": "/redfish/v1/Systems"}})).into_response()

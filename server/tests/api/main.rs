@@ -8,6 +8,7 @@ mod arriving_bases;
 mod audit;
 mod bases;
 mod boots;
+mod boots_retried;
 mod boots_undone;
 mod check;
 mod client_certificates;

@@ -31,6 +31,8 @@ struct Machine {
     is_deaf: bool,
     /// The reset types that it refuses.
     refuses: Vec<&'static str>,
+    /// How many requests it answers with 503.
+    busy: usize,
     sent: Vec<String>,
     switched: Vec<bool>,
 }
@@ -76,8 +78,12 @@ async fn system(State(machine): State<Shared>) -> Json<Value> {
 }
 
 async fn reset(State(machine): State<Shared>, Json(body): Json<Value>) -> StatusCode {
-    let done = machine.lock().unwrap().reset(body["ResetType"].as_str().unwrap());
-    if done { StatusCode::NO_CONTENT } else { StatusCode::BAD_REQUEST }
+    let mut machine = machine.lock().unwrap();
+    if machine.busy > 0 {
+        machine.busy -= 1;
+        return StatusCode::SERVICE_UNAVAILABLE;
+    }
+    if machine.reset(body["ResetType"].as_str().unwrap()) { StatusCode::NO_CONTENT } else { StatusCode::BAD_REQUEST }
 }
 
 /// Starts it, and connects.
@@ -192,6 +198,39 @@ async fn a_refused_power_action_changes_nothing() {
         let result = bmc.power(action).await;
         let machine = machine.lock().unwrap();
         assert_eq!((&machine.switched, result.is_ok()), (&switched, ok), "{:?}: {result:?}", machine.sent);
+    }
+}
+
+#[tokio::test]
+async fn a_busy_bmc_is_not_one_that_refuses_a_reset_type() {
+    let (machine, bmc) = bmc().await;
+    let types = vec!["On", "ForceOff", "PowerCycle"];
+    *machine.lock().unwrap() = Machine { types, busy: 3, is_on: true, ..Machine::default() };
+    let cycle = PowerAction::Cycle { graceful: Duration::ZERO };
+    let error = bmc.power(cycle).await.unwrap_err();
+    assert!(matches!(error, BmcError::PowerRefused { .. }) && error.is_unavailable(), "{error}");
+    bmc.power(cycle).await.unwrap();
+    assert_eq!(machine.lock().unwrap().sent, ["ForceOff", "On"]);
+    // A type that it refuses for good is another matter.
+    let refuses = vec!["ForceOff"];
+    *machine.lock().unwrap() = Machine { refuses, is_on: true, ..Machine::default() };
+    let error = bmc.power(PowerAction::Off { graceful: Duration::ZERO }).await.unwrap_err();
+    assert!(!error.is_unavailable() && !error.is_transient(), "{error}");
+}
+
+#[tokio::test]
+async fn the_error_names_the_time_to_shut_down_if_that_would_help() {
+    let (machine, bmc) = bmc().await;
+    for (types, helps) in [
+        (vec!["On", "GracefulShutdown", "GracefulRestart"], true),
+        (vec!["GracefulShutdown", "GracefulRestart"], false),
+        (vec!["On", "GracefulRestart"], false),
+    ] {
+        *machine.lock().unwrap() = Machine { types, is_on: true, ..Machine::default() };
+        let error = bmc.power(PowerAction::Cycle { graceful: Duration::ZERO }).await.unwrap_err().to_string();
+        assert_eq!(error.contains("shutdown_within"), helps, "{error}");
+        let graceful = Duration::from_millis(20);
+        assert_eq!(bmc.power(PowerAction::Cycle { graceful }).await.is_ok(), helps);
     }
 }
 

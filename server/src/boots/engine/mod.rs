@@ -49,12 +49,8 @@ impl From<BmcError> for Stop {
         let refused = if error.attempts().len() > 1 { refusals(error.attempts()) } else { Vec::new() };
         let failure = Failure { text: error.to_string(), refused };
         match error {
-            BmcError::Redfish(error) if error.is_transient() => Self::Later(failure),
             BmcError::Interrupted(state) => Self::Interrupted(state),
-            BmcError::NotRestored(error) => match *error {
-                BmcError::Redfish(error) if error.is_transient() => Self::Later(failure),
-                _ => Self::Failed(failure),
-            },
+            error if error.is_unavailable() => Self::Later(failure),
             _ => Self::Failed(failure),
         }
     }

@@ -87,6 +87,8 @@ pub(super) struct Insert {
     pub(super) occupied: u16,
     /// Whether the firmware reads the image before it answers.
     pub(super) looks: bool,
+    /// What the slot shows as `Image`.
+    pub(super) shows: Shows,
 }
 
 impl Default for Insert {
@@ -105,8 +107,21 @@ impl Default for Insert {
             one_of_all: false,
             occupied: 400,
             looks: true,
+            shows: Shows::Url,
         }
     }
+}
+
+/// What a slot shows as `Image`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Shows {
+    Url,
+    FileName,
+    /// The URL without its scheme.
+    NoScheme,
+    /// `null`.
+    Nothing,
 }
 
 /// How the firmware reports a missing member: with `ActionParameterMissing`, or in a sentence of a general error.

@@ -21,6 +21,8 @@ pub struct Behaviour {
     pub(super) task: Task,
     /// Whether PATCH needs `If-Match`: status 428 without it, 412 with an old value.
     pub(super) etag_required: bool,
+    /// Whether links and the targets of actions are whole URLs, with a host that only the firmware knows.
+    pub(super) absolute_links: bool,
 }
 
 /// How the firmware adds certificates to a database of Secure Boot.

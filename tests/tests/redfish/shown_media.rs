@@ -1,9 +1,9 @@
-//! BMCs that show a medium without its URL.
+//! BMCs that show a medium without its URL, or write their links as whole URLs.
 
 use std::time::Duration;
 
 use acceptance::bmc::{EmulatedBmc, Failure, Fault, ImageServer, Options, Vendor, target};
-use redfish::bmc::{Bmc, Found, Limits, Medium, Plan};
+use redfish::bmc::{Bmc, Found, Limits, Medium, Plan, PowerAction};
 use serde_json::{Value, json};
 
 async fn start(behaviour: Value) -> (EmulatedBmc, Bmc, Plan) {
@@ -70,4 +70,20 @@ async fn a_medium_of_the_remote_console_is_not_taken_for_the_image() {
     let error = inserted.unwrap_err();
     assert!(error.to_string().contains("Applet"), "{error}");
     assert!(!emulated.writes().iter().any(|write| write.path.contains("EjectMedia")), "{:#?}", emulated.writes());
+}
+
+#[tokio::test]
+async fn links_may_be_whole_urls() {
+    let (emulated, bmc, plan) = start(json!({"absolute_links": true})).await;
+    let images = ImageServer::start(vec![7; 100_000], None).await;
+    let image = images.url("abcdefghijklmnopqrstuvwxyz");
+    let inserted = bmc.insert(&plan, &image).await.unwrap();
+    let set = bmc.boot_once(&plan).await.unwrap();
+    bmc.power(PowerAction::Cycle { graceful: Duration::ZERO }).await.unwrap();
+    let booted = emulated.booted(0, Duration::from_secs(20)).await;
+    assert_eq!((booted.image.as_deref(), booted.end), (Some(&*image), Some(Ok(()))));
+    bmc.restore(&set).await.unwrap();
+    bmc.eject(&inserted.slot, Some(&image)).await.unwrap();
+    bmc.close().await;
+    assert_eq!((emulated.inserted().len(), emulated.sessions()), (0, 0));
 }

@@ -1,10 +1,13 @@
 //! The addresses of BMCs, as Metal3 documents them for `spec.bmc.address` of a `BareMetalHost`.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
+
+use crate::networks::plain;
 
 /// Maximum length of an address, in bytes.
 const MAX_LENGTH: usize = 1024;
@@ -123,6 +126,20 @@ impl BmcAddress {
     pub fn host(&self) -> Host<&str> {
         // `from_str` has checked that there is a host.
         self.origin.host().unwrap_or(Host::Domain(""))
+    }
+
+    /// The host in a form that does not depend on how it was written. An IPv6 address that stands for an IPv4 address (mapped, or
+    /// NAT64) becomes that address.
+    pub fn canonical_host(&self) -> Host<String> {
+        let address = match self.host() {
+            Host::Domain(name) => return Host::Domain(name.trim_end_matches('.').to_ascii_lowercase()),
+            Host::Ipv4(address) => IpAddr::V4(address),
+            Host::Ipv6(address) => IpAddr::V6(address),
+        };
+        match plain(address) {
+            IpAddr::V4(address) => Host::Ipv4(address),
+            IpAddr::V6(address) => Host::Ipv6(address),
+        }
     }
 }
 

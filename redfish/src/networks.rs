@@ -69,7 +69,7 @@ impl AllowedNetworks {
 }
 
 /// The IPv4 address inside an IPv6 address that stands for one: mapped (RFC 4291 §2.5.5.2), or NAT64 (RFC 6052 §2.1).
-fn plain(address: IpAddr) -> IpAddr {
+pub(super) fn plain(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => match v6.octets() {
             [0x00, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0, a, b, c, d] => Ipv4Addr::new(a, b, c, d).into(),

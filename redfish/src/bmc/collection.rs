@@ -3,9 +3,8 @@
 use serde_json::Value;
 
 use super::Bmc;
-use super::properties::Properties;
+use super::properties::{self, Properties};
 use crate::RedfishError;
-use crate::client::local_path;
 
 /// The maximum number of pages that are read.
 const MAX_PAGES: usize = 64;
@@ -67,7 +66,7 @@ fn next_page(body: &Value) -> Option<String> {
     let link = names.into_iter().find_map(|name| body.get(name))?;
     // Some services give the path in an object.
     let link = link.as_str().or_else(|| link.get("@odata.id")?.as_str())?;
-    local_path(link).filter(|path| !path.starts_with("//"))
+    properties::path(link)
 }
 
 #[cfg(test)]

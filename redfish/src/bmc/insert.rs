@@ -48,8 +48,9 @@ struct Insertion<'a> {
     image_url: &'a str,
     /// Whether the plan has no slot after this one.
     is_last: bool,
-    /// The slot before the first request.
+    /// The slot as it was read first, with the state that it had right before the insert request.
     slot: Slot,
+    /// `None` if something was ejected: the slot has changed since its `ETag` was read.
     etag: Option<String>,
     /// Whether another image was ejected.
     replaced: bool,
@@ -117,7 +118,7 @@ impl Bmc {
         attempts: &mut Vec<Attempt>,
     ) -> Result<Inserted, SlotFailure> {
         let resource = self.client().get(&slot.path).await?;
-        let slot = Slot::read(&slot.path, &resource.body);
+        let mut slot = Slot::read(&slot.path, &resource.body);
         if slot.state.is_connected() && slot.state.names(image_url) {
             let Slot { path, state, .. } = slot;
             let (notes, attempts) = (Vec::new(), Vec::new());
@@ -125,18 +126,21 @@ impl Bmc {
         }
         // A leftover URL must go, too: some BMCs would take the same URL for inserted already.
         let replaced = slot.state.is_connected();
+        let mut etag = resource.etag;
         if !slot.state.is_empty() {
-            match self.eject_slot(&slot, resource.etag.as_deref(), attempts).await {
+            match self.eject_slot(&slot, etag.as_deref(), attempts).await {
                 Err(error) if replaced => return Err(error.into()),
                 _ => {}
             }
+            slot.state = self.media_state(&slot.path).await?;
+            etag = None;
         }
         let insertion = Insertion {
             bmc: self,
             vendor: plan.vendor,
             image_url,
             is_last,
-            etag: resource.etag,
+            etag,
             forms: FormSequence::new(&form::forms(plan.vendor, &slot)),
             slot,
             replaced,
@@ -169,35 +173,35 @@ impl Bmc {
         required
     }
 
-    /// Ejects another image that is in the slot. Returns true if the slot shows the right image already.
+    /// Ejects another image that is in the slot. Returns what the slot then shows, which may be the right image.
     async fn eject_other(
         &self,
         path: &str,
         image_url: &str,
         attempts: &mut Vec<Attempt>,
-    ) -> Result<bool, RedfishError> {
+    ) -> Result<MediaState, BmcError> {
         let resource = self.client().get(path).await?;
         let slot = Slot::read(path, &resource.body);
-        if !slot.state.is_connected() {
-            return Ok(false);
-        }
-        if slot.state.names(image_url) {
-            return Ok(true);
+        if !slot.state.is_connected() || slot.state.names(image_url) {
+            return self.masked(Ok(slot.state));
         }
         // A refusal is recorded in the attempts. The next insert request shows whether it matters.
         let _ = self.eject_slot(&slot, resource.etag.as_deref(), attempts).await;
-        Ok(false)
+        self.media_state(path).await
     }
 
-    /// Ejects an image that the slot does not show: the BMC may insert it later all the same.
+    /// Ejects an image that the slot does not show: the BMC may insert it later all the same. Leaves a medium that somebody has
+    /// connected meanwhile.
     async fn eject_unconfirmed(&self, slot: &Slot, error: BmcError) -> BmcError {
-        if matches!(error, BmcError::NotInserted { .. }) {
+        let is_foreign = |state: &MediaState| state.is_connected() && state.is_of_remote_console();
+        if matches!(&error, BmcError::NotInserted { state, .. } if !is_foreign(state)) {
             let _ = self.eject_slot(slot, None, &mut Vec::new()).await;
         }
         error
     }
 
-    /// Waits until the slot shows the image, which takes some BMCs seconds. Returns notes about anything unusual.
+    /// Waits until the slot shows the image, which takes some BMCs seconds. Returns notes about anything unusual. `before` is
+    /// what the slot showed right before the insert request.
     async fn wait_until_inserted(
         &self,
         path: &str,
@@ -218,11 +222,14 @@ impl Bmc {
                 Err(error) if error.is_transient() => {}
                 Err(error) => return Err(error),
             }
-            if last.is_connected() && last.image != before.image {
-                let note = format!(
-                    "{path} shows the medium as {}",
-                    last.image.as_deref().map_or("without an image", |_| "another URL")
-                );
+            // Every image of a server may have the same file name. So for a BMC that shows only this name, or nothing, the
+            // only sign is that a medium is connected that was not.
+            let is_new = !before.is_connected() || last.image != before.image;
+            if last.is_connected() && is_new && !last.is_of_remote_console() {
+                let note = match &last.image {
+                    Some(_) => format!("{path} shows a medium, but not the image's URL"),
+                    None => format!("{path} shows a medium without a URL"),
+                };
                 return Ok((last, vec![note]));
             }
             if !poll.wait().await {
@@ -270,9 +277,7 @@ impl Insertion<'_> {
         if let (Method::Post, Some(insert)) = (form.method, &self.slot.insert) {
             return self.bmc.try_post(&insert.target, &body, limit, self.attempts).await;
         }
-        // If something was ejected, the slot has changed since its ETag was read.
-        let etag = self.etag.as_deref().filter(|_| self.slot.state.is_empty());
-        self.bmc.try_patch(&self.slot.path, &body, etag, limit, self.attempts).await
+        self.bmc.try_patch(&self.slot.path, &body, self.etag.as_deref(), limit, self.attempts).await
     }
 
     async fn wait_until_inserted(&mut self) -> Result<(MediaState, Vec<String>), BmcError> {
@@ -336,10 +341,12 @@ impl Insertion<'_> {
             return Err(BmcError::InsertRefused { attempts: self.take_attempts() });
         }
         tokio::time::sleep(self.bmc.limits().pause).await;
-        if self.bmc.eject_other(&self.slot.path, self.image_url, self.attempts).await? {
+        let state = self.bmc.eject_other(&self.slot.path, self.image_url, self.attempts).await?;
+        if state.is_connected() && state.names(self.image_url) {
             let shown = self.wait_until_inserted().await?;
             return Ok(Next::Inserted(self.inserted(shown, form)));
         }
+        self.slot.state = state;
         Ok(Next::Send(form))
     }
 

@@ -6,6 +6,8 @@
 
 use serde_json::Value;
 
+use crate::client::local_path;
+
 /// Maximum length of a text, in characters. Longer than any URL that a BMC accepts.
 const MAX_TEXT: usize = 1024;
 
@@ -33,9 +35,9 @@ impl<'a> Properties<'a> {
         text(self.value(name)?)
     }
 
-    /// A path on the BMC, without a host.
+    /// A path on the BMC.
     pub(super) fn path(self, name: &str) -> Option<String> {
-        self.text(name).filter(|path| path.starts_with('/') && !path.starts_with("//"))
+        path(&self.text(name)?)
     }
 
     /// The path of the resource that a property links to.
@@ -64,6 +66,12 @@ impl<'a> Properties<'a> {
     fn list(self, name: &str) -> Option<impl Iterator<Item = &'a Value> + use<'a>> {
         Some(self.value(name)?.as_array()?.iter().take(MAX_ELEMENTS))
     }
+}
+
+/// The path on the BMC that a reference names. References may be whole URLs (DMTF's schemas define them as `uri-reference`), and
+/// some BMCs write a name there that only they know. The host is left out, so that a request for the path stays at the BMC.
+pub(super) fn path(reference: &str) -> Option<String> {
+    local_path(reference).filter(|path| !path.starts_with("//"))
 }
 
 fn text(value: &Value) -> Option<String> {

@@ -208,7 +208,9 @@ impl MediaState {
         if image == url {
             return true;
         }
-        let path = |text: &str| Url::parse(text).map_or_else(|_| None, |url| Some(url.path().to_owned()));
+        // Without this, the parser takes the host in `boot.example:8081/x` for a scheme.
+        let parsed = |text: &str| text.contains("://").then(|| Url::parse(text).ok()).flatten();
+        let path = |text: &str| parsed(text).map(|url| url.path().to_owned());
         match (path(image), path(url)) {
             (Some(shown), Some(wanted)) => shown == wanted,
             (None, Some(wanted)) => wanted.len() > 1 && image.ends_with(&wanted),
@@ -268,5 +270,12 @@ mod tests {
         assert!(!names("http://192.0.2.1:8081/i/zzzdefghijklmnopqrstuvwxyz/boot.iso"));
         assert!(!names("boot.iso"));
         assert!(!names(""));
+
+        let url = "http://boot.example:8081/i/abcdefghijklmnopqrstuvwxyz/boot.iso";
+        let names = |image: &str| state(Some(image), None, None).names(url);
+        assert!(names("boot.example:8081/i/abcdefghijklmnopqrstuvwxyz/boot.iso"));
+        assert!(names("boot.example/i/abcdefghijklmnopqrstuvwxyz/boot.iso"));
+        assert!(!names("boot.example:8081/i/zzzdefghijklmnopqrstuvwxyz/boot.iso"));
+        assert!(!names("boot.example:boot.iso"));
     }
 }

@@ -341,13 +341,10 @@ impl Bmc {
 
 /// The path of an iDRAC's attributes: `DellAttributes` if the Manager links to them, otherwise the older `Attributes`.
 fn dell_attributes(path: &str, manager: &Value) -> Option<String> {
-    let linked = manager.pointer("/Links/Oem/Dell/DellAttributes").and_then(Value::as_array);
-    let linked = linked.into_iter().flatten().filter_map(|link| link.get("@odata.id")?.as_str());
+    let linked = Properties::new(manager).object("Links").object("Oem").object("Dell").links("DellAttributes");
     let own = last_segment(path);
-    if let Some(attributes) = linked.into_iter().find(|attributes| last_segment(attributes) == own) {
-        return Some(attributes.to_owned());
-    }
-    own.starts_with("iDRAC").then(|| format!("{path}/Attributes"))
+    let attributes = linked.into_iter().find(|attributes| last_segment(attributes) == own);
+    attributes.or_else(|| own.starts_with("iDRAC").then(|| format!("{path}/Attributes")))
 }
 
 fn cannot_be_read(path: &str, error: &RedfishError) -> String {

@@ -204,6 +204,27 @@ fn unreadable_properties_count_as_missing() {
 }
 
 #[test]
+fn links_may_be_whole_urls_and_stay_at_the_bmc() {
+    let absolute = |path: &str| format!("https://bmc.internal{path}");
+    let action = |path: &str| json!({"target": absolute(path)});
+    let media = json!({"Actions": {
+        "#VirtualMedia.InsertMedia": action("/redfish/v1/insert"), "#VirtualMedia.EjectMedia": action("//evil.example/x"),
+    }});
+    let slot = Slot::read("/redfish/v1/slot", &media);
+    assert_eq!(slot.insert.map(|insert| insert.target).as_deref(), Some("/redfish/v1/insert"));
+    assert_eq!(slot.eject, None);
+
+    let link = |path: &str| json!({"@odata.id": absolute(path)});
+    let resource = json!({"Bios": link("/redfish/v1/Bios"), "ManagedBy": [link("/redfish/v1/M/1"), link("")]});
+    let properties = Properties::new(&resource);
+    assert_eq!(properties.link("Bios").as_deref(), Some("/redfish/v1/Bios"));
+    assert_eq!(properties.links("ManagedBy"), ["/redfish/v1/M/1"]);
+    for elsewhere in ["//evil.example/x", "https:evil", "evil.example/x", "../x", ""] {
+        assert_eq!(Properties::new(&json!({"Uri": elsewhere})).path("Uri"), None, "{elsewhere}");
+    }
+}
+
+#[test]
 fn a_refused_url_is_distinguished_from_a_refused_form() {
     let refused = refusal(
         400,

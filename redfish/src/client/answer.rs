@@ -135,8 +135,9 @@ pub(super) fn pause(attempt: u32, reply: Option<&Reply>) -> Duration {
 pub(crate) fn local_path(reference: &str) -> Option<String> {
     let reference = reference.trim();
     let path = match reference.split_once("://") {
-        Some((_, rest)) => rest.find('/').and_then(|at| rest.get(at..))?,
-        None => reference,
+        Some((scheme, rest)) if !scheme.contains('/') => rest.find('/').and_then(|at| rest.get(at..))?,
+        // The query of a path may have a URL.
+        _ => reference,
     };
     let path = path.split('#').next().unwrap_or_default();
     let is_valid = path.starts_with('/') && path.len() <= 2048 && !path.contains(char::is_control);
@@ -157,6 +158,7 @@ mod tests {
             ),
             ("//evil.example/x", Some("//evil.example/x")),
             (" /redfish/v1/x#fragment", Some("/redfish/v1/x")),
+            ("/redfish/v1/x?from=http://host.example/y", Some("/redfish/v1/x?from=http://host.example/y")),
             ("https://host.example", None),
             ("redfish/v1", None),
             ("", None),

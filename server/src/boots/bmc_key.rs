@@ -1,11 +1,12 @@
 //! Identifies the BMC that a boot controls, so that only one boot at a time controls it.
 
 use redfish::BmcAddress;
+use url::Host;
 
 /// A machine at a BMC, in a form that does not depend on how its address was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct BmcKey {
-    host: String,
+    host: Host<String>,
     port: Option<u16>,
     /// `None` for the only System of the BMC.
     system: Option<String>,
@@ -13,10 +14,9 @@ pub(super) struct BmcKey {
 
 impl BmcKey {
     pub(super) fn of(address: &BmcAddress) -> Self {
-        let origin = address.origin();
         Self {
-            host: origin.host_str().unwrap_or_default().to_ascii_lowercase(),
-            port: origin.port_or_known_default(),
+            host: address.canonical_host(),
+            port: address.origin().port_or_known_default(),
             system: address.system().map(|path| path.trim_end_matches('/').to_owned()),
         }
     }
@@ -44,13 +44,22 @@ mod tests {
             "https://192.0.2.1",
             "192.0.2.1",
             "idrac-virtualmedia://192.0.2.1/redfish/v1/Systems/1",
+            "https://[::ffff:192.0.2.1]",
+            "redfish://[::ffff:c000:201]/redfish/v1/Systems/1",
+            "https://[64:ff9b::192.0.2.1]",
         ] {
             assert!(one.overlaps(&key(same)) && key(same).overlaps(&one), "{same}");
         }
-        for other in
-            ["192.0.2.2", "https://192.0.2.1:8443", "redfish://192.0.2.1/redfish/v1/Systems/2", "http://192.0.2.1"]
-        {
+        for other in [
+            "192.0.2.2",
+            "https://192.0.2.1:8443",
+            "redfish://192.0.2.1/redfish/v1/Systems/2",
+            "http://192.0.2.1",
+            "https://[::ffff:192.0.2.2]",
+            "https://[2001:db8::192.0.2.1]",
+        ] {
             assert!(!one.overlaps(&key(other)), "{other}");
         }
+        assert!(key("bmc.example").overlaps(&key("https://BMC.example.")));
     }
 }

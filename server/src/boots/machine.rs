@@ -47,12 +47,16 @@ impl BootRecord {
         self.at_bmc.is_some()
     }
 
+    /// Whether dayone has told the BMC to start the host, or was about to.
+    pub(super) fn was_started(&self) -> bool {
+        self.at_bmc.as_ref().is_some_and(|at_bmc| at_bmc.started.is_some())
+    }
+
     /// Whether the boot failed before dayone told the BMC to start the host. Only then does the host certainly not read the
     /// medium.
     fn failed_before_power_on(&self) -> bool {
         let failed = |step: &StepRecord| step.state == StepState::Failed && step.step < Step::Reading;
-        let was_started = self.at_bmc.as_ref().is_some_and(|at_bmc| at_bmc.started.is_some());
-        self.steps.iter().any(failed) && !was_started
+        self.steps.iter().any(failed) && !self.was_started()
     }
 
     /// The record of a step.

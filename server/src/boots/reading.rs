@@ -41,8 +41,16 @@ pub(super) fn reads(image: &Arc<StoredImage>, record: &BootRecord, started: Opti
     }
 }
 
-/// Whether the whole file was read. Some BMCs copy it, and the host then reads the copy.
-pub(super) fn is_copied(image: &StoredImage, file: &str) -> bool {
-    let snapshot = image.reading();
-    snapshot.files.iter().any(|read| read.name == file && read.size > 0 && read.read >= read.size)
+/// Whether the whole file was read, without the first `sent_before` bytes that the server sent. Some BMCs copy it, and the host then
+/// reads the copy.
+pub(super) fn is_copied(image: &StoredImage, file: &str, sent_before: u64) -> bool {
+    image.reading().files.iter().any(|read| {
+        let is_whole = read.read >= read.size && read.sent.saturating_sub(sent_before) >= read.size;
+        read.name == file && read.size > 0 && is_whole
+    })
+}
+
+/// How many bytes of the file the server has sent. Bytes that it sent twice count twice.
+pub(super) fn sent(image: &StoredImage, file: &str) -> u64 {
+    image.reading().files.iter().find(|read| read.name == file).map_or(0, |read| read.sent)
 }

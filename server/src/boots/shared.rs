@@ -119,12 +119,15 @@ impl Shared {
         }
     }
 
-    /// Whether another running boot has the same image.
+    /// Whether another host has the same image, or is about to get it. Its system reads the image and may call home as long as the
+    /// medium is in, also after the host has booted.
     pub(super) fn is_shared(&self, boot: &Boot) -> bool {
         let image = boot.record().image;
         let same = |other: &Arc<Boot>| {
             let record = other.record();
-            other.id() != boot.id() && record.image == image && record.state == BootState::Running
+            other.id() != boot.id()
+                && record.image == image
+                && (record.state == BootState::Running || (record.was_started() && !record.is_ended()))
         };
         self.boots().values().any(same)
     }

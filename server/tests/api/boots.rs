@@ -102,8 +102,8 @@ async fn boots_of_one_bmc_run_one_after_another() {
     assert!(problem["detail"].as_str().unwrap().contains("queued, running"), "{problem}");
 
     // The same BMC, in another way of writing; also that of a boot that is queued.
-    for bmc in [&one, &two] {
-        let again = host("worker-9", &format!("http://{}", bmc.1));
+    for bmc in [one.1.to_string(), two.1.to_string(), format!("[::ffff:127.0.0.1]:{}", two.1.port())] {
+        let again = host("worker-9", &format!("http://{bmc}"));
         let problem = Answer::of(dayone.post("/v1/boots?base=coreos", again)).await.problem("boot-conflict");
         assert!(problem["detail"].as_str().unwrap().contains("/v1/boots/"), "{problem}");
     }

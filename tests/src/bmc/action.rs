@@ -96,11 +96,34 @@ fn read(shared: &Shared, path: &str) -> Answer {
     let mut state = shared.state();
     state.advance();
     match state.tree.get(path) {
-        Some(resource) => Answer::json(200, resource.clone()).etag(state.tree.etag(path).as_deref()),
+        Some(resource) => {
+            let mut resource = resource.clone();
+            if shared.behaviour.absolute_links {
+                make_links_absolute(&mut resource);
+            }
+            Answer::json(200, resource).etag(state.tree.etag(path).as_deref())
+        }
         None => {
             let text = format!("The requested resource {path} was not found.");
             Answer::error(404, "ResourceMissingAtURI", &text, &[path])
         }
+    }
+}
+
+fn make_links_absolute(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                match value {
+                    Value::String(path) if matches!(name.as_str(), "@odata.id" | "target" | "@Redfish.ActionInfo") => {
+                        *path = format!("https://bmc.internal{path}");
+                    }
+                    value => make_links_absolute(value),
+                }
+            }
+        }
+        Value::Array(members) => members.iter_mut().for_each(make_links_absolute),
+        _ => {}
     }
 }
 

@@ -21,6 +21,8 @@ pub struct Behaviour {
     pub(super) task: Task,
     /// Whether PATCH needs `If-Match`: status 428 without it, 412 with an old value.
     pub(super) etag_required: bool,
+    /// Whether links and the targets of actions are whole URLs, with a host that only the firmware knows.
+    pub(super) absolute_links: bool,
 }
 
 /// How the firmware adds certificates to a database of Secure Boot.
@@ -87,6 +89,8 @@ pub(super) struct Insert {
     pub(super) occupied: u16,
     /// Whether the firmware reads the image before it answers.
     pub(super) looks: bool,
+    /// What the slot shows as `Image`.
+    pub(super) shows: Shows,
 }
 
 impl Default for Insert {
@@ -105,8 +109,21 @@ impl Default for Insert {
             one_of_all: false,
             occupied: 400,
             looks: true,
+            shows: Shows::Url,
         }
     }
+}
+
+/// What a slot shows as `Image`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Shows {
+    Url,
+    FileName,
+    /// The URL without its scheme.
+    NoScheme,
+    /// `null`.
+    Nothing,
 }
 
 /// How the firmware reports a missing member: with `ActionParameterMissing`, or in a sentence of a general error.

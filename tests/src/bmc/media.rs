@@ -27,7 +27,7 @@ pub(super) async fn insert(shared: &Arc<Shared>, slot: &str, body: Value) -> Ans
             let text = format!("The remote file location is not accessible or reachable: {error}.");
             return Answer::error(400, "IDRAC.2.8.RAC0904", &text, &[]);
         }
-        inserting.state().fill(&slot, image);
+        inserting.state().fill(&slot, image, inserting.behaviour.insert.shows);
         Answer::status(if inserting.behaviour.insert.answer == 202 { 204 } else { inserting.behaviour.insert.answer })
     };
     task::run(shared, behaviour.answer == 202, work).await

@@ -7,6 +7,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::answer::Answer;
+use super::behaviour::Shows;
 use super::fault::Fault;
 use super::machine::Boot;
 use super::record::Record;
@@ -86,9 +87,15 @@ impl State {
         }
     }
 
-    pub(super) fn fill(&mut self, path: &str, image: &str) {
+    pub(super) fn fill(&mut self, path: &str, image: &str, shows: Shows) {
         let name = image.rsplit('/').next().unwrap_or_default();
-        let shown = [json!(image), json!(name), json!(true), json!("URI")];
+        let shown_image = match shows {
+            Shows::Url => json!(image),
+            Shows::FileName => json!(name),
+            Shows::NoScheme => json!(image.split_once("://").map_or(image, |(_, rest)| rest)),
+            Shows::Nothing => Value::Null,
+        };
+        let shown = [shown_image, json!(name), json!(true), json!("URI")];
         for (member, value) in SHOWN.into_iter().zip(shown) {
             self.tree.set(path, &format!("/{member}"), value);
         }

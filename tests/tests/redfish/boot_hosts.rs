@@ -154,6 +154,32 @@ async fn what_is_read_and_what_stalls_is_shown() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_call_of_a_host_that_has_booted_from_the_same_image_is_no_sign_of_another() {
+    let dayone = Dayone::start().await;
+    let (first, second) = (Vendor::named("generic-dmtf"), Vendor::named("generic-dmtf"));
+    let machine = Machine { starts_in: Duration::from_millis(700), ..Machine::default() };
+    let first = EmulatedBmc::start(&first, Options { machine, ..Options::default() }).await;
+    let machine = Machine { reads: 0, starts_in: Duration::from_mins(10), ..Machine::default() };
+    let second = EmulatedBmc::start(&second, Options { machine, ..Options::default() }).await;
+    let booted = dayone.begin(&first, "worker-0").await;
+    let booted = dayone.until(&booted, "booted", |boot| boot["state"] == "booted").await.unwrap();
+
+    let request = json!({"image": booted["image"], "documents": documents(&second, "worker-1")});
+    let answer = dayone.client.post(dayone.url("")).json(&request).send().await.unwrap();
+    let waiting = answer.json::<Value>().await.unwrap()["boots"][0].clone();
+    dayone.until(&waiting, "started", |boot| boot["steps"][3]["state"] == "done").await.unwrap();
+    // The first host starts again from its medium.
+    let url = call_home(dayone.directory.path(), booted["image"].as_str().unwrap());
+    for _ in 0..2 {
+        assert_eq!(dayone.client.get(&url).send().await.unwrap().status(), 204);
+    }
+    let is_noticed = |boot: &Value| boot["state"] == "booted" || boot["remarks"].to_string().contains("called home");
+    let noticed = dayone.until(&waiting, "noticed", is_noticed).await.unwrap();
+    assert_eq!(noticed["state"], "running", "{noticed:#}");
+    assert_eq!(noticed["remarks"].to_string().matches("called home").count(), 1, "{noticed:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_bmc_that_goes_away_for_a_while_is_waited_for() {
     let dayone = Dayone::start().await;
     let machine = Machine { starts_in: Duration::from_millis(700), ..Machine::default() };

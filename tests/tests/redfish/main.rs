@@ -26,6 +26,7 @@ mod own_server;
 mod recorded;
 mod secure_boot;
 mod self_check;
+mod shown_media;
 mod spoiled;
 mod sushy_faults;
 mod sushy_reads;

@@ -92,3 +92,20 @@ fn the_number_of_expected_calls_is_limited_and_what_nobody_waits_for_does_not_co
     calls.recorded(token(MAX_EXPECTED + 1));
     assert_eq!(calls.by_token().len(), MAX_EXPECTED);
 }
+
+#[tokio::test]
+async fn a_dismissed_call_gets_its_answer_and_the_next_one_counts() {
+    let calls = CallHomes::default();
+    let one = expected(&calls);
+    let first = pending(calls.call(TOKEN, &head("another host")));
+    let mut one = one.dismiss().unwrap();
+    assert!(first.until_recorded().await);
+    assert_eq!(one.call(), None);
+    let second = tokio::spawn(pending(calls.call(TOKEN, &head("the host"))).until_recorded());
+    one.arrives().await;
+    assert_eq!(one.call().unwrap().user_agent.as_deref(), Some("the host"));
+    tokio::time::sleep(MAX_WAIT / 4).await;
+    assert!(!second.is_finished(), "it has yet to be recorded");
+    one.recorded();
+    assert!(second.await.unwrap());
+}

@@ -45,6 +45,8 @@ pub(super) struct Signs<'a> {
     shared: &'a Arc<Shared>,
     boot: &'a Arc<Boot>,
     call: Option<ExpectedCall>,
+    /// Whether a call came that may have been that of another host.
+    has_ignored_call: bool,
     bmc: Option<Bmc>,
     reported: Reported,
     /// Whether there was a time since the host was switched on when none of its addresses answered.
@@ -60,6 +62,7 @@ impl<'a> Signs<'a> {
             shared,
             boot,
             call,
+            has_ignored_call: false,
             bmc: None,
             reported: Reported::Nothing,
             was_unreachable: false,
@@ -118,9 +121,9 @@ impl<'a> Signs<'a> {
 
     fn hidden(&self, evidence: Evidence, record: &BootRecord, reads: &Reads, end: bool) -> Option<&'static str> {
         match evidence {
-            Evidence::CallHome => self.call.is_none().then_some(
-                "other hosts boot from the same image at the same time, and dayone cannot tell whose call it was",
-            ),
+            // Until the end, the host's own call may still come.
+            Evidence::CallHome => (self.call.is_none() || (end && self.has_ignored_call))
+                .then_some("other hosts boot from the same image, and dayone cannot tell whose call it was"),
             Evidence::Reading => (reads.copied && reads.since_start.is_none())
                 .then_some("the BMC copies the image, so dayone does not see what the host reads"),
             Evidence::Reachable if record.addresses.is_empty() => {
@@ -147,10 +150,13 @@ impl<'a> Signs<'a> {
         if is_own || !self.shared.is_shared(self.boot) {
             return Ok(Some(describe_call(record, &call)));
         }
-        let remark =
-            "a host called home, but other hosts boot from the same image, and dayone cannot tell which one it was";
-        self.shared.change(self.boot, |record| record.remark(remark)).await?;
-        self.recorded();
+        if !self.has_ignored_call {
+            let remark =
+                "a host called home, but other hosts boot from the same image, and dayone cannot tell which one it was";
+            self.shared.change(self.boot, |record| record.remark(remark)).await?;
+            self.has_ignored_call = true;
+        }
+        self.call = self.call.take().and_then(|call| call.dismiss().ok());
         Ok(None)
     }
 

@@ -182,8 +182,10 @@ impl<'a> Steps<'a> {
         url: &str,
     ) -> Result<(), Stop> {
         self.boot.show_progress("inserting the image; some BMCs read all of it before they answer");
+        // What other hosts with the same image have read does not show that this BMC copies it.
+        let sent_before = reading::sent(image, record.file_name());
         let inserted = self.connected().await?.insert(plan, url).await?;
-        let copied = reading::is_copied(image, record.file_name());
+        let copied = reading::is_copied(image, record.file_name(), sent_before);
         let shown_as = inserted.shown_as(url);
         let detail = match (&inserted.form, inserted.replaced) {
             (None, _) => format!("the image was already in {}", inserted.slot),
@@ -275,7 +277,7 @@ impl<'a> Steps<'a> {
         // sushy-tools, whose machines have no such firmware, reads the whole image here.
         let copied = set.form.is_http()
             && !self.shared.is_shared(self.boot)
-            && reading::is_copied(&image, self.boot.record().file_name());
+            && reading::is_copied(&image, self.boot.record().file_name(), 0);
         let (target, notes) = (set.shown.target.clone(), set.notes.clone());
         let for_how_long = if set.once { "once" } else { "until it is restored" };
         let refused = refusals(&set.attempts);

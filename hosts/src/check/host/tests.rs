@@ -67,7 +67,12 @@ fn routes_of_keyfiles_have_the_metrics_that_networkmanager_gives_them() {
     assert_eq!(learned.len(), 1, "{learned:?}");
     assert!(learned[0].contains("has metric 300") && learned[0].contains("never-default=true"), "{learned:?}");
     assert_eq!(of_profiles(&[("bond0", &second("")), ("eth0", "method=auto\nroute-metric=301")]), [""; 0]);
-    assert_eq!(of_profiles(&[("bond0", &second("")), ("eth0", "method=auto\nroute-table=100")]), [""; 0]);
+    let apart = "method=auto\nroute-table=100";
+    let ruled = format!("{apart}\nrouting-rule1=priority 100 from 198.51.100.0/24 table 100");
+    assert_eq!(of_profiles(&[("bond0", &second("")), ("eth0", &ruled)]), [""; 0]);
+    let unruled = of_profiles(&[("bond0", &second("")), ("eth0", apart)]);
+    assert_eq!(unruled.len(), 1, "{unruled:?}");
+    assert!(unruled[0].starts_with("route-table-without-rule: eth0: ipv4.route-table is 100"), "{unruled:?}");
 }
 
 fn interface(name: usize, kind: usize, below: usize, controller: Option<usize>, active: bool) -> Interface {

@@ -83,7 +83,7 @@ fn interface(name: usize, kind: usize, below: usize, controller: Option<usize>, 
         1 => Kind::Vlan(Vlan { parent, id: u16::try_from(below).unwrap(), ..Vlan::default() }),
         2 => Kind::Bond(Bond::default()),
         3 => Kind::LinuxBridge(Bridge::default()),
-        4 => Kind::MacVlan { parent, tap: false },
+        4 => Kind::MacVlan { parent, tap: false, passthru: false },
         _ => Kind::Vrf(u32::try_from(below).unwrap()),
     };
     Interface {

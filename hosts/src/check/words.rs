@@ -110,6 +110,16 @@ impl Words {
             }
         }
     }
+
+    /// Returns what makes the host use a table of automatic routes, or puts these into the main table.
+    pub(super) fn rule_or_main_table_of_automatic(self, table: u32) -> String {
+        match self {
+            Self::Keyfiles => format!("add a routing-rule with table {table}, or remove route-table"),
+            Self::Nmstate | Self::Netplan | Self::CloudInitV1 | Self::NetworkData => {
+                format!("add a rule with route-table: {table}, or remove auto-route-table-id")
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Interfaces.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use super::{Address, Ip, kernel_metric};
 use crate::family::Family;
@@ -114,19 +115,16 @@ pub enum Kind {
     LinuxBridge(Bridge),
     /// A VRF, with the number of its table.
     Vrf(u32),
-    /// A VXLAN: its identifier, and the interface that it stands on.
-    Vxlan {
-        /// The identifier.
-        id: u32,
-        /// The interface that it stands on, if it is bound to one.
-        parent: Option<String>,
-    },
+    /// A VXLAN.
+    Vxlan(Vxlan),
     /// A MACVLAN or a MACVTAP.
     MacVlan {
         /// The interface that it stands on.
         parent: String,
         /// Whether it is a MACVTAP.
         tap: bool,
+        /// Whether it has that interface to itself (mode `passthru`).
+        passthru: bool,
     },
     /// A link that `MACsec` encrypts.
     Macsec {
@@ -204,6 +202,21 @@ pub struct PriorityMap {
     pub to: u32,
 }
 
+/// A VXLAN.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Vxlan {
+    /// Its identifier.
+    pub id: u32,
+    /// The interface that it stands on, if it is bound to one.
+    pub parent: Option<String>,
+    /// The address that it sends its packets to, if it is set.
+    pub remote: Option<IpAddr>,
+    /// The address that it sends its packets from, if it is set.
+    pub local: Option<IpAddr>,
+    /// The UDP port that it sends its packets to, and receives them at.
+    pub port: u16,
+}
+
 /// A bridge.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Bridge {
@@ -268,6 +281,16 @@ impl Bond {
     }
 }
 
+impl Vxlan {
+    /// The port where nobody says it (`nm-settings(5)`). The kernel takes it for 0, too.
+    pub const USUAL_PORT: u16 = 8472;
+
+    /// The family of its packets: that of the one address that it has, and IPv4 if it has none (`vxlan_config_validate`).
+    pub fn family(&self) -> Family {
+        self.remote.or(self.local).map_or(Family::V4, Family::of)
+    }
+}
+
 impl Interface {
     /// What it has of a family.
     pub fn ip(&self, family: Family) -> &Ip {
@@ -322,7 +345,7 @@ impl Kind {
         match self {
             Self::Vlan(vlan) => Some(&vlan.parent),
             Self::MacVlan { parent, .. } | Self::Macsec { parent } => Some(parent),
-            Self::Vxlan { parent, .. } | Self::Infiniband(parent) => parent.as_deref(),
+            Self::Vxlan(Vxlan { parent, .. }) | Self::Infiniband(parent) => parent.as_deref(),
             _ => None,
         }
     }
@@ -339,7 +362,7 @@ impl Kind {
             Self::MacVlan { .. } => 410,
             Self::LinuxBridge(_) => 425,
             Self::Vrf(_) => 470,
-            Self::Vxlan { .. } => 500,
+            Self::Vxlan(_) => 500,
             Self::Dummy => 550,
             Self::Loopback | Self::Other(_) => 950,
         }
@@ -353,7 +376,7 @@ impl Kind {
             Self::Vlan(_) => "vlan",
             Self::LinuxBridge(_) => "bridge",
             Self::Vrf(_) => "vrf",
-            Self::Vxlan { .. } => "vxlan",
+            Self::Vxlan(_) => "vxlan",
             Self::MacVlan { tap: false, .. } => "macvlan",
             Self::MacVlan { tap: true, .. } => "macvtap",
             Self::Macsec { .. } => "macsec",

@@ -15,7 +15,7 @@ pub use address::{Address, Ip, Method};
 pub(crate) use interface::BOND_MODES;
 pub use interface::{
     Bond, Bridge, BridgeOptions, BridgePort, Device, Interface, InterfaceOptions, Kind, Port, PriorityMap,
-    Registration, Vlan, VlanOptions, WaitIp,
+    Registration, Vlan, VlanOptions, Vxlan, WaitIp,
 };
 pub(crate) use route::kernel_metric;
 pub use route::{Dns, NameServer, Route, RouteKind, RouteOptions, Rule};

@@ -1,6 +1,6 @@
 //! Parts of a topology in words, for tables and pictures.
 
-use crate::model::{Device, Interface, Ip, Kind, MAIN_TABLE, Method, Route, RouteKind, Topology};
+use crate::model::{Device, Interface, Ip, Kind, MAIN_TABLE, Method, Route, RouteKind, Topology, Vxlan};
 
 /// How many ports are named one by one.
 const PORTS_NAMED: usize = 8;
@@ -17,8 +17,8 @@ impl Topology {
             }
             Kind::Vrf(table) => format!("vrf, table {table},{}", self.of_ports(interface)),
             Kind::Vlan(vlan) => format!("vlan {} on {}", vlan.id, vlan.parent),
-            Kind::Vxlan { id, parent: Some(parent) } => format!("vxlan {id} on {parent}"),
-            Kind::Vxlan { id, parent: None } => format!("vxlan {id}"),
+            Kind::Vxlan(Vxlan { id, parent: Some(parent), .. }) => format!("vxlan {id} on {parent}"),
+            Kind::Vxlan(Vxlan { id, parent: None, .. }) => format!("vxlan {id}"),
             Kind::MacVlan { parent, .. } | Kind::Macsec { parent } => format!("{} on {parent}", kind.name()),
             Kind::Infiniband(Some(parent)) => format!("infiniband partition of {parent}"),
             Kind::Veth(peer) => format!("veth, the other end is {peer}"),

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::model::{
     Address, Bond, Bridge, Device, Dns, Interface, Ip, Kind, MAIN_TABLE, Method, NameServer, Route, Rule, Topology,
-    Vlan,
+    Vlan, Vxlan,
 };
 
 impl Serialize for Topology {
@@ -83,7 +83,7 @@ fn kind(kind: &Kind) -> Map<String, Value> {
     match kind {
         Kind::Bond(Bond { mode, options }) => present([("mode", json!(mode)), ("options", json!(options))]),
         Kind::Vlan(Vlan { parent: _, id, options: _ }) => present([("id", json!(id))]),
-        Kind::Vxlan { id, parent: _ } => present([("id", json!(id))]),
+        Kind::Vxlan(Vxlan { id, parent: _, remote: _, local: _, port: _ }) => present([("id", json!(id))]),
         Kind::LinuxBridge(Bridge {
             stp,
             forward_delay: _,
@@ -95,7 +95,7 @@ fn kind(kind: &Kind) -> Map<String, Value> {
         }) => present([("stp", json!(stp)), ("vlan_filtering", json!(vlan_filtering))]),
         Kind::Vrf(table) => present([("table", json!(table))]),
         Kind::Veth(peer) => present([("peer", json!(peer))]),
-        Kind::MacVlan { parent: _, tap: _ }
+        Kind::MacVlan { parent: _, tap: _, passthru: _ }
         | Kind::Macsec { parent: _ }
         | Kind::Infiniband(_)
         | Kind::Ethernet

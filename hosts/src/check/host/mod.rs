@@ -12,6 +12,8 @@ mod loops;
 mod mtu;
 mod routes;
 mod rules;
+mod stacks;
+mod twins;
 mod vlans;
 
 use std::collections::BTreeMap;
@@ -22,7 +24,7 @@ use super::CheckedHost;
 use super::words::{self, Words};
 use crate::model::{Interface, Kind, MAIN_TABLE, Route, Topology};
 use vocabulary::host::{HostSpec, NetworkDocument};
-use vocabulary::report::{DocumentPath, Report};
+use vocabulary::report::{DocumentPath, Report, Severity};
 
 /// Checks the network of one host by itself.
 pub(super) fn check(checked: CheckedHost<'_>, report: &mut Report) {
@@ -32,6 +34,8 @@ pub(super) fn check(checked: CheckedHost<'_>, report: &mut Report) {
         links::check,
         loops::check,
         vlans::check,
+        twins::check,
+        stacks::check,
         mtu::check,
         routes::check,
         gateways::check,
@@ -126,6 +130,11 @@ impl<'a> Network<'a> {
     /// The keys of the format in which the user wrote the network.
     fn words(&self) -> Words {
         Words::of(self.host)
+    }
+
+    /// How bad it is that the kernel refuses an interface. dayone takes a user's own profiles as they are.
+    fn severity(&self) -> Severity {
+        if self.is_nmstate() { Severity::Error } else { Severity::Warning }
     }
 
     /// Whether the keyfiles are made of NMState: what it writes down is then known.

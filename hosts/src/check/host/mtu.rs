@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::Network;
-use crate::model::{Interface, Kind};
+use crate::model::{Family, Interface, Kind};
 use vocabulary::report::{DocumentPath, Report};
 
 /// The MTU of a NIC by default.
 const USUAL: u32 = 1500;
-/// What a VXLAN adds to a packet over IPv4; over IPv6 it is 20 more.
-const VXLAN: u32 = 50;
+/// What a VXLAN adds to a packet: an Ethernet header, its own, and those of UDP and of IPv4 or IPv6.
+const VXLAN_OVER_IPV4: u32 = 50;
+const VXLAN_OVER_IPV6: u32 = 70;
 /// How many interfaces that stand on each other are looked through for an MTU.
 const DEPTH: usize = 32;
 
@@ -17,7 +18,7 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     let mut mtus = Mtus { network, known: BTreeMap::new() };
     for interface in &network.topology.interfaces {
         by_itself(network, interface, report);
-        if let (Kind::Vlan(_) | Kind::MacVlan { .. } | Kind::Vxlan { .. }, Some(mtu), Some(parent)) =
+        if let (Kind::Vlan(_) | Kind::MacVlan { .. } | Kind::Vxlan(_), Some(mtu), Some(parent)) =
             (&interface.kind, interface.mtu, interface.kind.parent().filter(|parent| !parent.is_empty()))
         {
             match network.interface(parent) {
@@ -45,6 +46,17 @@ fn by_itself(network: &Network<'_>, interface: &Interface, report: &mut Report) 
     if !(68..=most).contains(&mtu) {
         let message = format!("is {mtu}, and the kernel accepts 68 to {most} for an interface of this type");
         report.error("mtu-unusable", &place(network, interface), message);
+    }
+}
+
+/// How much larger the packets are that an interface sends through the one below it.
+fn header(kind: &Kind) -> u32 {
+    match kind {
+        Kind::Vxlan(vxlan) => match vxlan.family() {
+            Family::V4 => VXLAN_OVER_IPV4,
+            Family::V6 => VXLAN_OVER_IPV6,
+        },
+        _ => 0,
     }
 }
 
@@ -78,10 +90,9 @@ impl<'a> Mtus<'_, 'a> {
         let parent = interface.kind.parent().and_then(|parent| network.interface(parent));
         let mtu = match (interface.mtu, &interface.kind) {
             (Some(bytes), _) => Mtu { bytes, said_of: Some(interface) },
-            (None, Kind::Vlan(_) | Kind::MacVlan { .. }) => parent.map_or(usual, |parent| self.of(parent, depth + 1)),
-            (None, Kind::Vxlan { .. }) => parent.map_or(usual, |parent| {
+            (None, Kind::Vlan(_) | Kind::MacVlan { .. } | Kind::Vxlan(_)) => parent.map_or(usual, |parent| {
                 let below = self.of(parent, depth + 1);
-                Mtu { bytes: below.bytes.saturating_sub(VXLAN), ..below }
+                Mtu { bytes: below.bytes.saturating_sub(header(&interface.kind)), ..below }
             }),
             (None, Kind::LinuxBridge(_)) => {
                 let ports = network.ports(&interface.name).iter().map(|port| self.of(port, depth + 1));
@@ -104,9 +115,11 @@ fn on_parent(
     below: Mtu<'_>,
     report: &mut Report,
 ) {
-    let (header, header_said) = match interface.kind {
-        Kind::Vxlan { .. } => (VXLAN, format!(", of which VXLAN needs {VXLAN}")),
-        _ => (0, String::new()),
+    let header = header(&interface.kind);
+    let header_said = match header {
+        0 => String::new(),
+        VXLAN_OVER_IPV6 => format!(", of which VXLAN over IPv6 needs {header}"),
+        _ => format!(", of which VXLAN needs {header}"),
     };
     if mtu <= below.bytes.saturating_sub(header) {
         return;
@@ -133,8 +146,7 @@ fn on_parent(
 
 /// A NIC that has no entry of its own keeps the MTU that its driver gives it.
 fn on_unlisted(network: &Network<'_>, interface: &Interface, mtu: u32, parent: &str, report: &mut Report) {
-    let header = if matches!(interface.kind, Kind::Vxlan { .. }) { VXLAN } else { 0 };
-    let needed = mtu.saturating_add(header);
+    let needed = mtu.saturating_add(header(&interface.kind));
     if needed > USUAL {
         let message = format!(
             "is {mtu}, and {parent}, the base interface of {}, has no entry with an MTU, so it usually has {USUAL}; \

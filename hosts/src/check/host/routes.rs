@@ -25,6 +25,7 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     compete(network, report);
     sources(network, report);
     unread_tables(network, report);
+    unread_automatic_tables(network, report);
 }
 
 /// The kernel sets no route with a source that is not the host's (`fib_valid_prefsrc`, `ip6_route_info_create`).
@@ -61,12 +62,7 @@ fn sources(network: &Network<'_>, report: &mut Report) {
 /// Tables with a default route that no rule and no VRF leads to.
 fn unread_tables(network: &Network<'_>, report: &mut Report) {
     let mut read: BTreeSet<u32> = network.topology.rules.iter().map(|rule| rule.table).collect();
-    read.extend(network.topology.interfaces.iter().filter_map(|interface| match interface.kind {
-        Kind::Vrf(table) => Some(table),
-        _ => None,
-    }));
-    // The rules that every host has lead to default, main and local.
-    read.extend(253..=255);
+    read.extend(always_read(network));
     for route in network.topology.routes.iter().filter(|route| route.is_default() && route.kind == RouteKind::Unicast) {
         let table = network.table_of(route);
         let comes_up = network.interface(route.interface.as_deref().unwrap_or_default()).is_some_and(|i| i.active);
@@ -78,6 +74,41 @@ fn unread_tables(network: &Network<'_>, report: &mut Report) {
             report.warning("route-table-without-rule", &route.path, message);
         }
     }
+}
+
+/// Tables of the routes that come with addresses from the network, if no rule of the family and no VRF leads to them.
+fn unread_automatic_tables(network: &Network<'_>, report: &mut Report) {
+    for family in Family::BOTH {
+        let rules = network.topology.rules.iter().filter(|rule| rule.family == family);
+        let mut read: BTreeSet<u32> = rules.map(|rule| rule.table).collect();
+        read.extend(always_read(network));
+        for interface in network.active() {
+            let ip = interface.ip(family);
+            let table = ip.automatic_table;
+            if !ip.is_automatic() || !read.insert(table) {
+                continue;
+            }
+            let message = format!(
+                "is {table}, and no {} rule names that table, so the host never uses the routes that {} gets with its \
+                 addresses; {}",
+                family.name(),
+                interface.name,
+                network.words().rule_or_main_table_of_automatic(table)
+            );
+            let keys = [family.key(), "auto-route-table-id"];
+            let place = network.place(interface, &keys, &[family.key(), "route-table"]);
+            report.warning("route-table-without-rule", &place, message);
+        }
+    }
+}
+
+/// The tables that a host looks in without a rule of the document: those of its VRFs, and default, main and local.
+fn always_read(network: &Network<'_>) -> impl Iterator<Item = u32> {
+    let of_vrfs = network.topology.interfaces.iter().filter_map(|interface| match interface.kind {
+        Kind::Vrf(table) => Some(table),
+        _ => None,
+    });
+    of_vrfs.chain(253..=255)
 }
 
 /// Routes to one destination with one metric: which one the host takes is chance.

@@ -67,7 +67,67 @@ fn routes_of_keyfiles_have_the_metrics_that_networkmanager_gives_them() {
     assert_eq!(learned.len(), 1, "{learned:?}");
     assert!(learned[0].contains("has metric 300") && learned[0].contains("never-default=true"), "{learned:?}");
     assert_eq!(of_profiles(&[("bond0", &second("")), ("eth0", "method=auto\nroute-metric=301")]), [""; 0]);
-    assert_eq!(of_profiles(&[("bond0", &second("")), ("eth0", "method=auto\nroute-table=100")]), [""; 0]);
+    let apart = "method=auto\nroute-table=100";
+    let ruled = format!("{apart}\nrouting-rule1=priority 100 from 198.51.100.0/24 table 100");
+    assert_eq!(of_profiles(&[("bond0", &second("")), ("eth0", &ruled)]), [""; 0]);
+    let unruled = of_profiles(&[("bond0", &second("")), ("eth0", apart)]);
+    assert_eq!(unruled.len(), 1, "{unruled:?}");
+    assert!(unruled[0].starts_with("route-table-without-rule: eth0: ipv4.route-table is 100"), "{unruled:?}");
+}
+
+#[test]
+fn only_interfaces_that_come_up_are_refused() {
+    let of = |state: &str| {
+        let document = format!(
+            "interfaces:\n\
+             - {{name: eth0, type: ethernet, ipv4: {{enabled: true, dhcp: true}}}}\n\
+             - {{name: br0, type: linux-bridge, bridge: {{port: [{{name: br1}}]}}}}\n\
+             - {{name: br1, type: linux-bridge, state: {state}, bridge: {{port: [{{name: eth1}}]}}}}\n\
+             - {{name: red, type: vrf, state: {state}, vrf: {{port: [eth2], route-table-id: 100}}}}\n\
+             - {{name: red.7, type: vlan, vlan: {{base-iface: red, id: 7}}}}\n\
+             - {{name: vx0, type: vxlan, vxlan: {{id: 7, remote: 192.0.2.1}}}}\n\
+             - {{name: vx1, type: vxlan, state: {state}, vxlan: {{id: 7, remote: 192.0.2.2, destination-port: 8472}}}}\n\
+             - {{name: m0, type: mac-vlan, mac-vlan: {{base-iface: eth0, mode: passthru}}}}\n\
+             - {{name: m1, type: mac-vtap, state: {state}, mac-vtap: {{base-iface: eth0, mode: passthru}}}}\n"
+        );
+        let mut codes = codes(&network::convert(&host(&document)).1);
+        codes.retain(|code| code.ends_with("-refused") || code.ends_with("-twice") || code.ends_with("-shared"));
+        codes
+    };
+    assert_eq!(of("up"), ["vxlan-twice", "macvlan-passthru-shared", "port-refused", "parent-refused"]);
+    assert_eq!(of("down"), [""; 0]);
+}
+
+/// dayone takes profiles that a user wrote as they are.
+#[test]
+fn refusals_about_a_users_own_profiles_are_warnings() {
+    let profile = |name: &str, kind: &str, rest: &str| KeyfileDocument {
+        name: format!("{name}.nmconnection"),
+        content: format!(
+            "[connection]\nid={name}\ntype={kind}\ninterface-name={name}\n[{kind}]\n{rest}\n[ipv4]\nmethod=auto\n\
+             [ipv6]\nmethod=disabled\n"
+        ),
+        path: DocumentPath::document(name),
+    };
+    let of = |profiles: [KeyfileDocument; 2]| {
+        let network = NetworkDocument::Keyfiles(profiles.into());
+        let report = network::convert(&HostSpec { network, ..host("{}") }).1;
+        let findings = report.findings().iter().map(|finding| format!("{} {}", finding.severity, finding.code));
+        findings.filter(|finding| finding.ends_with("-twice") || finding.ends_with("-shared")).collect::<Vec<_>>()
+    };
+    let vxlan = |name: &str, rest: &str| profile(name, "vxlan", rest);
+    let twice = of([vxlan("a", "id=7\nremote=192.0.2.1"), vxlan("b", "id=7\nremote=192.0.2.2\ndestination-port=8472")]);
+    assert_eq!(twice, ["warning vxlan-twice"]);
+    for other in ["destination-port=4789\nremote=192.0.2.2", "remote=2001:db8::2", "local=2001:db8::2"] {
+        let apart = of([vxlan("a", "id=7\nremote=192.0.2.1"), vxlan("b", &format!("id=7\n{other}"))]);
+        assert_eq!(apart, [""; 0], "{other}");
+    }
+    let on_a_link = |parent: &str| format!("id=7\nlocal=fe80::1\nparent={parent}");
+    assert_eq!(of([vxlan("a", &on_a_link("eth0")), vxlan("b", &on_a_link("eth1"))]), [""; 0]);
+    assert_eq!(of([vxlan("a", &on_a_link("eth0")), vxlan("b", &on_a_link("eth0"))]), ["warning vxlan-twice"]);
+    let macvlan = |name: &str, mode: u32| profile(name, "macvlan", &format!("parent=eth0\nmode={mode}"));
+    assert_eq!(of([macvlan("a", 4), macvlan("b", 2)]), ["warning macvlan-passthru-shared"]);
+    assert_eq!(of([macvlan("a", 1), macvlan("b", 2)]), [""; 0]);
 }
 
 fn interface(name: usize, kind: usize, below: usize, controller: Option<usize>, active: bool) -> Interface {
@@ -78,7 +138,7 @@ fn interface(name: usize, kind: usize, below: usize, controller: Option<usize>, 
         1 => Kind::Vlan(Vlan { parent, id: u16::try_from(below).unwrap(), ..Vlan::default() }),
         2 => Kind::Bond(Bond::default()),
         3 => Kind::LinuxBridge(Bridge::default()),
-        4 => Kind::MacVlan { parent, tap: false },
+        4 => Kind::MacVlan { parent, tap: false, passthru: false },
         _ => Kind::Vrf(u32::try_from(below).unwrap()),
     };
     Interface {

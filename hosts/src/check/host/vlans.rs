@@ -33,12 +33,7 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
                 "is VLAN {} of {}, like {} ({}): the kernel creates only one of the two",
                 vlan.id, vlan.parent, first.name, first.path
             );
-            // dayone takes a user's own profiles as they are.
-            if network.is_nmstate() {
-                report.error("vlan-twice", &interface.path, message);
-            } else {
-                report.warning("vlan-twice", &interface.path, message);
-            }
+            report.add(network.severity(), "vlan-twice", &interface.path, message);
         }
     }
 }

@@ -1,11 +1,17 @@
 //! What a profile's interface is.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use super::Names;
 use super::profile::Profile;
 use super::section::Section;
-use crate::model::{BOND_MODES, Bond, Bridge, BridgeOptions, Kind, PriorityMap, Registration, Vlan, VlanOptions};
+use crate::model::{
+    BOND_MODES, Bond, Bridge, BridgeOptions, Kind, PriorityMap, Registration, Vlan, VlanOptions, Vxlan,
+};
+
+/// The mode of a MACVLAN that has its parent to itself (`NMSettingMacvlanMode`).
+const PASSTHRU: u32 = 4;
 
 /// What it is. One that lacks what its kind needs is some other kind, by the name that its profile has for it.
 pub(super) fn read(profile: &Profile<'_>, names: &Names) -> Kind {
@@ -35,9 +41,12 @@ pub(super) fn read(profile: &Profile<'_>, names: &Names) -> Kind {
         }
         "vlan" => parent("vlan").and_then(|parent| vlan(parent, &section("vlan"))).map(Kind::Vlan),
         "vrf" => section("vrf").parsed("table").map(Kind::Vrf),
-        "vxlan" => section("vxlan").parsed("id").map(|id| Kind::Vxlan { id, parent: parent("vxlan") }),
-        "macvlan" => parent("macvlan")
-            .map(|parent| Kind::MacVlan { parent, tap: section("macvlan").flag("tap").unwrap_or(false) }),
+        "vxlan" => vxlan(parent("vxlan"), &section("vxlan")).map(Kind::Vxlan),
+        "macvlan" => parent("macvlan").map(|parent| Kind::MacVlan {
+            parent,
+            tap: section("macvlan").flag("tap").unwrap_or(false),
+            passthru: section("macvlan").parsed::<u32>("mode") == Some(PASSTHRU),
+        }),
         "macsec" => parent("macsec").map(|parent| Kind::Macsec { parent }),
         "veth" => section("veth").text("peer").map(Kind::Veth),
         "dummy" => Some(Kind::Dummy),
@@ -85,5 +94,17 @@ fn vlan(parent: String, section: &Section<'_, '_>) -> Option<Vlan> {
             ingress_priorities: priorities("ingress-priority-map"),
             egress_priorities: priorities("egress-priority-map"),
         },
+    })
+}
+
+fn vxlan(parent: Option<String>, section: &Section<'_, '_>) -> Option<Vxlan> {
+    // The unspecified address stands for none.
+    let address = |key| section.parsed(key).filter(|address: &IpAddr| !address.is_unspecified());
+    Some(Vxlan {
+        id: section.parsed("id")?,
+        parent,
+        remote: address("remote"),
+        local: address("local"),
+        port: section.parsed("destination-port").filter(|port| *port != 0).unwrap_or(Vxlan::USUAL_PORT),
     })
 }

@@ -1,11 +1,12 @@
 //! What an interface is.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use serde_yaml::{Mapping, Value};
 
 use super::super::{
-    BOND_MODES, Bond, Bridge, BridgeOptions, BridgePort, Kind, PriorityMap, Registration, Vlan, VlanOptions,
+    BOND_MODES, Bond, Bridge, BridgeOptions, BridgePort, Kind, PriorityMap, Registration, Vlan, VlanOptions, Vxlan,
 };
 use crate::members::get;
 use crate::nmstate_document::interfaces::Interface as Entry;
@@ -19,15 +20,16 @@ pub(super) fn read(entry: &Entry<'_>, names: &Names<'_>) -> Kind {
         let base = section(key).and_then(|section| text(section, "base-iface")).filter(|base| !base.is_empty());
         base.map(|base| names.name(base).to_owned())
     };
-    let tunnel = |name, key| section(name).and_then(|section| small(section, key)).unwrap_or_default();
     match entry.kind {
         "bond" => Kind::Bond(section("link-aggregation").map(bond).unwrap_or_default()),
         "vlan" => Kind::Vlan(vlan(base("vlan").unwrap_or_default(), section("vlan").unwrap_or(&Mapping::new()))),
         "linux-bridge" => Kind::LinuxBridge(bridge(section("bridge").unwrap_or(&Mapping::new()))),
-        "vrf" => Kind::Vrf(tunnel("vrf", "route-table-id")),
-        "vxlan" => Kind::Vxlan { id: tunnel("vxlan", "id"), parent: base("vxlan") },
+        "vrf" => Kind::Vrf(section("vrf").and_then(|section| small(section, "route-table-id")).unwrap_or_default()),
+        "vxlan" => Kind::Vxlan(vxlan(base("vxlan"), section("vxlan").unwrap_or(&Mapping::new()))),
         kind @ ("mac-vlan" | "mac-vtap") => {
-            Kind::MacVlan { parent: base(kind).unwrap_or_default(), tap: kind == "mac-vtap" }
+            let mode = section(kind).and_then(|section| text(section, "mode"));
+            let (tap, passthru) = (kind == "mac-vtap", mode == Some("passthru"));
+            Kind::MacVlan { parent: base(kind).unwrap_or_default(), tap, passthru }
         }
         "macsec" => Kind::Macsec { parent: base("macsec").unwrap_or_default() },
         "infiniband" => Kind::Infiniband(base("infiniband")),
@@ -139,5 +141,20 @@ fn vlan(parent: String, section: &Mapping) -> Vlan {
             ingress_priorities: priorities("ingress-qos-map"),
             egress_priorities: priorities("egress-qos-map"),
         },
+    }
+}
+
+fn vxlan(parent: Option<String>, section: &Mapping) -> Vxlan {
+    // The unspecified address stands for none.
+    let address = |key| {
+        let address = text(section, key).and_then(|address| address.parse().ok());
+        address.filter(|address: &IpAddr| !address.is_unspecified())
+    };
+    Vxlan {
+        id: small(section, "id").unwrap_or_default(),
+        parent,
+        remote: address("remote"),
+        local: address("local"),
+        port: small(section, "destination-port").filter(|port| *port != 0).unwrap_or(Vxlan::USUAL_PORT),
     }
 }

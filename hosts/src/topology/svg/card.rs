@@ -126,7 +126,7 @@ fn kind(kind: &Kind) -> String {
         Kind::Vlan(vlan) => format!("VLAN {}", vlan.id),
         Kind::LinuxBridge(bridge) if bridge.vlan_filtering => "bridge that filters VLANs".to_owned(),
         Kind::Vrf(table) => format!("VRF, table {table}"),
-        Kind::Vxlan { id, .. } => format!("VXLAN {id}"),
+        Kind::Vxlan(vxlan) => format!("VXLAN {}", vxlan.id),
         Kind::MacVlan { tap: false, .. } => "MACVLAN".to_owned(),
         Kind::MacVlan { tap: true, .. } => "MACVTAP".to_owned(),
         Kind::Macsec { .. } => "MACsec".to_owned(),
@@ -143,7 +143,7 @@ fn accent(kind: &Kind) -> &'static str {
         Kind::Vlan(_) => "#0f6b6b",
         Kind::LinuxBridge(_) => "#8a4b08",
         Kind::Vrf(_) => "#6b2fa0",
-        Kind::Vxlan { .. } | Kind::MacVlan { .. } | Kind::Macsec { .. } | Kind::Veth(_) => "#9c1f5c",
+        Kind::Vxlan(_) | Kind::MacVlan { .. } | Kind::Macsec { .. } | Kind::Veth(_) => "#9c1f5c",
         Kind::Dummy | Kind::Loopback | Kind::Other(_) => "#52606d",
     }
 }

@@ -96,7 +96,12 @@ impl Layer {
     pub(super) fn put_on_top(self, document: &mut Document, place: Index) {
         let number = document.interfaces.len();
         let bases = document.candidates(|interface| !matches!(interface.kind(), "loopback" | "dummy" | "veth"));
-        let ports = document.candidates(|interface| !interface.is_base && interface.kind() != "loopback");
+        let is_bridge = matches!(self, Self::Bridge { .. });
+        let ports = document.candidates(|interface| {
+            // The kernel takes no bridge as a port of a bridge.
+            let may_be = interface.kind() != "loopback" && !(is_bridge && interface.kind() == "linux-bridge");
+            !interface.is_base && may_be
+        });
         let nics: Vec<usize> =
             ports.iter().copied().filter(|port| document.interfaces[*port].kind() == "ethernet").collect();
         let of = |all: &[usize]| (!all.is_empty()).then(|| all[place.index(all.len())]);

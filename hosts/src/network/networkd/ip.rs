@@ -70,6 +70,8 @@ fn write_dhcpv4(ip: &Ip, metric: &str, network: &mut Content, findings: &mut Fin
     }
     let settings = [
         ("ClientIdentifier", "mac"),
+        // As NetworkManager does. networkd, too, prefers an MTU that is set.
+        ("UseMTU", "yes"),
         ("UseDNS", yes(ip.automatic_dns)),
         ("UseDomains", yes(ip.automatic_dns)),
         ("UseRoutes", yes(ip.automatic_routes)),

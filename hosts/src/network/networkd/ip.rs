@@ -36,6 +36,8 @@ fn write_family(family: Family, ip: &Ip, usual: u32, network: &mut Content, find
         automatic_gateway: _,
         metric,
         automatic_table,
+        // The list of keys that can be expressed allows only the MAC address as the client id.
+        dhcp_duid: _,
         sends_hostname: _,
         dhcp_hostname: _,
         token: _,

@@ -26,6 +26,8 @@ pub struct Ip {
     pub metric: Option<u32>,
     /// The table of the routes that the network offers.
     pub automatic_table: u32,
+    /// IPv4 only: whether the DHCP client calls itself by an IAID and a DUID (RFC 4361).
+    pub dhcp_duid: bool,
     /// Whether the DHCP client sends a host name.
     pub sends_hostname: bool,
     /// The host name that the DHCP client sends in place of the host's own.
@@ -102,6 +104,7 @@ impl Ip {
             automatic_gateway: false,
             metric: None,
             automatic_table: MAIN_TABLE,
+            dhcp_duid: false,
             sends_hostname: false,
             dhcp_hostname: None,
             token: None,

@@ -128,6 +128,7 @@ impl<'a> Network<'a> {
                     metric: _,
                     // The list of keys that can be expressed has none of these.
                     automatic_table: _,
+                    dhcp_duid: _,
                     sends_hostname: _,
                     dhcp_hostname: _,
                     token: _,

@@ -115,6 +115,7 @@ fn ip(ip: &Ip) -> Value {
         automatic_gateway: _,
         metric,
         automatic_table,
+        dhcp_duid: _,
         sends_hostname: _,
         dhcp_hostname: _,
         token: _,

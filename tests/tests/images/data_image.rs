@@ -210,7 +210,7 @@ fn networkd_gets_a_gateway_beyond_all_networks_from_netplan() {
 
 /// networkd applies the metric of this section to DHCP and to router advertisements.
 #[test]
-fn netplan_gives_learned_routes_the_metrics_of_network_manager() {
+fn netplan_gives_dhcp_the_metrics_and_client_ids_of_network_manager() {
     let document = "interfaces: [{name: eth0, type: ethernet, ipv4: {enabled: true, dhcp: true}}, {name: eth0.7, type: vlan, vlan: \
                     {base-iface: eth0, id: 7}, ipv4: {enabled: true, dhcp: true}, ipv6: {enabled: true, dhcp: true, autoconf: true}}]";
     let document = NmstateDocument::new(serde_yaml::from_str(document).unwrap(), DocumentPath::root());
@@ -222,6 +222,8 @@ fn netplan_gives_learned_routes_the_metrics_of_network_manager() {
             fs::read_to_string(root.path().join(format!("run/systemd/network/10-netplan-{name}.network"))).unwrap();
         let section = unit.split("[DHCP]\n").nth(1).unwrap_or_default();
         assert!(section.lines().any(|line| line == format!("RouteMetric={metric}")), "{unit}");
+        // With the DUID of systemd-networkd, the DHCP server would take the host for another one.
+        assert!(section.lines().any(|line| line == "ClientIdentifier=mac"), "{unit}");
     }
 }
 

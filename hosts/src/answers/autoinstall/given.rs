@@ -131,6 +131,8 @@ fn canonical(network: &Mapping, path: &DocumentPath, report: &mut Report) -> Res
     });
     // A NIC's name was checked.
     found.forget("nic-not-renamed");
+    // Like the other members that netplan has defaults for.
+    found.forget("accept-ra-unset");
     let is_read = !found.has_errors();
     for finding in found.findings() {
         if finding.severity == Severity::Error {

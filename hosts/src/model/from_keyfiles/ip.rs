@@ -38,6 +38,7 @@ pub(super) fn read(section: &Section<'_, '_>, family: Family, kind: &Kind, has_i
         automatic_gateway: automatic && kept("never-default"),
         metric: section.parsed("route-metric"),
         automatic_table: table(section).filter(|_| automatic).unwrap_or(MAIN_TABLE),
+        dhcp_duid: automatic && family == Family::V4 && section.text("dhcp-client-id").as_deref() == Some("duid"),
         sends_hostname,
         dhcp_hostname: dhcp_hostname.filter(|_| sends_hostname),
         token: section.parsed("token").filter(|_| automatic && family == Family::V6),

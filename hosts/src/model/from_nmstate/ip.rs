@@ -61,6 +61,10 @@ pub(super) fn read(entry: &Entry<'_>, family: Family, routed: bool) -> Ip {
         automatic_table: small(ip, "auto-route-table-id")
             .filter(|table| automatic && *table != 0)
             .unwrap_or(MAIN_TABLE),
+        // nmstate passes on other words as they are, and `duid` is NetworkManager's word.
+        dhcp_duid: !is_v6
+            && method == Method::Dhcp
+            && matches!(text(ip, "dhcp-client-id"), Some("iaid+duid" | "IAID+DUID" | "duid")),
         sends_hostname,
         dhcp_hostname: text(ip, "dhcp-custom-hostname")
             .filter(|name| sends_hostname && !name.is_empty())

@@ -78,6 +78,9 @@ fn device_of(written_device: &Device<'_>, network: &Network<'_>, findings: &mut 
     written.set_some("macaddress", mac.map(|mac| mac.to_string()));
     written.set_some("mtu", *mtu);
     written.set("dhcp4", ipv4.is_automatic());
+    // Without it, systemd-networkd sends a DUID, and the DHCP server takes the host for another one.
+    let identifier = if ipv4.dhcp_duid { "duid" } else { "mac" };
+    written.set_some("dhcp-identifier", ipv4.is_automatic().then_some(identifier));
     written.set("dhcp6", ipv6.is_automatic());
     written.set("accept-ra", ipv6.is_automatic());
     set_metrics(&mut written, written_device.interface.as_ref(), findings);

@@ -20,9 +20,13 @@ pub(super) const OPENSTACK: Form = Form {
     takes,
 };
 
-/// Only netplan has metrics of the routes that the network offers.
+/// Only netplan has metrics of the routes that the network offers, and client ids of DHCP.
 const NETPLAN_ADDRESSING: &[Section] = &[
-    Section::new("interfaces.*.ipv4", "enabled dhcp auto-dns auto-routes auto-gateway auto-route-metric address", &[]),
+    Section::new(
+        "interfaces.*.ipv4",
+        "enabled dhcp auto-dns auto-routes auto-gateway auto-route-metric address",
+        &[("dhcp-client-id", Words(&["ll", "LL", "iaid+duid", "IAID+DUID"]))],
+    ),
     Section::new(
         "interfaces.*.ipv6",
         "enabled dhcp autoconf auto-dns auto-routes auto-gateway auto-route-metric address",

@@ -323,6 +323,32 @@ fn netplan_gives_learned_routes_the_metrics_of_network_manager() {
     assert!(refused[0].starts_with("interfaces[2].ipv6") && refused[0].contains("one metric"), "{refused:?}");
 }
 
+/// By itself, netplan has systemd-networkd send a DUID. The DHCP server would give the host another address than in the ramdisk.
+#[test]
+fn netplan_sends_the_client_id_of_network_manager() {
+    let with = |client_id: &str| {
+        format!("interfaces: [{{name: eth0, type: ethernet, ipv4: {{enabled: true, dhcp: true{client_id}}}}}]")
+    };
+    for (client_id, identifier) in [
+        ("", "mac"),
+        (", dhcp-client-id: ll", "mac"),
+        (", dhcp-client-id: LL", "mac"),
+        (", dhcp-client-id: iaid+duid", "duid"),
+    ] {
+        let found = value(network_config, &with(client_id));
+        assert_eq!(found["ethernets"]["eth0"]["dhcp-identifier"], identifier, "{client_id}");
+    }
+    let found = refused(network_config, &with(", dhcp-client-id: '01:02:03'"));
+    assert!(found.iter().any(|line| line.starts_with("interfaces[0].ipv4.dhcp-client-id ")), "{found:?}");
+    let fixed = "interfaces: [{name: eth0, type: ethernet, ipv4: {enabled: true, address: [{ip: 192.0.2.5, prefix-length: 24}]}}]";
+    assert_eq!(value(network_config, fixed)["ethernets"]["eth0"].get("dhcp-identifier"), None);
+    // OpenStack's format has no client ids.
+    let nic = "type: ethernet, identifier: mac-address, mac-address: '52:54:00:00:00:01'";
+    let known = with(", dhcp-client-id: ll").replace("type: ethernet", nic);
+    let found = refused(network_data, &known);
+    assert!(found.iter().any(|line| line.starts_with("interfaces[0].ipv4.dhcp-client-id ")), "{found:?}");
+}
+
 #[test]
 fn openstack_cannot_say_which_learned_default_route_wins() {
     let warned = |yaml: &str| -> Vec<String> {

@@ -36,6 +36,8 @@ fn write_family(family: Family, ip: &Ip, usual: u32, network: &mut Content, find
         automatic_gateway: _,
         metric,
         automatic_table,
+        // The list of keys that can be expressed allows only the MAC address as the client id.
+        dhcp_duid: _,
         sends_hostname: _,
         dhcp_hostname: _,
         token: _,
@@ -70,6 +72,8 @@ fn write_dhcpv4(ip: &Ip, metric: &str, network: &mut Content, findings: &mut Fin
     }
     let settings = [
         ("ClientIdentifier", "mac"),
+        // As NetworkManager does. networkd, too, prefers an MTU that is set.
+        ("UseMTU", "yes"),
         ("UseDNS", yes(ip.automatic_dns)),
         ("UseDomains", yes(ip.automatic_dns)),
         ("UseRoutes", yes(ip.automatic_routes)),

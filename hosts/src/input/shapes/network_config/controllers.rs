@@ -4,8 +4,8 @@ use serde_yaml::Value;
 
 use super::draft::Entry;
 use super::names::Names;
-use super::settings::{check_rest, refuse};
-use crate::input::fields::{Fields, boolean};
+use super::settings::{boolean, check_rest, refuse, switch};
+use crate::input::fields::Fields;
 use crate::input::listing::quoted;
 use crate::input::shapes::network_data::members;
 use crate::input::yaml::invalid;
@@ -132,7 +132,7 @@ pub(super) fn bridge_parameters(
 ) -> Result<(), Reported> {
     let named = |netplan: &'static str, cloud_init: &'static str| if version == 1 { cloud_init } else { netplan };
     let key_of_stp = named("stp", "bridge_stp");
-    let stp = switch(parameters, key_of_stp, report)?;
+    let stp = stp(parameters, key_of_stp, version, report)?;
     for (netplan, cloud_init, place, range) in BRIDGE_TIMES {
         let mut keys = vec![named(netplan, cloud_init)];
         if netplan == "ageing-time" && version != 1 {
@@ -182,14 +182,16 @@ pub(super) const PORT_SETTINGS: [(&str, &str, &str, u64); 2] = [
     ("port-priority", "bridge_portprio", "stp-priority", 63),
 ];
 
-/// Reads a boolean, which cloud-init also reads as a number or text.
-fn switch(fields: &Fields<'_>, key: &str, report: &mut Report) -> Result<Option<bool>, Reported> {
+/// Reads whether a bridge has STP, which cloud-init also reads as a number or text.
+fn stp(fields: &Fields<'_>, key: &str, version: u64, report: &mut Report) -> Result<Option<bool>, Reported> {
     match fields.mapping.get(key) {
         Some(Value::Number(number)) if number.as_u64() == Some(1) => Ok(Some(true)),
         Some(Value::Number(number)) if number.as_u64() == Some(0) => Ok(Some(false)),
         Some(Value::String(text)) if text == "1" => Ok(Some(true)),
         Some(Value::String(text)) if text == "0" => Ok(Some(false)),
-        _ => fields.boolean(key, report),
+        // Here cloud-init refuses `true` and `false` in quotes (`handle_bridge` in `net/network_state.py`).
+        _ if version == 1 => fields.boolean(key, report),
+        _ => switch(fields, key, report),
     }
 }
 

@@ -1,12 +1,14 @@
 //! What all kinds of interfaces of version 2 have: addresses, DHCP, routes, rules and name servers.
 
+use std::net::IpAddr;
+
 use ipnet::IpNet;
 use serde_yaml::Value;
 
 use super::addressing::Addressing;
 use super::draft::{Draft, Entry};
 use super::routes;
-use super::settings::{check_rest, refuse};
+use super::settings::{check_rest, refuse, switch};
 use crate::family::Family;
 use crate::input::fields::{Fields, refuse_type};
 use crate::input::listing::quoted;
@@ -43,17 +45,20 @@ const OVERRIDES: [(&str, &[&str]); 3] = [
     ("send-hostname", &["dhcp-send-hostname"]),
 ];
 
+/// netplan's client ids of DHCP for IPv4, each with NMState's.
+const CLIENT_IDS: [(&str, &str); 2] = [("mac", "ll"), ("duid", "iaid+duid")];
+
 /// Reads how the interface gets its addresses.
 pub(super) fn addressing(fields: &Fields<'_>, is_port: bool, report: &mut Report) -> Result<Addressing, Reported> {
-    let switch = |key: &str, report: &mut Report| -> Result<Option<(bool, DocumentPath)>, Reported> {
-        Ok(fields.boolean(key, report)?.map(|value| (value, fields.path.key(key))))
+    let placed = |key: &str, report: &mut Report| -> Result<Option<(bool, DocumentPath)>, Reported> {
+        Ok(switch(fields, key, report)?.map(|value| (value, fields.path.key(key))))
     };
     let on = |found: Option<(bool, DocumentPath)>| found.filter(|(on, _)| *on).map(|(_, path)| path);
-    let routers = switch("accept-ra", report)?;
-    let dhcp6 = on(switch("dhcp6", report)?);
+    let routers = placed("accept-ra", report)?;
+    let dhcp6 = on(placed("dhcp6", report)?);
     let mut addressing = Addressing {
         addresses: addresses(fields, report)?,
-        dhcp4: on(switch("dhcp4", report)?),
+        dhcp4: on(placed("dhcp4", report)?),
         automatic6: dhcp6.or_else(|| on(routers.clone())),
         without_routers: routers.filter(|(on, _)| !on).map(|(_, path)| path),
         link_local6: !is_port,
@@ -73,15 +78,38 @@ pub(super) fn addressing(fields: &Fields<'_>, is_port: bool, report: &mut Report
             addressing.members.push((Family::V6, member, text.into(), fields.path.key(key)));
         }
     }
-    match fields.text("dhcp-identifier", report)? {
-        None | Some("duid") => {}
-        Some("mac") => {
-            let path = fields.path.key("dhcp-identifier");
-            addressing.members.push((Family::V4, "dhcp-client-id", "ll".into(), path));
+    if let Some(identifier) = fields.text("dhcp-identifier", report)? {
+        match CLIENT_IDS.into_iter().find(|(netplan, _)| *netplan == identifier) {
+            // netplan's default, which asks for nothing where there is no DHCP.
+            Some(("duid", _)) if addressing.dhcp4.is_none() => {}
+            Some((_, client_id)) => {
+                let path = fields.path.key("dhcp-identifier");
+                addressing.members.push((Family::V4, "dhcp-client-id", client_id.into(), path));
+            }
+            None => refuse(fields, "dhcp-identifier", "netplan knows mac and duid", report),
         }
-        Some(_) => refuse(fields, "dhcp-identifier", "netplan knows mac and duid", report),
     }
     Ok(addressing)
+}
+
+/// Warns about an interface that gets its default route of IPv6 from router advertisements with netplan and systemd-networkd only because
+/// the document leaves `accept-ra` out. netplan's profiles for `NetworkManager` ignore the advertisements there, like dayone's.
+pub(super) fn check_routers(fields: &Fields<'_>, addressing: &Addressing, report: &mut Report) {
+    let is_routed = |placed: &&Placed| match placed.network.addr() {
+        IpAddr::V6(address) => !address.is_unicast_link_local(),
+        IpAddr::V4(_) => false,
+    };
+    let leaves_open = addressing.automatic6.is_none() && addressing.without_routers.is_none();
+    // systemd-networkd listens to routers only on an interface with a link-local address.
+    if !leaves_open || !addressing.link_local6 || routes::has_default_of_ipv6(fields) {
+        return;
+    }
+    if let Some(address) = addressing.addresses.iter().find(is_routed) {
+        let message = "has no default route of IPv6 beside it, and the interface has no accept-ra: with netplan, systemd-networkd takes a \
+                       default route and another address from router advertisements, and the host of this image does not; write \
+                       accept-ra: true or accept-ra: false";
+        report.warning("accept-ra-unset", &address.path, message);
+    }
 }
 
 /// netplan gives every interface a link-local address of IPv6, unless `link-local` leaves `ipv6` out.
@@ -123,7 +151,7 @@ fn overrides(fields: &Fields<'_>, addressing: &mut Addressing, report: &mut Repo
         check_rest(&overrides, &["use-dns", "use-routes", "send-hostname", "hostname", "route-metric"], report);
         let mut set = |member: &'static str, value: Value, path| addressing.members.push((family, member, value, path));
         for (key, members) in OVERRIDES {
-            if let Some(value) = overrides.boolean(key, report)? {
+            if let Some(value) = switch(&overrides, key, report)? {
                 for member in members {
                     set(member, value.into(), overrides.path.key(key));
                 }

@@ -7,7 +7,7 @@ use ipnet::IpNet;
 use serde_yaml::Value;
 
 use super::draft::{Draft, Entry};
-use super::settings::{check_rest, refuse};
+use super::settings::{check_rest, refuse, switch};
 use crate::family::Family;
 use crate::input::fields::Fields;
 use crate::input::listing::quoted;
@@ -69,6 +69,23 @@ fn is_outside(gateway: IpAddr, device: &Fields<'_>) -> bool {
     !networks.iter().all(is_alone) && !networks.iter().any(|network| network.contains(&gateway))
 }
 
+/// Whether the interface has a default route of IPv6 of its own.
+pub(super) fn has_default_of_ipv6(device: &Fields<'_>) -> bool {
+    let is_default = |route: &Fields<'_>| {
+        let text = |key: &str| route.mapping.get(key).and_then(Value::as_str);
+        let table = members::number(route, "table", 0..=u64::from(u32::MAX), &mut Report::new());
+        let is_main = table.is_ok_and(|table| table.is_none_or(|table| table == MAIN_TABLE));
+        let is_whole = match text("to") {
+            Some("default") => text("via").is_some_and(|via| via.contains(':')),
+            Some(to) => network(to) == Some(Family::V6.whole()),
+            None => false,
+        };
+        is_main && is_whole
+    };
+    device.mapping.get("gateway6").is_some_and(|gateway| !gateway.is_null())
+        || members::mappings(device, "routes", &mut Report::new()).iter().any(is_default)
+}
+
 /// The route that says in NMState what `on-link` says in netplan. NetworkManager makes it by itself, too.
 fn route_to_gateway(gateway: IpAddr, table: u64, interface: &str, path: &DocumentPath) -> Entry {
     let mut entry = Entry::new(path);
@@ -95,7 +112,7 @@ fn route(fields: &Fields<'_>, name: &str, report: &mut Report) -> Result<Read, R
         "on-link",
     ];
     check_rest(fields, &known, report);
-    let on_link = fields.boolean("on-link", report);
+    let on_link = switch(fields, "on-link", report);
     let via = any_address(fields, "via", report);
     let source = any_address(fields, "from", report);
     let table = members::number(fields, "table", 0..=u64::from(u32::MAX), report);

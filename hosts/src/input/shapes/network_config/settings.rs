@@ -2,9 +2,9 @@
 
 use serde_yaml::Value;
 
-use crate::input::fields::{Fields, boolean};
+use crate::input::fields::{Fields, boolean as yaml_boolean};
 use crate::input::listing::quoted;
-use vocabulary::report::Report;
+use vocabulary::report::{Report, Reported};
 
 /// Settings without an equivalent, which change nothing about addresses, routes and links: each with the reason.
 const IGNORED: &[(&str, &str)] = &[
@@ -101,6 +101,20 @@ pub(super) fn check_rest(fields: &Fields<'_>, known: &[&str], report: &mut Repor
             let message = format!("is unknown here: dayone knows no setting {} of cloud-init or netplan", quoted(key));
             report.error("network-config-unknown", &path, message);
         }
+    }
+}
+
+/// Returns the boolean that a value is for netplan and cloud-init, which also read `true` and `false` in quotes, and in any case.
+pub(super) fn boolean(value: &Value) -> Option<bool> {
+    let is = |word: &str| value.as_str().is_some_and(|text| text.eq_ignore_ascii_case(word));
+    yaml_boolean(value).or_else(|| is("true").then_some(true)).or_else(|| is("false").then_some(false))
+}
+
+/// Returns the boolean at `key`.
+pub(super) fn switch(fields: &Fields<'_>, key: &str, report: &mut Report) -> Result<Option<bool>, Reported> {
+    match fields.mapping.get(key).and_then(boolean) {
+        Some(value) => Ok(Some(value)),
+        None => fields.boolean(key, report),
     }
 }
 

@@ -1,3 +1,5 @@
+mod readers;
+
 use serde_json::json;
 
 use super::*;

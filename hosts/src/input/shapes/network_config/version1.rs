@@ -242,7 +242,7 @@ fn name_servers(fields: &Fields<'_>, names: &Names<'_>, draft: &mut Draft, repor
 
 /// Reads a route of the host, and finds the interface that it belongs to.
 fn route(fields: &Fields<'_>, on_link: &OnLink, report: &mut Report) -> Result<Entry, Reported> {
-    check_rest(fields, &["type", "destination", "netmask", "gateway", "metric"], report);
+    check_rest(fields, &["type", "destination", "netmask", "prefix", "gateway", "metric"], report);
     let mut entry = subnets::route(fields, report)?;
     let gateway: Option<IpAddr> = fields.text("gateway", report)?.and_then(|text| text.parse().ok());
     let Some(gateway) = gateway else {

@@ -29,6 +29,8 @@ struct Device<'a> {
     fields: Fields<'a>,
     /// How the host finds it, if it is a NIC.
     found: Option<Match>,
+    /// Whether netplan configures it with systemd-networkd, which is the default.
+    is_networkds: bool,
 }
 
 /// Reads the members of `top`.
@@ -54,7 +56,8 @@ fn devices<'a>(top: &Fields<'a>, names: &mut Names<'a>, report: &mut Report) -> 
     let mut by_mac = Vec::new();
     for section in SECTIONS {
         let Ok(Some(fields)) = top.mapping(section, report) else { continue };
-        for (key, value) in fields.mapping {
+        let section_members = fields.mapping;
+        for (key, value) in section_members {
             // The renderer of a whole section.
             if key.as_str() == Some("renderer") && value.is_string() {
                 check_rest(&Fields::new(&only("renderer", value), fields.path.clone()), &[], report);
@@ -75,7 +78,10 @@ fn devices<'a>(top: &Fields<'a>, names: &mut Names<'a>, report: &mut Report) -> 
                 Some(Match::Mac(..)) => by_mac.push((id, name)),
                 _ => names.add(id, name, &fields.path, report),
             }
-            devices.push(Device { section, id, fields, found });
+            let renderer =
+                [fields.mapping, section_members, top.mapping].into_iter().find_map(|members| members.get("renderer"));
+            let is_networkds = renderer.and_then(Value::as_str) != Some("NetworkManager");
+            devices.push(Device { section, id, fields, found, is_networkds });
         }
     }
     // Other interfaces need their names; these only have labels.
@@ -177,6 +183,9 @@ fn interface(
         entry.set(&["mtu"], mtu, &fields.path.key("mtu"));
     }
     let addressing: Addressing = device::addressing(fields, is_port, report)?;
+    if device.is_networkds {
+        device::check_routers(fields, &addressing, report);
+    }
     addressing.write(&mut entry);
     device::read_shared(fields, name, draft, report);
     Ok(entry)

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 use serde_yaml::Value;
 
+use super::members;
 use crate::family::Family;
 use crate::input::fields::Fields;
 use crate::input::yaml::invalid;
@@ -47,6 +48,27 @@ pub(in crate::input::shapes) fn network(
     family: Family,
     report: &mut Report,
 ) -> Result<Placed, Reported> {
+    network_of(fields, key, family, None, report)
+}
+
+/// Reads the address at `key` of cloud-init's version 1, whose prefix length may also be at `prefix`.
+pub(in crate::input::shapes) fn network_with_prefix(
+    fields: &Fields<'_>,
+    key: &str,
+    family: Family,
+    report: &mut Report,
+) -> Result<Placed, Reported> {
+    let prefix = members::number(fields, "prefix", 0..=u64::from(family.length()), report)?;
+    network_of(fields, key, family, prefix.and_then(|length| u8::try_from(length).ok()), report)
+}
+
+fn network_of(
+    fields: &Fields<'_>,
+    key: &str,
+    family: Family,
+    prefix: Option<u8>,
+    report: &mut Report,
+) -> Result<Placed, Reported> {
     let name = family.name();
     let Some(text) = fields.text(key, report)? else {
         return Err(fields.wrong(key, "member-missing", format!("is missing: write an {name} address here"), report));
@@ -61,17 +83,22 @@ pub(in crate::input::shapes) fn network(
         return Err(fields.wrong(key, "ip-address-invalid", invalid, report));
     };
     let mask = mask(fields, family, report)?;
-    let (path, mask_path) = (fields.path.key(key), fields.path.key("netmask"));
-    let (length, length_path) = match (own.flatten(), mask) {
-        (Some(own), Some(mask)) if own != mask => {
-            let message = format!("stands for a prefix of {mask} bits, and {key} says {own}; remove one of the two");
-            return Err(fields.wrong("netmask", "netmask-contradicts-prefix", message, report));
+    let path = fields.path.key(key);
+    let lengths = [(own.flatten(), key), (prefix, "prefix"), (mask, "netmask")];
+    let mut lengths = lengths.into_iter().filter_map(|(length, key)| Some((length?, key)));
+    let (length, length_path) = match lengths.next() {
+        Some((length, length_key)) => {
+            if let Some((other, other_key)) = lengths.find(|(other, _)| *other != length) {
+                let message = format!(
+                    "stands for a prefix of {other} bits, and {length_key} says {length}; remove one of the two"
+                );
+                return Err(fields.wrong(other_key, "netmask-contradicts-prefix", message, report));
+            }
+            (length, fields.path.key(length_key))
         }
-        (Some(own), _) => (own, path.clone()),
-        (None, Some(mask)) => (mask, mask_path),
         // Only the unspecified address is a network without a mask: everything.
-        (None, None) if key == "network" && address.is_unspecified() => (0, path.clone()),
-        (None, None) => {
+        None if key == "network" && address.is_unspecified() => (0, path.clone()),
+        None => {
             let message = format!(
                 "is missing: without it, dayone does not know the network (write for example {})",
                 example(family)

@@ -5,15 +5,26 @@ use serde_yaml::Value;
 use super::super::addressing::Addressing;
 use super::super::draft::{Draft, Entry};
 use super::super::routes::any_address;
-use super::super::settings::{check_rest, refuse};
+use super::super::settings::{check_rest, refuse, switch};
 use crate::family::Family;
 use crate::input::fields::Fields;
 use crate::input::listing::quoted;
 use crate::input::shapes::network_data::{address, members, services};
 use vocabulary::report::{Report, Reported};
 
-const KNOWN: [&str; 10] =
-    ["type", "address", "netmask", "gateway", "metric", "routes", "dns_nameservers", "dns_search", "control", "scope"];
+const KNOWN: [&str; 11] = [
+    "type",
+    "address",
+    "netmask",
+    "prefix",
+    "gateway",
+    "metric",
+    "routes",
+    "dns_nameservers",
+    "dns_search",
+    "control",
+    "scope",
+];
 
 /// Reads the subnets of the interface `name`.
 pub(super) fn read(
@@ -23,7 +34,7 @@ pub(super) fn read(
     report: &mut Report,
 ) -> Result<Addressing, Reported> {
     let mut addressing = Addressing::default();
-    if let Some(routers) = fields.boolean("accept-ra", report)? {
+    if let Some(routers) = switch(fields, "accept-ra", report)? {
         let path = fields.path.key("accept-ra");
         let place = if routers { &mut addressing.automatic6 } else { &mut addressing.without_routers };
         *place = Some(path);
@@ -97,7 +108,7 @@ fn read_one(
         draft.add_route(route);
     }
     for fields in members::mappings(subnet, "routes", report) {
-        check_rest(&fields, &["network", "destination", "netmask", "gateway", "metric"], report);
+        check_rest(&fields, &["network", "destination", "netmask", "prefix", "gateway", "metric"], report);
         if let Ok(mut route) = route(&fields, report) {
             route.set_unplaced(&["next-hop-interface"], name);
             draft.add_route(route);
@@ -157,10 +168,10 @@ fn family(text: &str) -> Family {
     if text.contains(':') { Family::V6 } else { Family::V4 }
 }
 
-/// Returns the network at `key`, whose mask may be at `netmask`.
+/// Returns the network at `key`, whose mask may be at `netmask` or `prefix`.
 fn network(fields: &Fields<'_>, key: &str, report: &mut Report) -> Result<address::Placed, Reported> {
     let text = fields.text(key, report)?.unwrap_or_default();
-    address::network(fields, key, family(text), report)
+    address::network_with_prefix(fields, key, family(text), report)
 }
 
 /// Whether a value is neither missing nor empty.

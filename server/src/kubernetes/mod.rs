@@ -13,6 +13,7 @@ mod controller;
 mod data_image;
 mod decide;
 mod events;
+mod failing;
 mod installation_key;
 mod key_rotation;
 mod key_secret;

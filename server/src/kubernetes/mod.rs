@@ -30,7 +30,7 @@ mod retries;
 mod unready;
 mod watching;
 
-pub use client::{ConnectError, connect, counted};
+pub use client::{ConnectError, connect, counted, kubeconfig_files};
 pub use controller::{Config, Controller};
 pub use installation_key::{InstallationKeyError, installation_key};
 pub use key_rotation::{KeySecretApi, RotateSecretError};

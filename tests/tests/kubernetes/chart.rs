@@ -172,6 +172,22 @@ fn wrong_values_are_refused_with_their_names() {
     }
 }
 
+#[test]
+fn the_namespace_that_reads_the_metrics_is_the_one_of_the_values() {
+    let helm = Helm::new();
+    let allowed = |namespace: Value| {
+        let objects = helm.template("one", &json!({"networkPolicy": {"monitoringNamespace": namespace}}));
+        let policy = objects.into_iter().find(|object| object["kind"] == "NetworkPolicy").expect("a NetworkPolicy");
+        policy["spec"]["ingress"][1]["from"][0]["namespaceSelector"]["matchLabels"].clone()
+    };
+    let labels = json!({"team": "observability"});
+    assert_eq!(allowed(labels.clone()), labels);
+    // An empty selector would let every namespace in.
+    for nothing in [json!({}), Value::Null] {
+        assert_eq!(allowed(nothing), json!({"kubernetes.io/metadata.name": "monitoring"}));
+    }
+}
+
 fn fetched(file: &str, url: &str) -> Value {
     json!({"file": file, "url": url, "sha256": Digest::of(b"a base").to_string()})
 }

@@ -188,6 +188,31 @@ fn the_namespace_that_reads_the_metrics_is_the_one_of_the_values() {
     }
 }
 
+#[test]
+fn settings_that_the_deployment_would_override_are_refused() {
+    let helm = Helm::new();
+    for (cluster_wide, own) in [(false, true), (true, false)] {
+        let values = json!({"clusterWide": cluster_wide});
+        let objects = helm.template("one", &values);
+        let deployment = objects.into_iter().find(|object| object["kind"] == "Deployment").expect("a Deployment");
+        let variables = deployment["spec"]["template"]["spec"]["containers"][0]["env"].as_array().unwrap().clone();
+        let names: Vec<&str> = variables.iter().map(|variable| variable["name"].as_str().unwrap()).collect();
+        assert_eq!(names.contains(&"WATCH_NAMESPACE"), own);
+        for name in names {
+            let mut values = values.clone();
+            values["settings"] = json!({name: "any"});
+            let output = helm.try_template("one", &values);
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert!(
+                !output.status.success() && errors.contains(&format!("settings.{name} would have no effect")),
+                "{errors}"
+            );
+        }
+    }
+    // Who may watch all namespaces may choose one.
+    helm.template("one", &json!({"clusterWide": true, "settings": {"WATCH_NAMESPACE": "hosts"}}));
+}
+
 fn fetched(file: &str, url: &str) -> Value {
     json!({"file": file, "url": url, "sha256": Digest::of(b"a base").to_string()})
 }

@@ -1,5 +1,6 @@
-//! Two replicas and an API server that loses, delays and doubles their requests: they never both lead. The real election runs in a time
-//! that stands still while something happens.
+//! Two replicas and an API server that loses, delays and doubles their requests: they never both lead. While every request is answered in
+//! time, however late, a leader leads until it stops, and then releases the Lease. The real election runs in a time that stands still
+//! while something happens.
 //!
 //! Beside what the fuzzer makes of it, it tries everything that can happen to the first requests, in every order.
 #![no_main]
@@ -45,6 +46,10 @@ const AT_ONCE: usize = 8;
 /// How long a run is, in the time that stands still.
 const LENGTH: Duration = Duration::from_mins(1);
 
+fn fate(byte: u8) -> Fate {
+    FATES[usize::from(byte) % FATES.len()]
+}
+
 /// The Lease, as the API server has it.
 #[derive(Default)]
 struct Server {
@@ -58,7 +63,12 @@ impl Server {
     fn fate(&mut self) -> Fate {
         let byte = self.fates.get(self.requests).copied().unwrap_or(0);
         self.requests += 1;
-        FATES[usize::from(byte) % FATES.len()]
+        fate(byte)
+    }
+
+    /// Who holds the Lease.
+    fn holder(&self) -> &str {
+        self.lease.as_ref().and_then(|lease| lease["spec"]["holderIdentity"].as_str()).unwrap_or_default()
     }
 
     fn carry_out(&mut self, method: &Method, body: &[u8]) -> Response<Body> {
@@ -150,22 +160,28 @@ fn run(fates: &[u8], stops: &[u8]) {
         let server = Arc::new(Mutex::new(Server { fates: fates.to_vec(), ..Server::default() }));
         let begin = Instant::now();
         let started = Rc::new(RefCell::new(0));
-        let (_bases, has_bases) = tokio::sync::watch::channel(true);
+        let (_able, can_make_images) = tokio::sync::watch::channel(true);
         let elect = || {
             *started.borrow_mut() += 1;
             let identity = format!("replica-{}", started.borrow());
-            Leadership::elect(client(&server), "hosts", "dayone", &identity, has_bases.clone())
+            let replica = Leadership::elect(client(&server), "hosts", "dayone", &identity, can_make_images.clone());
+            (replica, identity)
         };
         let mut replicas = [elect(), elect()];
         let is_stopped = !stops.is_empty();
+        let is_answered = fates.iter().all(|byte| matches!(fate(*byte), Fate::Prompt | Fate::AnswerLate));
+        let mut led = [false; 2];
         let mut stops = stops.iter();
         let mut next_stop = begin + Duration::from_secs(5);
         let mut has_led = false;
         while begin.elapsed() < LENGTH {
-            let mut leads = [replicas[0].watch(), replicas[1].watch()];
+            let mut leads = [replicas[0].0.watch(), replicas[1].0.watch()];
             let one = *leads[0].borrow_and_update();
             let two = *leads[1].borrow_and_update();
             assert!(!(one && two), "both lead after {:?}: {fates:?}", begin.elapsed());
+            let has_lost = (led[0] && !one) || (led[1] && !two);
+            assert!(!(is_answered && has_lost), "a leader gives up after {:?}: {fates:?}", begin.elapsed());
+            led = [one, two];
             has_led |= one || two;
             let [first, second] = &mut leads;
             tokio::select! {
@@ -178,11 +194,19 @@ fn run(fates: &[u8], stops: &[u8]) {
             let which = usize::from(stop >> 7);
             match stop & 3 {
                 1 => {
-                    replicas[which].stop().await;
+                    let (replica, identity) = &mut replicas[which];
+                    let leads = *replica.watch().borrow();
+                    replica.stop().await;
+                    let is_held = server.lock().expect("one thread").holder() == identity.as_str();
+                    assert!(!(is_answered && leads && is_held), "{identity} does not release the Lease: {fates:?}");
                     replicas[which] = elect();
+                    led[which] = false;
                 }
                 // It dies, and another one begins.
-                2 => replicas[which] = elect(),
+                2 => {
+                    replicas[which] = elect();
+                    led[which] = false;
+                }
                 _ => {}
             }
         }

@@ -15,6 +15,7 @@ mod settings;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -54,7 +55,9 @@ pub struct HostImages {
     environment: Environment,
     current: RwLock<Arc<Current>>,
     changes: watch::Sender<u64>,
-    has_bases: watch::Sender<bool>,
+    can_make_images: watch::Sender<bool>,
+    /// Whether dayone could read the agent's settings at any time.
+    had_settings: AtomicBool,
     metrics: HostImageMetrics,
     /// The warnings about bases that were logged.
     warned: Mutex<BTreeSet<String>>,
@@ -73,11 +76,12 @@ impl HostImages {
         if let Err(error) = &current.agent {
             error!(%error, "dayone can make no image until somebody corrects this setting");
         }
-        let has_bases = missing_bases(&environment, &current).is_none();
+        let can_make_images = can_make_images(&environment, &current);
         Self {
             store,
             environment,
-            has_bases: watch::Sender::new(has_bases),
+            can_make_images: watch::Sender::new(can_make_images),
+            had_settings: AtomicBool::new(current.agent.is_ok()),
             current: RwLock::new(Arc::new(current)),
             changes: watch::Sender::new(0),
             metrics,
@@ -86,14 +90,18 @@ impl HostImages {
         }
     }
 
-    /// Why no image can be made at all, if no base was found, or none is usable.
-    pub fn missing_bases(&self) -> Option<String> {
-        missing_bases(&self.environment, &self.current())
+    /// Why this replica must get no requests for images: it found no base, can use none, or never could read the agent's settings.
+    /// If it cannot read them any more, it still serves the images that it made of them.
+    pub fn not_ready(&self) -> Option<String> {
+        let current = self.current();
+        let had_settings = self.had_settings.load(Ordering::Relaxed);
+        let unreadable = || current.agent.as_ref().err().filter(|_| !had_settings).map(ToString::to_string);
+        missing_bases(&self.environment, &current).or_else(unreadable)
     }
 
-    /// Whether there are usable bases at all.
-    pub fn has_bases(&self) -> watch::Receiver<bool> {
-        self.has_bases.subscribe()
+    /// Whether any image can be made at the moment: there are usable bases, and dayone can read the agent's settings.
+    pub fn able(&self) -> watch::Receiver<bool> {
+        self.can_make_images.subscribe()
     }
 
     fn build(&self, request: &ImageRequest<'_>) -> Result<PublishedImage, BuildError> {
@@ -181,9 +189,10 @@ impl HostImages {
             }
             _ => info!("bases or settings have changed; dayone makes the affected images again"),
         }
-        let has_bases = missing_bases(&self.environment, &now).is_none();
+        let can_make_images = can_make_images(&self.environment, &now);
+        self.had_settings.fetch_or(now.agent.is_ok(), Ordering::Relaxed);
         *self.current.write() = Arc::new(now);
-        self.has_bases.send_if_modified(|before| std::mem::replace(before, has_bases) != has_bases);
+        self.can_make_images.send_if_modified(|before| std::mem::replace(before, can_make_images) != can_make_images);
         self.changes.send_modify(|changes| *changes += 1);
     }
 
@@ -221,6 +230,10 @@ impl ImageProvider for HostImages {
         unknown.map_or(Support::Unsupported, Support::Unknown)
     }
 
+    fn can_make_images(&self) -> bool {
+        *self.can_make_images.borrow()
+    }
+
     fn publish(&self, request: &ImageRequest<'_>) -> Result<PublishedImage, BuildError> {
         let started = Instant::now();
         let outcome = self.build(request);
@@ -253,7 +266,11 @@ impl fmt::Debug for HostImages {
     }
 }
 
-/// Why no image can be made at all.
+fn can_make_images(environment: &Environment, current: &Current) -> bool {
+    current.agent.is_ok() && missing_bases(environment, current).is_none()
+}
+
+/// Why there is no base for any image.
 fn missing_bases(environment: &Environment, current: &Current) -> Option<String> {
     let BasePatterns { iso, initrd, shared_dir, .. } = &environment.bases;
     if current.found.supports_none() {

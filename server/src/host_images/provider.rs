@@ -21,6 +21,11 @@ pub trait ImageProvider: Send + Sync + 'static {
     /// Whether there are bases for this architecture.
     fn supports(&self, architecture: &str) -> Support;
 
+    /// Whether any image can be made at the moment.
+    fn can_make_images(&self) -> bool {
+        true
+    }
+
     /// Makes the image, and serves it in place of the owner's previous one. Takes some 100 µs for a usual host.
     fn publish(&self, request: &ImageRequest<'_>) -> Result<PublishedImage, BuildError>;
 

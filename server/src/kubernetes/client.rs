@@ -1,6 +1,6 @@
 //! The client of the API server, which counts its requests.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kube::Client;
@@ -33,11 +33,24 @@ pub enum ConnectError {
     Client(#[from] kube::Error),
 }
 
+/// The files that a setting for the kubeconfig names. As in kubectl, `KUBECONFIG` may be a list; files in it that do not exist are left
+/// out.
+pub fn kubeconfig_files(setting: &Path) -> Vec<PathBuf> {
+    let listed: Vec<PathBuf> = std::env::split_paths(setting).filter(|file| file.exists()).collect();
+    if setting.exists() || listed.is_empty() { vec![setting.to_owned()] } else { listed }
+}
+
+/// Reads the files of a kubeconfig, which complement one another.
+fn read(setting: &Path) -> Result<Kubeconfig, KubeconfigError> {
+    let mut files = kubeconfig_files(setting).into_iter();
+    files.try_fold(Kubeconfig::default(), |all, file| all.merge(Kubeconfig::read_from(file)?))
+}
+
 /// Makes a client from this kubeconfig. Without one, it uses the user's kubeconfig, or the service account of the Pod.
 /// Sends no request yet.
 pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> {
     let file = match kubeconfig {
-        Some(path) => Some(Kubeconfig::read_from(path)?),
+        Some(path) => Some(read(path)?),
         None => Kubeconfig::read().ok(),
     };
     let mut config = match file {
@@ -87,6 +100,21 @@ pub fn counted(client: Client, metrics: KubernetesMetrics) -> Client {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_kubeconfig_may_be_in_several_files() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = |name: &str| directory.path().join(name);
+        let clusters = "apiVersion: v1\nkind: Config\nclusters:\n- {name: one, cluster: {server: 'https://a'}}\n";
+        std::fs::write(file("clusters"), clusters).unwrap();
+        let contexts =
+            "apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts:\n- {name: a, context: {cluster: one}}\n";
+        std::fs::write(file("contexts"), contexts).unwrap();
+        let list = std::env::join_paths([file("clusters"), file("none"), file("contexts"), PathBuf::new()]).unwrap();
+        let read = read(Path::new(&list)).unwrap();
+        assert_eq!((read.clusters.len(), read.current_context.as_deref()), (1, Some("a")));
+        assert_eq!(kubeconfig_files(&file("none")), [file("none")], "the error names it");
+    }
 
     #[test]
     fn the_proxy_is_that_of_the_current_contexts_cluster() {

@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use super::contention::{Contention, Decision};
 use super::decide::ObjectEvent;
 use super::events::EventRecorder;
+use super::failing::Failing;
 use super::kind::{Kind, Memory as _};
 use super::metrics::KubernetesMetrics;
 use super::owner_permission::OwnerPermission;
@@ -44,6 +45,7 @@ pub(super) struct Context<K: Kind> {
     pub(super) retries: Retries,
     pub(super) stale: StaleVersions,
     pub(super) contention: Arc<Contention>,
+    pub(super) failing: Arc<Failing>,
     pub(super) owner_permission: Arc<OwnerPermission>,
     pub(super) memory: K::Memory,
 }
@@ -64,6 +66,7 @@ impl<K: Kind> Context<K> {
             retries: Retries::default(),
             stale: StaleVersions::default(),
             contention: Arc::clone(&self.contention),
+            failing: Arc::clone(&self.failing),
             owner_permission: Arc::clone(&self.owner_permission),
             memory: L::Memory::default(),
         }
@@ -152,6 +155,7 @@ impl<K: Kind> Context<K> {
         self.retries.forget(owner);
         self.stale.0.lock().remove(owner);
         self.contention.forget(owner);
+        self.failing.note(owner, None);
         self.memory.forget(owner);
     }
 }

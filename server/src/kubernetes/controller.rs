@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::context::{Context, StaleVersions};
 use super::data_image::DataImage;
 use super::events::EventRecorder;
+use super::failing::Failing;
 use super::kind::Kind;
 use super::leadership::{Leadership, changed};
 use super::metrics::KubernetesMetrics;
@@ -72,6 +73,7 @@ impl Controller {
             objects: objects.clone(),
             secrets,
             leads: config.leadership.watch(),
+            failing: Arc::new(Failing::new(config.metrics.clone())),
             metrics: config.metrics,
             audit: config.audit,
             readiness: Readiness::default(),
@@ -171,12 +173,15 @@ async fn until(stopping: CancellationToken, task: impl Future<Output = ()>) {
 async fn requeue_on_change<K: Kind>(queue: WorkQueue<K>) {
     let context = &queue.context;
     let (mut leads, mut images) = (context.leads.clone(), context.images.changed());
-    context.metrics.leader(*leads.borrow_and_update());
+    let leads_now = *leads.borrow_and_update();
+    context.metrics.leader(leads_now);
+    context.failing.lead(leads_now);
     loop {
         let due = tokio::select! {
             () = changed(&mut leads) => {
                 let leads = *leads.borrow_and_update();
                 context.metrics.leader(leads);
+                context.failing.lead(leads);
                 context.contention.clear();
                 leads
             }

@@ -18,7 +18,7 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::problem;
@@ -28,7 +28,8 @@ const DURATION: Duration = Duration::from_secs(15);
 /// For how long this replica goes on writing if it cannot renew the Lease.
 const RELIED_UPON: Duration = Duration::from_secs(10);
 const RENEW: Duration = Duration::from_secs(5);
-/// For how long a replica without bases leaves the Lease to the others before it tries to take it: longer than a Lease lasts without a renewal.
+/// For how long a replica that can make no images leaves the Lease to the others before it tries to take it: longer than a Lease lasts
+/// without a renewal.
 const LEFT_TO_OTHERS: Duration = Duration::from_secs(30);
 const RETRY: Duration = Duration::from_secs(2);
 /// The longest wait between two requests to an API server that does not answer.
@@ -54,14 +55,14 @@ impl Leadership {
         Self { leads, election: None, always: Some(sender) }
     }
 
-    /// Takes part in the election by the Lease `name`; while `has_bases` is false, only if no other replica takes it. No other
-    /// replica may have the same `identity`.
+    /// Takes part in the election by the Lease `name`; while `can_make_images` is false, only if no other replica takes it. No
+    /// other replica may have the same `identity`.
     pub fn elect(
         client: Client,
         namespace: &str,
         name: &str,
         identity: &str,
-        has_bases: watch::Receiver<bool>,
+        can_make_images: watch::Receiver<bool>,
     ) -> Self {
         let (sender, leads) = watch::channel(false);
         let stopping = CancellationToken::new();
@@ -70,7 +71,7 @@ impl Leadership {
             name: name.to_owned(),
             identity: identity.to_owned(),
             leads: sender,
-            has_bases,
+            can_make_images,
             seen: None,
             relied_upon: None,
             rights: Rights::Unknown,
@@ -112,7 +113,7 @@ struct Candidate {
     name: String,
     identity: String,
     leads: watch::Sender<bool>,
-    has_bases: watch::Receiver<bool>,
+    can_make_images: watch::Receiver<bool>,
     /// The Lease, and when this replica first saw its present version.
     seen: Option<(Lease, Instant)>,
     /// Until when this replica leads without another request.
@@ -144,30 +145,33 @@ enum Attempt {
 
 impl Candidate {
     async fn run(mut self, stopping: CancellationToken) {
-        while stopping.run_until_cancelled(self.take_part()).await.is_some() {}
+        while !stopping.is_cancelled() {
+            self.take_part(&stopping).await;
+        }
         self.withdraw().await;
     }
 
-    async fn take_part(&mut self) {
-        if *self.has_bases.borrow_and_update() {
-            return self.take_turn().await;
+    async fn take_part(&mut self, stopping: &CancellationToken) {
+        if *self.can_make_images.borrow_and_update() {
+            return self.take_turn(stopping).await;
         }
-        tracing::warn!("this replica has no usable base images, and leaves the Lease to replicas that have");
-        while !*self.has_bases.borrow_and_update() {
+        tracing::warn!("this replica can make no images, and leaves the Lease to replicas that can");
+        while !*self.can_make_images.borrow_and_update() && !stopping.is_cancelled() {
             self.withdraw().await;
-            if timeout(LEFT_TO_OTHERS, changed(&mut self.has_bases)).await.is_err() {
-                self.take_turn().await;
+            let change = timeout(LEFT_TO_OTHERS, changed(&mut self.can_make_images));
+            if matches!(stopping.run_until_cancelled(change).await, Some(Err(_))) {
+                self.take_turn(stopping).await;
             }
         }
     }
 
-    /// Takes one step of the election, and waits until the next one is due.
-    async fn take_turn(&mut self) {
+    /// Takes one step of the election, and waits until the next one is due. Stopping ends only the wait: if it dropped a request, this
+    /// replica would not know whether it holds the Lease that it has to release.
+    async fn take_turn(&mut self, stopping: &CancellationToken) {
         let wait = self.step().await;
-        tokio::select! {
-            () = sleep(wait) => {}
-            () = changed(&mut self.has_bases) => {}
-        }
+        let change = timeout(wait, changed(&mut self.can_make_images));
+        // The next step is due after a change as well as after the wait.
+        let _ = stopping.run_until_cancelled(change).await;
     }
 
     /// Stops leading, and releases the Lease.
@@ -190,7 +194,8 @@ impl Candidate {
             Attempt::Held => {
                 self.relied_upon = Some(started + RELIED_UPON);
                 self.lead(true);
-                RENEW
+                // Without the time of a slow answer, the next renewal would begin too late to get as slow an answer in time.
+                RENEW.saturating_sub(started.elapsed())
             }
             Attempt::HeldByAnother => {
                 self.relied_upon = None;
@@ -341,16 +346,31 @@ impl Candidate {
     }
 
     async fn release(&mut self) {
-        let Some((mut lease, _)) = self.relied_upon.take().and(self.seen.take()) else { return };
-        let spec = lease.spec.get_or_insert_default();
-        spec.holder_identity = Some(String::new());
-        spec.lease_duration_seconds = Some(1);
-        spec.renew_time = Some(MicroTime(Timestamp::now()));
-        match timeout(REQUEST, self.api.replace(&self.name, &PostParams::default(), &lease)).await {
-            Ok(Ok(_)) => {}
+        if self.relied_upon.take().is_none() {
+            return;
+        }
+        match timeout(REQUEST, self.give_back()).await {
+            Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::warn!("cannot release the Lease: {}", problem::describe(&error)),
             Err(_) => tracing::warn!("cannot release the Lease: the API server does not answer"),
         }
+    }
+
+    /// Gives the Lease back. After a renewal without an answer, this replica does not know the Lease's version, and reads it.
+    async fn give_back(&mut self) -> kube::Result<()> {
+        let lease = match self.seen.take() {
+            Some((lease, _)) => Some(lease),
+            None => self.api.get_opt(&self.name).await?,
+        };
+        let Some(mut lease) = lease else { return Ok(()) };
+        let spec = lease.spec.get_or_insert_default();
+        if spec.holder_identity.as_deref() != Some(&self.identity) {
+            return Ok(());
+        }
+        spec.holder_identity = Some(String::new());
+        spec.lease_duration_seconds = Some(1);
+        spec.renew_time = Some(MicroTime(Timestamp::now()));
+        self.api.replace(&self.name, &PostParams::default(), &lease).await.map(drop)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Metrics of the controller. No label names a host.
 
+use std::collections::BTreeMap;
+
 use http::{Method, StatusCode};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -29,6 +31,7 @@ pub struct KubernetesMetrics {
     reconciliations: Family<[(&'static str, &'static str); 1], Counter>,
     duration: Histogram,
     failures: Family<[(&'static str, &'static str); 1], Counter>,
+    failing: Family<[(&'static str, &'static str); 1], Gauge>,
     objects: Gauge,
     data_images: Gauge,
     leader: Gauge,
@@ -48,12 +51,15 @@ impl KubernetesMetrics {
         let registry = registry.sub_registry_with_prefix("kubernetes");
         let duration = "How long reconciling an object took, with its image and the API server's answers";
         let failures = "Images that could not be built, by the reason in the condition or the Event";
+        let failing = "PreprovisioningImages and DataImages whose image cannot be built at the moment, by the reason in the \
+                       condition or the Event; 0 on replicas that do not write";
         let refused = "Whether the API server refuses to set owners of Secrets (1)";
         let contested = "PreprovisioningImages and DataImages whose content another controller replaces";
         Self {
             reconciliations: registered(registry, "reconciliations", "Reconciled objects, by result"),
             duration: registered_seconds(registry, "reconciliation_duration", duration, SECONDS),
             failures: registered_counters(registry, ("failures", failures), "reason", REASONS),
+            failing: registered(registry, "failing_objects", failing),
             objects: registered(registry, "objects", "Known PreprovisioningImages"),
             data_images: registered(registry, "data_images", "Known DataImages"),
             leader: registered(registry, "leader", "Whether this replica is the leader (1) or not (0)"),
@@ -70,6 +76,14 @@ impl KubernetesMetrics {
 
     pub(super) fn failed(&self, reason: &'static str) {
         self.failures.get_or_create(&[("reason", reason)]).inc();
+    }
+
+    /// Sets the numbers of objects that have no image, by reason. All other reasons have none.
+    pub(super) fn failing(&self, counts: &BTreeMap<&'static str, usize>) {
+        for reason in REASONS {
+            let count = counts.get(reason).copied().unwrap_or_default();
+            set(&self.failing.get_or_create(&[("reason", reason)]), count);
+        }
     }
 
     pub(super) fn objects(&self, count: usize) {

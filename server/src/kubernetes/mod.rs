@@ -13,6 +13,7 @@ mod controller;
 mod data_image;
 mod decide;
 mod events;
+mod failing;
 mod installation_key;
 mod key_rotation;
 mod key_secret;
@@ -29,7 +30,7 @@ mod retries;
 mod unready;
 mod watching;
 
-pub use client::{ConnectError, connect, counted};
+pub use client::{ConnectError, connect, counted, kubeconfig_files};
 pub use controller::{Config, Controller};
 pub use installation_key::{InstallationKeyError, installation_key};
 pub use key_rotation::{KeySecretApi, RotateSecretError};

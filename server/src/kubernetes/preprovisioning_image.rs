@@ -23,6 +23,7 @@ impl Reconcile for PreprovisioningImage {
         let desired = match decide::desired(object, |architecture| context.images.supports(architecture)) {
             Desired::Deleted => {
                 context.discard(object, owner);
+                context.failing.note(owner, None);
                 return write_finalizers(object, owner, context).await.map(|_| Reconciled::settled());
             }
             Desired::Image(image) => Ok(image),
@@ -46,8 +47,10 @@ impl Reconcile for PreprovisioningImage {
             return Ok(Reconciled::settled());
         }
         if object.is_deleting() {
+            context.failing.note(owner, None);
             return Ok(Reconciled::settled());
         }
+        context.failing.note(owner, outcome.failure().map(|failure| failure.reason));
         let conclusion = decide::conclude(object, &outcome, Timestamp::now());
         let again = match outcome {
             // The lease holder reads a missing Secret again, and labels it. The other replicas then get an event.

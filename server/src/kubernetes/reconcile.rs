@@ -60,8 +60,10 @@ pub(super) trait Reconcile: Kind {
 pub(super) async fn run<K: Reconcile>(object: Arc<K>, context: Arc<Context<K>>) -> Result<Action, ReconcileError> {
     let started = Instant::now();
     let owner = object.owner();
+    // Once images can be made, all objects are queued again. Until then, this object's URL may not answer.
+    let can_make_images = context.images.can_make_images();
     let outcome = K::reconcile(&object, &owner, &context).await;
-    if !context.memory.is_waiting(&owner) {
+    if can_make_images && !context.memory.is_waiting(&owner) {
         context.readiness.seen(&owner);
     }
     let result = match &outcome {

@@ -129,7 +129,7 @@ impl Monitored for ControllerStatus {
         match self.stage() {
             Stage::Starting(what) => Some(format!("starting: {what}")),
             Stage::Running { images, is_ready, .. } => {
-                images.missing_bases().or_else(|| (!is_ready()).then(|| "not all images have been made yet".to_owned()))
+                images.not_ready().or_else(|| (!is_ready()).then(|| "not all images have been made yet".to_owned()))
             }
             Stage::Stopping => Some("stopping".to_owned()),
         }
@@ -206,7 +206,7 @@ impl ControllerServer {
         let use_keys = move |keys: Keys| follower.use_keys(&keys);
         planes.spawn(key_secret.follow(Clock::default(), schedule, use_keys, stopping.clone()));
         let (own_namespace, lease, identity) = (&config.own_namespace, &config.lease, &config.identity);
-        let leadership = Leadership::elect(client.clone(), own_namespace, lease, identity, images.has_bases());
+        let leadership = Leadership::elect(client.clone(), own_namespace, lease, identity, images.able());
         let discovered = Arc::clone(&images);
         let controller = Controller::start(kubernetes::Config {
             client,

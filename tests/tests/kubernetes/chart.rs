@@ -172,6 +172,47 @@ fn wrong_values_are_refused_with_their_names() {
     }
 }
 
+#[test]
+fn the_namespace_that_reads_the_metrics_is_the_one_of_the_values() {
+    let helm = Helm::new();
+    let allowed = |namespace: Value| {
+        let objects = helm.template("one", &json!({"networkPolicy": {"monitoringNamespace": namespace}}));
+        let policy = objects.into_iter().find(|object| object["kind"] == "NetworkPolicy").expect("a NetworkPolicy");
+        policy["spec"]["ingress"][1]["from"][0]["namespaceSelector"]["matchLabels"].clone()
+    };
+    let labels = json!({"team": "observability"});
+    assert_eq!(allowed(labels.clone()), labels);
+    // An empty selector would let every namespace in.
+    for nothing in [json!({}), Value::Null] {
+        assert_eq!(allowed(nothing), json!({"kubernetes.io/metadata.name": "monitoring"}));
+    }
+}
+
+#[test]
+fn settings_that_the_deployment_would_override_are_refused() {
+    let helm = Helm::new();
+    for (cluster_wide, own) in [(false, true), (true, false)] {
+        let values = json!({"clusterWide": cluster_wide});
+        let objects = helm.template("one", &values);
+        let deployment = objects.into_iter().find(|object| object["kind"] == "Deployment").expect("a Deployment");
+        let variables = deployment["spec"]["template"]["spec"]["containers"][0]["env"].as_array().unwrap().clone();
+        let names: Vec<&str> = variables.iter().map(|variable| variable["name"].as_str().unwrap()).collect();
+        assert_eq!(names.contains(&"WATCH_NAMESPACE"), own);
+        for name in names {
+            let mut values = values.clone();
+            values["settings"] = json!({name: "any"});
+            let output = helm.try_template("one", &values);
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert!(
+                !output.status.success() && errors.contains(&format!("settings.{name} would have no effect")),
+                "{errors}"
+            );
+        }
+    }
+    // Who may watch all namespaces may choose one.
+    helm.template("one", &json!({"clusterWide": true, "settings": {"WATCH_NAMESPACE": "hosts"}}));
+}
+
 fn fetched(file: &str, url: &str) -> Value {
     json!({"file": file, "url": url, "sha256": Digest::of(b"a base").to_string()})
 }
@@ -286,6 +327,22 @@ fn the_chart_has_the_version_of_dayone() {
     for member in ["version", "appVersion"] {
         assert_eq!(chart[member], version.trim_matches('"'), "{member}");
     }
+}
+
+#[test]
+fn files_for_the_agent_are_mounted_as_the_page_shows() {
+    let page = fs::read_to_string(fixtures("..").join("docs/helm.md")).unwrap();
+    let mut blocks = page.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let block = blocks.find(|block| block.contains("extraVolumes:")).expect("an example");
+    let values: Value = serde_yaml::from_str(block).unwrap();
+    let objects = Helm::new().template("one", &values);
+    let deployment = objects.into_iter().find(|object| object["kind"] == "Deployment").expect("a Deployment");
+    let pod = &deployment["spec"]["template"]["spec"];
+    assert_eq!(violations(pod), [""; 0]);
+    assert_eq!(pod["volumes"].as_array().unwrap().last(), values["extraVolumes"].get(0));
+    assert_eq!(pod["containers"][0]["volumeMounts"].as_array().unwrap().last(), values["extraVolumeMounts"].get(0));
+    let mount = values["extraVolumeMounts"][0]["mountPath"].as_str().unwrap();
+    assert!(values["settings"]["IRONIC_CA_BUNDLE"].as_str().unwrap().starts_with(mount));
 }
 
 #[test]

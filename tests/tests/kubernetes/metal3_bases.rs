@@ -1,4 +1,4 @@
-//! `dayone controller` without base images: at its start, for a moment, and beside a replica that has them.
+//! `dayone controller` without base images or settings: at its start, for a moment, and beside a replica that has them.
 
 use std::fs;
 use std::path::Path;
@@ -125,7 +125,7 @@ fn a_replica_without_bases_leaves_the_lease_and_takes_nothing_back() {
     assert!(!without.leads(), "{}", without.log());
     assert_eq!(holder(&site), "");
     assert_eq!(site.image("host")["status"], ready["status"]);
-    without.wait_for_log(&["WARN", "no usable base images"]);
+    without.wait_for_log(&["WARN", "can make no images"]);
 
     // With bases, it does.
     for entry in fs::read_dir(site.bases.path("")).unwrap() {
@@ -136,6 +136,45 @@ fn a_replica_without_bases_leaves_the_lease_and_takes_nothing_back() {
     without.wait_until_ready();
     assert_eq!(without.status(image_url(&ready)), Ok(200));
     assert_eq!(site.image("host")["status"], ready["status"]);
+}
+
+/// As in a roll-out with a path that is mistyped: the replicas before it must stay, and keep the Lease.
+#[test]
+fn a_replica_that_cannot_read_its_settings_is_not_ready_and_leaves_the_lease() {
+    let site = Site::new(ApiServer::shared());
+    site.create_image("host", &spec("iso"));
+    let settings = site.settings("dayone");
+    let mut whole = settings.start_ready("dayone-0");
+    let ready = site.wait_until_ready("host");
+
+    let directory = tempfile::tempdir().unwrap();
+    let bundle = directory.path().join("ca.crt");
+    let without = settings.with_variable("CA_BUNDLE", bundle.display().to_string()).start("dayone-1");
+    wait_until_not_ready(&without, "failed to read the CA bundle");
+    without.wait_for_log(&["WARN", "can make no images"]);
+    // Longer than dayone assumes that an image will be ready in a moment.
+    sleep(Duration::from_secs(66));
+    let why = without.probe("readyz").expect("an answer");
+    assert!(why.0 == 503 && why.1.contains("failed to read the CA bundle"), "{why:?}");
+    whole.terminate();
+    assert_eq!(whole.wait_until_ended(Duration::from_secs(20)), 0);
+    sleep(Duration::from_secs(3));
+    assert!(!without.leads(), "{}", without.log());
+    assert_eq!(site.image("host")["status"], ready["status"]);
+
+    fs::write(&bundle, "-----BEGIN CERTIFICATE-----\nZmlyc3Q=\n-----END CERTIFICATE-----\n").unwrap();
+    without.wait_until_ready();
+    without.wait("it leads", Duration::from_secs(30), || without.leads());
+    let other = site.wait_for_image("host", "an image with the bundle", |image| {
+        is_true(image, "Ready") && image_url(image) != image_url(&ready)
+    });
+    assert_eq!(without.status(image_url(&other)), Ok(200));
+
+    // It serves its images, whatever happens to the file later.
+    fs::remove_file(&bundle).unwrap();
+    without.wait("it does not lead", Duration::from_secs(20), || !without.leads());
+    assert!(without.is_ready(), "{}", without.log());
+    assert_eq!(without.status(image_url(&other)), Ok(200));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use acceptance::bases::{coreos_iso, fixtures};
 use acceptance::boots::{begin, documents, until_state};
 use acceptance::kubernetes::ApiServer;
 use acceptance::kustomize::{each, kustomization, object};
-use acceptance::metal3::Site;
+use acceptance::metal3::{Replica, Site};
 use acceptance::peers::{peer, run_text};
 use acceptance::prometheus::{Family, families, sample_names, selectors};
 use acceptance::server::{Server, free_address};
@@ -82,9 +82,40 @@ fn of_a_controller() -> Vec<Family> {
     spec["networkDataName"] = json!("missing");
     site.create_image("fails", &spec);
     site.wait_for_error("fails", "MissingNetworkData");
-    let failed = || replica.metric("dayone_kubernetes_failures_total{reason=\"MissingNetworkData\"}").is_some();
-    replica.wait("the failure is counted", Duration::from_secs(10), failed);
+    let failing =
+        |count| replica.metric("dayone_kubernetes_failing_objects{reason=\"MissingNetworkData\"}") == Some(count);
+    replica.wait("the failing object is counted", Duration::from_secs(10), || failing(1.0));
     families(&replica.probe("metrics").expect("an answer").1)
+}
+
+/// Nothing about such an object changes, and dayone writes nothing: a counter of failures would stand still.
+#[test]
+fn an_object_that_fails_is_counted_after_a_restart_and_until_it_has_an_image() {
+    let site = Site::new(ApiServer::shared());
+    let mut replica = site.start();
+    let spec = json!({"architecture": "x86_64", "acceptFormats": ["iso"], "networkDataName": "missing"});
+    site.create_image("fails", &spec);
+    site.wait_for_error("fails", "MissingNetworkData");
+    let count = |replica: &Replica| replica.metric("dayone_kubernetes_failing_objects{reason=\"MissingNetworkData\"}");
+    replica.wait("it is counted", Duration::from_secs(10), || count(&replica) == Some(1.0));
+    replica.terminate();
+    assert_eq!(replica.wait_until_ended(Duration::from_secs(20)), 0);
+    let replica = site.start();
+    replica.wait("it is counted again", Duration::from_secs(20), || count(&replica) == Some(1.0));
+    site.create_secret("missing", &json!({"nmstate": "interfaces: [{name: eno1, type: ethernet, state: up}]"}));
+    site.wait_until_ready("fails");
+    replica.wait("it is not counted any more", Duration::from_secs(10), || count(&replica) == Some(0.0));
+
+    // A drive counts as well, until its object is gone.
+    let metadata = json!({"name": "drive", "annotations": {"dayone.metal3.io/data-image": "floppy"}});
+    let drives = format!("/apis/metal3.io/v1alpha1/namespaces/{}/dataimages", site.namespace);
+    let drive =
+        json!({"apiVersion": "metal3.io/v1alpha1", "kind": "DataImage", "metadata": metadata, "spec": {"url": ""}});
+    site.admin().create(&drives, &drive);
+    let count = || replica.metric("dayone_kubernetes_failing_objects{reason=\"ConfigurationError\"}");
+    replica.wait("the drive is counted", Duration::from_secs(10), || count() == Some(1.0));
+    site.admin().delete(&format!("{drives}/drive"));
+    replica.wait("the drive is not counted any more", Duration::from_secs(10), || count() == Some(0.0));
 }
 
 #[test]

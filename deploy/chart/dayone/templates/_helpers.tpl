@@ -31,12 +31,21 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end }}
 
-{{/* The Pods cannot start with more than one source of base images. */}}
+{{/* The Pods cannot start with more than one source of base images, and ignore settings that their container has itself. */}}
 {{- define "dayone.checkValues" -}}
 {{- if and .Values.bases.claim .Values.bases.machineOsImages.image -}}
 {{- fail "bases.claim and bases.machineOsImages.image exclude each other: set only one of them" -}}
 {{- end -}}
 {{- if and .Values.bases.fetch (not .Values.bases.claim) -}}
 {{- fail "bases.fetch needs bases.claim: the volume that the Job fills" -}}
+{{- end -}}
+{{- $own := list "POD_NAME" "POD_NAMESPACE" "IMAGES_PUBLISH_ADDR" "IMAGE_SHARED_DIR" "DEPLOY_ISO" "DEPLOY_INITRD" "DEPLOY_KERNEL" -}}
+{{- if not .Values.clusterWide -}}
+{{- $own = append $own "WATCH_NAMESPACE" -}}
+{{- end -}}
+{{- range $name, $value := .Values.settings -}}
+{{- if has $name $own -}}
+{{- fail (printf "settings.%s would have no effect, because the Deployment sets this variable: remove it. publishUrl, clusterWide and bases set the URL, the namespaces and the base images" $name) -}}
+{{- end -}}
 {{- end -}}
 {{- end }}

@@ -30,7 +30,10 @@ impl Reconcile for DataImage {
                 forget(object, owner, context);
                 return Ok(Reconciled::settled());
             }
-            Desired::Drive(_) if frozen && context.memory.is_published(owner) => return Ok(Reconciled::settled()),
+            Desired::Drive(_) if frozen && context.memory.is_published(owner) => {
+                context.failing.note(owner, None);
+                return Ok(Reconciled::settled());
+            }
             Desired::Drive(drive) => {
                 let watched = are_watched(object, &drive, context).await?;
                 let outcome = publish(object, owner, drive.clone(), context).await?;
@@ -45,6 +48,8 @@ impl Reconcile for DataImage {
         }
         let url = outcome.as_ref().map(|(image, _)| image.url.clone()).map_err(Clone::clone);
         context.memory.note(owner, &url, Instant::now());
+        let failure = url.as_ref().err().map(|failure| failure.reason);
+        context.failing.note(owner, failure.filter(|_| !frozen));
         let again = if watched { RESYNC } else { context.memory.wait(owner, Instant::now()) };
         let settled = Reconciled { again, ..Reconciled::settled() };
         match outcome {
@@ -77,6 +82,7 @@ impl Reconcile for DataImage {
 fn forget(object: &DataImage, owner: &str, context: &Context) {
     context.discard(object, owner);
     context.memory.forget(owner);
+    context.failing.note(owner, None);
 }
 
 /// Whether dayone watches all Secrets of the drive, so that an event reports each change.

@@ -53,6 +53,16 @@ pub(in crate::kubernetes) enum Outcome {
     Failed(Failure, Option<ImageInputs>, Duration),
 }
 
+impl Outcome {
+    /// Why somebody has to change something.
+    pub(in crate::kubernetes) fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Failed(failure, ..) => Some(failure),
+            Self::Published(..) | Self::NotReady(..) => None,
+        }
+    }
+}
+
 /// Whether the status has an image of what the object asks for, as far as dayone knows the inputs of that.
 pub(in crate::kubernetes) fn has_image(object: &PreprovisioningImage, inputs: Option<&ImageInputs>) -> bool {
     let status = &object.status;

@@ -2,9 +2,13 @@
 //! `tests/tests/kubernetes/controller`; here an answer is missing, or a refusal.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 
-use http::{Request, Response, StatusCode};
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::BodyExt as _;
 use kube::client::Body;
+use parking_lot::Mutex;
+use tokio::time::sleep;
 use tower::service_fn;
 
 use super::*;
@@ -16,7 +20,7 @@ fn candidate(client: Client, rights: Rights) -> Candidate {
         name: "dayone".to_owned(),
         identity: "one".to_owned(),
         leads,
-        has_bases: watch::channel(true).1,
+        can_make_images: watch::channel(true).1,
         seen: None,
         relied_upon: None,
         rights,
@@ -93,4 +97,80 @@ async fn after_a_revoked_right_the_lease_of_another_replica_expires_first() {
     candidate.refused = Some((5, since));
     candidate.step().await;
     assert!(*candidate.leads.borrow());
+}
+
+/// An API server that carries each request out at once, answers it after this time, and keeps the Lease. The Lease has no versions.
+fn slow(answers_after: Duration, lease: &Arc<Mutex<Option<Lease>>>) -> Client {
+    let lease = Arc::clone(lease);
+    let keep = move |request: Request<Body>| {
+        let lease = Arc::clone(&lease);
+        async move {
+            let (head, body) = request.into_parts();
+            let body = body.collect().await.unwrap().to_bytes();
+            let text = {
+                let mut lease = lease.lock();
+                if head.method != Method::GET {
+                    *lease = Some(serde_json::from_slice(&body).unwrap());
+                }
+                serde_json::to_vec(&*lease).unwrap()
+            };
+            sleep(answers_after).await;
+            Ok::<_, Infallible>(Response::new(Body::from(text)))
+        }
+    };
+    Client::new(service_fn(keep), "hosts")
+}
+
+fn holder(lease: &Mutex<Option<Lease>>) -> Option<String> {
+    lease.lock().as_ref()?.spec.as_ref()?.holder_identity.clone()
+}
+
+/// A candidate that holds the Lease and has to renew it.
+fn holds(client: Client, lease: &Mutex<Option<Lease>>) -> Candidate {
+    let mut candidate = candidate(client, Rights::Granted);
+    let mut spec = LeaseSpec::default();
+    candidate.fill(&mut spec, Timestamp::now());
+    let held = Lease { spec: Some(spec), ..Lease::default() };
+    *lease.lock() = Some(held.clone());
+    candidate.seen = Some((held, Instant::now()));
+    candidate.relied_upon = Some(Instant::now() + RELIED_UPON);
+    candidate
+}
+
+#[tokio::test]
+async fn the_next_renewal_is_due_as_long_after_a_slow_one_as_after_a_fast_one() {
+    let (delay, lease) = (Duration::from_millis(200), Arc::default());
+    let mut candidate = holds(slow(delay, &lease), &lease);
+    let wait = candidate.step().await;
+    assert!(*candidate.leads.borrow() && wait <= RENEW.saturating_sub(delay), "{wait:?}");
+}
+
+#[tokio::test]
+async fn a_replica_that_is_stopped_during_a_renewal_releases_the_lease() {
+    let lease = Arc::default();
+    let candidate = holds(slow(Duration::from_millis(200), &lease), &lease);
+    let stopping = CancellationToken::new();
+    let task = tokio::spawn(candidate.run(stopping.clone()));
+    sleep(Duration::from_millis(50)).await;
+    stopping.cancel();
+    task.await.unwrap();
+    assert_eq!(holder(&lease).as_deref(), Some(""));
+}
+
+#[tokio::test]
+async fn a_replica_whose_last_renewal_had_no_answer_reads_the_lease_to_release_it() {
+    let lease = Arc::default();
+    let mut candidate = holds(slow(Duration::ZERO, &lease), &lease);
+    candidate.seen = None;
+    candidate.withdraw().await;
+    assert_eq!(holder(&lease).as_deref(), Some(""));
+
+    // Another replica has taken it meanwhile.
+    let mut candidate = holds(slow(Duration::ZERO, &lease), &lease);
+    candidate.seen = None;
+    if let Some(spec) = lease.lock().as_mut().and_then(|lease| lease.spec.as_mut()) {
+        spec.holder_identity = Some("two".to_owned());
+    }
+    candidate.withdraw().await;
+    assert_eq!(holder(&lease).as_deref(), Some("two"));
 }

@@ -6,6 +6,7 @@ use super::super::Problem;
 use super::{Checking, files};
 use crate::arguments::{ContentsArguments, ImagesArguments, Program};
 use crate::host_images::Environment;
+use crate::kubernetes::kubeconfig_files;
 
 /// The settings that name files.
 const FILES: [(&str, &str); 4] = [
@@ -37,8 +38,10 @@ pub(super) fn check(mut checking: Checking<'_>) -> Vec<Problem> {
     checking.log(Some(&images.log));
     checking.images(&images);
     checking.contents(&contents);
-    if let Some(unusable) = given(kubeconfig.as_deref()).and_then(files::unreadable) {
-        checking.mistake("kubeconfig", "file", unusable.message, unusable.fix);
+    for file in given(kubeconfig.as_deref()).map(kubeconfig_files).unwrap_or_default() {
+        if let Some(unusable) = files::unreadable(&file) {
+            checking.mistake("kubeconfig", "file", unusable.message, unusable.fix);
+        }
     }
     if checking.loaded.program == Program::StaticServer {
         match given(nmstate_dir.as_deref()) {

@@ -36,6 +36,7 @@ use answer::Answering;
 pub use answer::MediaBody;
 pub use body::ImageBody;
 pub use call_home::{Call, CallHomes, ExpectedCall, TooManyExpected};
+pub use conditions::client_has;
 pub use metrics::MediaMetrics;
 pub use probe::{PROBE_FILE, PROBE_TOKEN, probe_content};
 

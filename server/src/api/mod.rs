@@ -15,6 +15,7 @@ pub(crate) mod images;
 mod json;
 mod keyfiles;
 mod local;
+pub(crate) mod not_modified;
 mod objects;
 mod openapi;
 pub(crate) mod origin;

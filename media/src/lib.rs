@@ -23,7 +23,7 @@ pub use media_url::{MediaUrl, MediaUrlError};
 pub use plane::range;
 pub use plane::{
     Call, CallHomes, ExpectedCall, ImageBody, MediaBody, MediaMetrics, MediaService, PROBE_FILE, PROBE_TOKEN,
-    TooManyExpected, probe_content, service, service_that_keeps_reads, service_with_probe,
+    TooManyExpected, client_has, probe_content, service, service_that_keeps_reads, service_with_probe,
 };
 pub use single_flight::{SingleFlight, WAIT_LIMIT};
 pub use token::{MediaToken, NotAToken};

@@ -69,9 +69,11 @@ pub struct ExtraFile {
     pub mode: FileMode,
     /// Number of the user that owns it; root's if absent.
     #[serde(default, skip_serializing_if = "is_root")]
+    #[schema(value_type = u64, maximum = 4_294_967_295_u64)]
     pub user: u32,
     /// Number of the group that owns it; root's if absent.
     #[serde(default, skip_serializing_if = "is_root")]
+    #[schema(value_type = u64, maximum = 4_294_967_295_u64)]
     pub group: u32,
     /// Content in base64 (RFC 4648 §4).
     #[serde(with = "crate::base64_text")]

@@ -96,7 +96,7 @@ pub struct Sbat {
     #[schema(example = "shim")]
     pub component: String,
     /// Its generation.
-    #[schema(example = 4)]
+    #[schema(value_type = u64, maximum = 4_294_967_295_u64, example = 4)]
     pub generation: u32,
 }
 

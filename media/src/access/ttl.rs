@@ -1,10 +1,12 @@
 //! How long an image is served.
 
+use std::fmt;
 use std::num::ParseIntError;
 use std::str::FromStr;
 use std::time::{Duration, Instant, SystemTime};
 
-use serde::{Deserialize, Serialize};
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Moment;
 
@@ -23,8 +25,8 @@ pub enum NotATtl {
 }
 
 /// How long an image is served after it was published, in seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "u64", into = "u64")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(into = "u64")]
 pub struct Ttl(u64);
 
 impl Ttl {
@@ -45,6 +47,27 @@ impl TryFrom<u64> for Ttl {
 impl From<Ttl> for u64 {
     fn from(ttl: Ttl) -> Self {
         ttl.0
+    }
+}
+
+// Not derived, so that errors about numbers below 0 and about other types tell the range, too.
+impl<'de> Deserialize<'de> for Ttl {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Seconds;
+
+        impl Visitor<'_> for Seconds {
+            type Value = Ttl;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a whole number of seconds from 1 to {MAX_SECONDS} (ten years)")
+            }
+
+            fn visit_u64<E: Error>(self, seconds: u64) -> Result<Ttl, E> {
+                Ttl::try_from(seconds).map_err(E::custom)
+            }
+        }
+
+        deserializer.deserialize_u64(Seconds)
     }
 }
 
@@ -99,7 +122,10 @@ mod tests {
         for bad in ["0", "-1", "1.5", "1h", "", "315360001", "99999999999999999999"] {
             assert!(bad.parse::<Ttl>().is_err(), "{bad}");
         }
-        assert!(serde_json::from_str::<Ttl>("0").is_err());
+        for bad in ["0", "-1", "315360001", "\"1h\"", "1.5"] {
+            let error = serde_json::from_str::<Ttl>(bad).unwrap_err().to_string();
+            assert!(error.contains("1 to 315360000"), "{bad}: {error}");
+        }
         assert_eq!(serde_json::to_string(&serde_json::from_str::<Ttl>("60").unwrap()).unwrap(), "60");
     }
 

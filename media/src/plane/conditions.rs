@@ -37,7 +37,7 @@ impl Validators<'_> {
             return Verdict::Failed;
         }
         if headers.contains_key(IF_NONE_MATCH) {
-            if any_tag(headers, &IF_NONE_MATCH, |_, tag| tag == self.etag) {
+            if client_has(headers, self.etag) {
                 return Verdict::NotModified;
             }
         } else if date(headers, &IF_MODIFIED_SINCE).is_some_and(|since| self.is_unmodified_since(since)) {
@@ -61,6 +61,12 @@ impl Validators<'_> {
         let Some(condition) = headers.get(IF_RANGE) else { return true };
         condition == self.etag || (!self.changes && date(headers, &IF_RANGE) == Some(self.last_modified))
     }
+}
+
+/// Whether the client has the content with this entity tag already: `If-None-Match` is `*` or has the tag, by the weak comparison
+/// (RFC 9110 §13.1.2). The tag is quoted.
+pub fn client_has(headers: &HeaderMap, etag: &str) -> bool {
+    any_tag(headers, &IF_NONE_MATCH, |_, tag| tag == etag)
 }
 
 /// Whether the header is `*` or one of its tags passes `matches(weak, quoted tag)`.

@@ -3,7 +3,8 @@
 //! The clients are firmware, so the answers are simple. They always have `Content-Length` and `Accept-Ranges`. The
 //! answer to a range is exactly that range. Nothing is redirected, compressed or negotiated. The plane ignores
 //! credentials that a BMC was configured to send, because the token in the path is the credential. It also ignores a
-//! query: a client that appends one wants the same bytes.
+//! query: a client that appends one wants the same bytes. It answers a request without `Host`, or with an invalid one, although
+//! RFC 9112 §3.2 wants a 400: old firmware sends such requests, and the host means nothing here.
 //!
 //! `/i/probe/probe.img` is a file without an image, by which operators test the way to this server ([`probe_content`]).
 //!
@@ -36,6 +37,7 @@ use answer::Answering;
 pub use answer::MediaBody;
 pub use body::ImageBody;
 pub use call_home::{Call, CallHomes, ExpectedCall, TooManyExpected};
+pub use conditions::client_has;
 pub use metrics::MediaMetrics;
 pub use probe::{PROBE_FILE, PROBE_TOKEN, probe_content};
 

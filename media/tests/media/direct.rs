@@ -12,7 +12,10 @@ const OTHER: &str = "X-Other: yes";
 
 /// The answer on a new connection, with the head but for its date.
 async fn ask(server: &Server, method: &str, path: &str, lines: &[&str]) -> Answer {
-    let mut answer = server.connect().await.ask(method, path, lines).await;
+    undated(server.connect().await.ask(method, path, lines).await)
+}
+
+fn undated(mut answer: Answer) -> Answer {
     let (before, date) = answer.head.split_once("Date: ").unwrap();
     let after = date.split_once("\r\n").unwrap().1;
     answer.head = format!("{before}{after}");
@@ -57,6 +60,22 @@ async fn both_ways_give_the_same_bytes() {
     let reading = server.reading();
     assert_eq!(reading.clients[0].gets + reading.clients[0].heads, requests);
     assert_eq!(reading.clients[0].range_requests, requests - 4);
+}
+
+#[tokio::test]
+async fn firmware_that_sends_no_host_or_a_wrong_one_gets_the_same_bytes() {
+    let server = start().await;
+    let expected = ask(&server, "GET", ISO, &["Range: bytes=0-9"]).await;
+    assert_eq!(expected.status, 206);
+    for host in ["", "Host:\r\n", "Host: a b\r\n", "Host: a/b\r\n", "Host: bmc, other\r\n", "Host: bmc:abc\r\n"] {
+        for other in ["", "X-Other: yes\r\n"] {
+            let mut client = server.connect().await;
+            client.send(&format!("GET {ISO} HTTP/1.1\r\n{host}{other}Range: bytes=0-9\r\n\r\n")).await;
+            let answer = undated(client.answer(false).await.unwrap());
+            assert_eq!(answer.head, expected.head, "{host:?} {other:?}");
+            assert!(answer.body == expected.body, "{host:?} {other:?}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ pub(crate) fn preferred(headers: &HeaderMap, offered: &[&'static str]) -> &'stat
         .map(|range| {
             let mut parts = range.split(';').map(str::trim);
             let media = parts.next().unwrap_or_default();
-            let weight = parts.find_map(|part| part.strip_prefix("q=")).map_or(Some(1.0), |q| q.parse().ok());
+            let weight = parts.find_map(quality_value).map_or(Some(1.0), |q| q.parse().ok());
             (media, weight.filter(|weight| (0.0..=1.0).contains(weight)).unwrap_or(0.0))
         })
         .collect();
@@ -27,6 +27,11 @@ pub(crate) fn preferred(headers: &HeaderMap, offered: &[&'static str]) -> &'stat
     // Of several maxima, `max_by` returns the last one.
     let best = offered.iter().rev().max_by(|a, b| quality(a).total_cmp(&quality(b)));
     best.copied().unwrap_or_default()
+}
+
+/// The value of a parameter `q`. Names of parameters are case-insensitive (RFC 9110 §5.6.6).
+fn quality_value(parameter: &str) -> Option<&str> {
+    parameter.split_once('=').filter(|(name, _)| name.eq_ignore_ascii_case("q")).map(|(_, value)| value)
 }
 
 #[cfg(test)]
@@ -45,6 +50,8 @@ mod tests {
             (Some("application/octet-stream, */*"), "application/json"),
             (Some("application/octet-stream, */*;q=0.1"), "application/octet-stream"),
             (Some("application/json;q=0.5, application/octet-stream;q=0.6"), "application/octet-stream"),
+            (Some("application/octet-stream;Q=0"), "application/json"),
+            (Some("application/json;Q=0.5, application/octet-stream; Q=0.6"), "application/octet-stream"),
             (Some("text/html"), "application/json"),
             (Some("application/octet-stream;q=nonsense"), "application/json"),
         ] {

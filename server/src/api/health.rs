@@ -31,7 +31,7 @@ pub(super) struct Readiness {
     data_directory: &'static str,
     /// `available`, `unavailable` or `off`: whether the server can write its audit log. It refuses all changes while it cannot.
     audit_log: &'static str,
-    /// Whether the server is stopping.
+    /// Whether the server is stopping. It accepts no connections then, so only a request that it has received before can be answered `true`.
     stopping: bool,
     /// The reasons why the server is not ready, as sentences without file names.
     problems: Vec<String>,
@@ -58,7 +58,7 @@ async fn healthz() -> &'static str {
 ///
 /// The server is ready if all bases are available and are those that its images were made from, if it can write its data
 /// directory and its audit log, and if it is not stopping. Otherwise `problems` has the reasons. A server that is not ready still serves what it
-/// can. `/v1/bases` and the log name the missing files of a base.
+/// can. A server that is stopping accepts no connections. `/v1/bases` and the log name the missing files of a base.
 #[utoipa::path(operation_id = "getReadiness", get, path = "/readyz", tag = "service", security(()),
     responses(
         (status = 200, description = "The server is ready", body = Readiness),

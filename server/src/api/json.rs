@@ -5,6 +5,7 @@ use vocabulary::text::without_middle;
 
 use super::objects::ObjectsOnly;
 use super::problem::{Problem, ProblemKind};
+use crate::expected_value::expected_by_serde;
 
 /// The longest message, in bytes. The names of all members of a request have room in it. The names in the request itself may have any
 /// length, and a message can have one of them twice.
@@ -49,7 +50,7 @@ fn named(expected: &str) -> &str {
         "a sequence" => "a list",
         "a map" => "an object",
         _ if expected.starts_with("struct ") || expected.starts_with("enum ") => "an object",
-        _ => expected,
+        _ => expected_by_serde(expected).unwrap_or(expected),
     }
 }
 
@@ -70,6 +71,9 @@ fn without_value(error: &serde_json::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
+
+    use media::access::Ttl;
     use serde::Deserialize;
 
     use super::*;
@@ -109,6 +113,42 @@ mod tests {
         }
         assert!(read::<Outer>(b"{\"inner\": [{\"list\": [1]}]}").is_ok());
         assert!(read::<Outer>(b"\xff").is_err());
+    }
+
+    #[derive(Debug, Default, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    #[expect(dead_code, reason = "only read")]
+    struct Numbers {
+        port: u16,
+        group: u32,
+        seconds: Option<u64>,
+        offset: i64,
+        reads: Option<NonZeroU32>,
+        bytes: Option<NonZeroU64>,
+        jobs: Option<NonZeroUsize>,
+        flag: bool,
+        ttl: Option<Ttl>,
+    }
+
+    #[test]
+    fn errors_about_numbers_tell_the_range_and_no_type_of_rust() {
+        for (bad, expected) in [
+            ("{\"port\": 65536}", "port: this should be a whole number from 0 to 65535"),
+            ("{\"group\": -1}", "group: this should be a whole number from 0 to 4294967295"),
+            ("{\"seconds\": -1}", "seconds: this should be a whole number from 0"),
+            ("{\"seconds\": \"1\"}", "seconds: this should be a whole number from 0"),
+            ("{\"offset\": 1.5}", "offset: this should be a whole number"),
+            ("{\"reads\": 0}", "reads: this should be a whole number from 1 to 4294967295"),
+            ("{\"reads\": 4294967296}", "reads: this should be a whole number from 1 to 4294967295"),
+            ("{\"bytes\": 0}", "bytes: this should be a whole number from 1"),
+            ("{\"jobs\": 0}", "jobs: this should be a whole number from 1"),
+            ("{\"flag\": 1}", "flag: this should be true or false"),
+            ("{\"ttl\": -1}", "ttl: this should be a whole number of seconds from 1 to 315360000 (ten years)"),
+            ("{\"ttl\": 0}", "use 1 to 315360000 seconds (ten years)"),
+        ] {
+            let problem = read::<Numbers>(bad.as_bytes()).unwrap_err();
+            assert!(problem.detail().ends_with(expected), "{bad}: {}", problem.detail());
+        }
     }
 
     #[test]

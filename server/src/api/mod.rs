@@ -11,10 +11,12 @@ mod documents;
 mod explanations;
 pub(crate) mod fuzzing;
 mod health;
+mod host_header;
 pub(crate) mod images;
 mod json;
 mod keyfiles;
 mod local;
+pub(crate) mod not_modified;
 mod objects;
 mod openapi;
 pub(crate) mod origin;
@@ -136,6 +138,7 @@ impl Api {
             // After the fallbacks, so that wrong paths and methods count, too.
             .layer(from_fn_with_state(limits, rate_limits::limit))
             .merge(open.method_not_allowed_fallback(wrong_method).layer(axum::Extension(audit)))
+            .layer(from_fn(host_header::check))
             .layer(from_fn(problem::translate))
             .layer(from_fn_with_state(Arc::clone(&api.metrics), trace::trace))
             .with_state(api)

@@ -198,7 +198,7 @@ mod tests {
         for not_utf8 in ["a=%ff", "%ff=a", "a=x%C3", "a=1&b=%ed%a0%80"] {
             assert!(detail(Parameters::new(Some(not_utf8)).unwrap_err()).contains("UTF-8"), "{not_utf8}");
         }
-        assert_eq!(detail(one("a=x")), "a: write a whole number");
+        assert_eq!(detail(one("a=x")), "a: write a whole number from 0");
         let flag = Parameters::new(Some("a=yes")).unwrap().take::<Option<bool>>("a").unwrap_err();
         assert_eq!(detail(flag), "a: write true or false");
         let reads = Parameters::new(Some("a=0")).unwrap().take::<Option<NonZeroU32>>("a").unwrap_err();

@@ -73,7 +73,7 @@ problem_kinds! {
     TooLarge = PAYLOAD_TOO_LARGE, "too-large", "The request is too large";
     /// The body did not arrive in time, or not completely.
     IncompleteRequest = REQUEST_TIMEOUT, "incomplete-request", "The request did not arrive completely";
-    /// The body is not valid JSON, or has unknown, missing or wrong members.
+    /// The body is not valid JSON, or has unknown, missing or wrong members; or the request has no valid Host header.
     MalformedRequest = BAD_REQUEST, "malformed-request", "The request is malformed";
     /// No base has this name; `known` lists the names of the bases.
     UnknownBase = UNPROCESSABLE_ENTITY, "unknown-base", "The base is unknown";

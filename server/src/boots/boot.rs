@@ -17,7 +17,7 @@ use super::time::Timestamp;
 /// A snapshot of a boot.
 #[derive(Debug, Clone)]
 pub struct View {
-    /// Grows with every change, and across restarts.
+    /// Grows with every change, and across restarts unless the clock was set back.
     pub revision: u64,
     /// The record, as it is on disk.
     pub record: Arc<BootRecord>,

@@ -5,11 +5,12 @@ use std::sync::{Arc, LazyLock};
 use axum::Router;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
-use http::{HeaderMap, StatusCode};
+use http::HeaderMap;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG};
 use imagelib::digest::Digest;
 
 use crate::api::Api;
+use crate::api::not_modified::not_modified;
 
 /// A file with its entity tag.
 struct Asset {
@@ -49,8 +50,8 @@ impl Asset {
     /// Browsers ask each time whether the file is still the same, because another version of dayone has other files.
     fn answer(&self, headers: &HeaderMap) -> Response {
         let fixed = [(CACHE_CONTROL, "no-cache"), (ETAG, self.etag.as_str())];
-        if headers.get(IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == self.etag.as_bytes()) {
-            return (StatusCode::NOT_MODIFIED, fixed).into_response();
+        if media::client_has(headers, &self.etag) {
+            return not_modified(fixed);
         }
         (fixed, [(CONTENT_TYPE, self.media_type)], self.content).into_response()
     }

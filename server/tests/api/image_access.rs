@@ -134,17 +134,19 @@ async fn limits_that_are_not_valid_are_named() {
         let problem = Answer::of(dayone.post(&format!("{ORDER}&{limit}"), NMSTATE)).await.problem("wrong-parameter");
         assert!(problem["detail"].as_str().unwrap().contains(reason), "{limit}: {problem}");
     }
-    for (member, value) in [
-        ("ttl", json!(0)),
-        ("ttl", json!("1h")),
-        ("max_reads", json!(0)),
-        ("only_from", json!([])),
-        ("only_from", json!(["x"])),
+    for (member, value, reason) in [
+        ("ttl", json!(0), "1 to 315360000"),
+        ("ttl", json!(-1), "1 to 315360000"),
+        ("ttl", json!("1h"), "1 to 315360000"),
+        ("max_reads", json!(0), "1 to 4294967295"),
+        ("only_from", json!([]), ""),
+        ("only_from", json!(["x"]), ""),
     ] {
         let mut order = json!({"base": "coreos", "documents": NMSTATE});
         order[member] = value;
         let problem = Answer::of(dayone.post_json("/v1/images", &order)).await.problem("malformed-request");
-        assert!(problem["detail"].as_str().unwrap().contains(member), "{problem}");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains(member) && detail.contains(reason), "{problem}");
     }
     let stream = dayone.post(&format!("{ORDER}&ttl=60"), NMSTATE).header("accept", "application/octet-stream");
     let problem = Answer::of(stream).await.problem("wrong-parameter");

@@ -108,6 +108,25 @@ async fn wrong_paths_and_methods_are_problems_too() {
 }
 
 #[tokio::test]
+async fn a_request_names_its_host() {
+    let dayone = Dayone::start().await;
+    let ask = async |path: &str, version: &str, host: &str| {
+        raw(&dayone, &format!("GET {path} HTTP/{version}\r\n{host}Connection: close\r\n\r\n")).await
+    };
+    for path in ["/v1/bases", "/healthz", "/assets/page.css", "/nothing"] {
+        for host in ["", "Host: localhost:abc\r\n", "Host: a b\r\n", "Host: a/b\r\n", "Host: localhost, evil\r\n"] {
+            let answer = ask(path, "1.1", host).await;
+            assert!(answer.starts_with("HTTP/1.1 400 "), "{path} {host:?}: {answer}");
+            assert!(answer.contains("/v1/problems/malformed-request") && answer.contains("Host header"), "{answer}");
+        }
+    }
+    for (version, host) in [("1.0", ""), ("1.0", "Host: localhost\r\n"), ("1.1", "Host: [::1]:8080\r\n")] {
+        let answer = ask("/v1/bases", version, host).await;
+        assert!(answer.split(' ').nth(1) == Some("200"), "{version} {host:?}: {answer}");
+    }
+}
+
+#[tokio::test]
 async fn every_kind_of_problem_is_explained_at_its_type() {
     let dayone = Dayone::start().await;
     for kind in dayone::api::problem::ProblemKind::ALL {

@@ -7,6 +7,7 @@ mod added_bases;
 mod arriving_bases;
 mod audit;
 mod bases;
+mod boot_events;
 mod boots;
 mod boots_retried;
 mod boots_undone;

@@ -55,6 +55,29 @@ fn every_reference_leads_somewhere() {
     }
 }
 
+/// Clients that are generated from the description take int32 for numbers up to 2147483647.
+#[test]
+fn unsigned_numbers_of_32_bits_are_described_with_their_maximum() {
+    let document: serde_json::Value = serde_json::from_str(&dayone::api::document()).unwrap();
+    let schemas = &document["components"]["schemas"];
+    let members = [
+        ("ImageRequest", "max_reads"),
+        ("BootRequest", "max_reads"),
+        ("ImageAccess", "max_reads"),
+        ("ExtraFile", "user"),
+        ("ExtraFile", "group"),
+    ]
+    .map(|(schema, member)| &schemas[schema]["properties"][member]);
+    let parameters = ["/v1/images", "/v1/boots"].map(|path| {
+        let mut parameters = document["paths"][path]["post"]["parameters"].as_array().unwrap().iter();
+        &parameters.find(|parameter| parameter["name"] == "max_reads").unwrap()["schema"]
+    });
+    for schema in members.into_iter().chain(parameters) {
+        assert_eq!(schema["format"], "int64", "{schema}");
+        assert_eq!(schema["maximum"], 4_294_967_295_u64, "{schema}");
+    }
+}
+
 fn collect<'a>(value: &'a serde_json::Value, references: &mut Vec<&'a str>) {
     match value {
         serde_json::Value::Object(members) => {

@@ -192,6 +192,29 @@ impl Answer {
     }
 }
 
+/// Checks that clients which have the content of a path are told so, by the comparison of RFC 9110 §13.1.2, and learn no wrong length.
+pub(crate) async fn assert_validated(dayone: &Dayone, path: &str, etag: &str) {
+    for (known, status) in [
+        (etag.to_owned(), 304),
+        (format!("W/{etag}"), 304),
+        (format!("\"a,b\" , W/{etag}"), 304),
+        ("*".to_owned(), 304),
+        ("\"another\"".to_owned(), 200),
+        (format!("W/W/{etag}"), 200),
+        (etag.trim_matches('"').to_owned(), 200),
+    ] {
+        for request in [dayone.get(path), dayone.client.head(dayone.url(path))] {
+            let answer = Answer::of(request.header("if-none-match", &known)).await;
+            assert_eq!((answer.status.as_u16(), answer.header("etag")), (status, etag), "{path} {known}");
+            let (length, is_empty) = (answer.header("content-length"), answer.body.is_empty());
+            assert!(
+                if status == 304 { length.is_empty() && is_empty } else { length != "0" },
+                "{path} {known}: {length}"
+            );
+        }
+    }
+}
+
 /// Appends to a file, so that it is no longer what it was.
 pub(crate) fn tamper(path: &Path) {
     fs::File::options().append(true).open(path).unwrap().write_all(b"more").unwrap();

@@ -79,7 +79,7 @@ pub(super) async fn events(
     let boot = super::find(&api, &id)?;
     let seen = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse::<u64>().ok()).unwrap_or(0);
     let view = boot.view();
-    if view.record.is_ended() && view.revision <= seen {
+    if view.record.is_ended() && view.revision == seen {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let place = Arc::clone(&api.boot_followers).try_acquire_owned().map_err(|_| {
@@ -100,7 +100,8 @@ pub(super) async fn events(
 /// A client that follows a boot.
 struct Follower {
     changes: watch::Receiver<View>,
-    /// The revision that the client has.
+    /// The revision that the client has. It may be above the present one: revisions begin with the time, and the clock may have been set
+    /// back before the server started. The client then has an old state.
     seen: u64,
     is_admitted: Box<dyn Fn() -> bool + Send>,
     stopping: CancellationToken,
@@ -126,7 +127,7 @@ impl Follower {
     async fn next(&mut self) -> Option<View> {
         loop {
             let view = tokio::select! {
-                view = self.changes.wait_for(|view| view.revision > self.seen) => Some(view.ok()?.clone()),
+                view = self.changes.wait_for(|view| view.revision != self.seen) => Some(view.ok()?.clone()),
                 () = tokio::time::sleep(CHECK) => None,
                 () = self.stopping.cancelled() => return None,
             };

@@ -15,7 +15,7 @@ pub(crate) struct AccessBody {
     ends: Option<String>,
     /// How many times each of its files may be read as a whole; `files` has how often they were.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(minimum = 1)]
+    #[schema(value_type = Option<u64>, minimum = 1, maximum = 4_294_967_295_u64)]
     max_reads: Option<u32>,
     /// The networks whose clients may read it.
     #[serde(skip_serializing_if = "Option::is_none")]

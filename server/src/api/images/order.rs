@@ -102,7 +102,7 @@ pub(in crate::api) struct ImageRequest {
     /// How many times each file of the image may be read as a whole: when the server has delivered as many times the file's
     /// size in bytes, further requests for it answer 403. Absent: any number of times.
     #[serde(default)]
-    #[schema(value_type = Option<u32>, minimum = 1)]
+    #[schema(value_type = Option<u64>, minimum = 1, maximum = 4_294_967_295_u64)]
     pub max_reads: Option<NonZeroU32>,
     /// The networks (CIDR) or addresses whose clients may read the image; requests of all others answer 403. Absent: all clients.
     #[serde(default)]
@@ -185,7 +185,7 @@ query_parameters! {
         #[param(value_type = Option<u64>, minimum = 1, maximum = 315_360_000)]
         ttl: Option<Ttl>,
         /// How many times each file of the image may be read as a whole; further requests for it answer 403.
-        #[param(value_type = Option<u32>, minimum = 1)]
+        #[param(value_type = Option<u64>, minimum = 1, maximum = 4_294_967_295_u64)]
         max_reads: Option<NonZeroU32>,
         /// A network (CIDR) or an address whose clients may read the image; repeatable; requests of all others answer 403.
         #[param(value_type = Option<Vec<String>>)]

@@ -6,11 +6,12 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use hosts::model::Topology;
 use hosts::topology::svg::Picture;
-use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, X_CONTENT_TYPE_OPTIONS};
-use http::{HeaderMap, StatusCode};
+use http::HeaderMap;
+use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, X_CONTENT_TYPE_OPTIONS};
 use imagelib::digest::Digest;
 use imagelib::recipe::Recipe;
 
+use crate::api::not_modified::not_modified;
 use crate::api::parameters::NoQuery;
 use crate::api::problem::{Problem, ProblemKind};
 use crate::api::{Api, blocking};
@@ -54,11 +55,8 @@ pub(super) async fn topology(
         (X_CONTENT_TYPE_OPTIONS, "nosniff".to_owned()),
         (ETAG, etag.clone()),
     ];
-    let mut known = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-    if known
-        .any(|tags| tags.split(',').any(|tag| matches!(tag.trim(), "*") || tag.trim().trim_start_matches("W/") == etag))
-    {
-        return Ok((StatusCode::NOT_MODIFIED, fixed).into_response());
+    if media::client_has(&headers, &etag) {
+        return Ok(not_modified(fixed));
     }
     Ok((fixed, [(CONTENT_TYPE, "image/svg+xml")], svg).into_response())
 }

@@ -3,7 +3,7 @@
 use serde_yaml::{Mapping, Value};
 
 use super::fleet::inventory_host_variables;
-use super::{network_config, nmstate};
+use super::{agent_config, network_config, nmstate};
 use crate::input::listing::{keys, listed};
 use crate::input::yaml::invalid::InvalidValue;
 
@@ -42,6 +42,8 @@ pub(in crate::input) fn shape(document: &Mapping) -> Result<Shape<'_>, (&'static
     let mut found = Vec::new();
     if let Some(kind) = kind {
         found.push(("kind", Shape::Kind(kind)));
+    } else if let Some(member) = agent_config_member(document) {
+        found.push((member, Shape::Kind(agent_config::KIND)));
     }
     if let Some(member) = nmstate_member(document).filter(|_| !is_object) {
         found.push((member, Shape::Nmstate));
@@ -76,6 +78,16 @@ pub(in crate::input) fn shape(document: &Mapping) -> Result<Shape<'_>, (&'static
             Err(("document-ambiguous", message))
         }
     }
+}
+
+/// Returns the first member that makes a document without a kind an agent-config: the installer reads its version, and never its kind.
+fn agent_config_member(document: &Mapping) -> Option<&'static str> {
+    let version = document.get("apiVersion").and_then(Value::as_str)?;
+    let has = |member: &&str| match document.get(*member) {
+        Some(value) => *member == "rendezvousIP" || value.is_sequence(),
+        None => false,
+    };
+    ["rendezvousIP", "hosts"].into_iter().find(has).filter(|_| agent_config::API_VERSIONS.contains(&version))
 }
 
 /// Returns the first member that makes `document` NMState. A host name that is text does not: `meta_data.json` of a config

@@ -5,7 +5,7 @@
 
 use serde_yaml::Value;
 
-use super::cluster::{self, machine_networks, virtual_ips};
+use super::cluster::{self, machine_networks, own_load_balancer, virtual_ips};
 use super::host_reader::{HostReader, Reading, Scope};
 use super::{Found, bmc};
 use crate::input::document::Document;
@@ -75,8 +75,7 @@ fn cluster(top: &Fields<'_>, platform: &Platform<'_>, report: &mut Report) -> Re
     let machine_networks = machine_networks(top, report);
     if let Some(fields) = &platform.fields {
         cluster.virtual_ips = virtual_ips(fields, report)?;
-        // The user's load balancer has the virtual IPs then.
-        cluster.own_load_balancer = fields.text_in("loadBalancer", "type", report)? == Some("UserManaged");
+        cluster.own_load_balancer = own_load_balancer(fields, report)?;
     }
     Ok(Cluster { machine_networks: machine_networks?, ..cluster })
 }

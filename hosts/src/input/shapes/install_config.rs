@@ -17,7 +17,9 @@ use vocabulary::report::{DocumentPath, Report, Reported};
 
 /// Its name in sentences, and the shape of its hosts.
 const SHAPE: &str = "install-config";
-const API_VERSION: &str = "v1";
+/// Its kind, which may be missing.
+pub(super) const KIND: &str = "InstallConfig";
+pub(super) const API_VERSION: &str = "v1";
 
 /// Reads the hosts, and the facts about their cluster.
 pub(super) fn read(document: &Document, reading: &mut Reading<'_>) -> Result<Found, Reported> {

@@ -76,7 +76,8 @@ impl<'a> Documents<'a> {
             return None;
         }
         sorted.any_host |= !sorted.keyfiles.is_empty();
-        if documents.is_empty() && sorted.keyfiles.is_empty() && sorted.tables.is_empty() && report.is_empty() {
+        let is_empty = documents.is_empty() && sorted.keyfiles.is_empty() && sorted.tables.is_empty();
+        if is_empty && !sorted.any_ignored && report.is_empty() {
             let message = format!("the input contains no document; dayone reads {UNDERSTOOD}");
             match only {
                 Some(top) => report.error_in_text("no-document", &top, message, Some(LineColumn::FIRST)),
@@ -99,7 +100,16 @@ impl<'a> Documents<'a> {
         report: &mut Report,
     ) -> Result<(), Problem> {
         match text.kind() {
-            TextKind::Documents => documents.append(&mut stream::documents(&text, budget, report)?),
+            TextKind::Documents => {
+                let mut found = stream::documents(&text, budget, report)?;
+                if text.name.is_some_and(ignored::is_kustomization) {
+                    let all = found.len();
+                    found
+                        .retain(|document| !matches!(recognize::shape(&document.value), Err(("document-not-read", _))));
+                    self.any_ignored |= found.len() < all;
+                }
+                documents.append(&mut found);
+            }
             TextKind::Keyfile => self.keyfiles.push(text.named(budget)?),
             TextKind::Table => self.tables.add_text(text.named(budget)?),
             TextKind::Variables => {

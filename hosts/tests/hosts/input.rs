@@ -277,6 +277,21 @@ fn findings_name_the_text_that_they_are_about() {
 }
 
 #[test]
+fn a_kustomization_needs_no_kind() {
+    let (list, nmstate) = ("resources: [hosts.yaml]\n", "interfaces: []\n");
+    for name in ["kustomization.yaml", "site/kustomization.yml", "site/Kustomization"] {
+        let input = read_files(&[("site/hosts.yaml", nmstate), (name, list)]);
+        assert_eq!((input.hosts.len(), findings(&input).as_str()), (1, ""), "{name}");
+        let alone = read_files(&[(name, list)]);
+        assert!(findings(&alone).starts_with("error: the input contains objects that go with hosts"), "{name}");
+        // Its name alone does not make a network disappear.
+        assert_eq!(read_files(&[(name, nmstate)]).hosts.len(), 1, "{name}");
+    }
+    let other = read_files(&[("site/hosts.yaml", nmstate), ("site/resources.yaml", list)]);
+    assert!(findings(&other).starts_with("warning: site/resources.yaml: has neither a kind"), "{}", findings(&other));
+}
+
+#[test]
 fn an_inventory_with_another_name_is_told_what_it_has_to_be_called() {
     for text in ["# ours\n\n[masters]\nm0 v=1\n", "[nodes:children]\nmasters\n", "[all:vars]\r\na=b\r\n"] {
         let input = read_files(&[("web.txt", text)]);

@@ -77,6 +77,30 @@ fn an_inventory_means_the_same_with_every_kind_of_line_end() {
     }
 }
 
+/// Ansible removes the quotes inside those of the word, too.
+#[test]
+fn quotes_around_the_value_of_a_host_do_not_belong_to_it() {
+    let of = |value: &str| {
+        input(&[("f.yaml", &fleet("inventoryFile: i.ini")), ("i.ini", &format!("[web]\nh1 v={value}\n"))])
+    };
+    for (written, expected) in [
+        (r#"'"007"'"#, "007"),
+        (r#""'192.0.2.10'""#, "192.0.2.10"),
+        (r#""'x' # y""#, "x"),
+        (r#""'None'""#, "None"),
+        (r#""'x' y""#, "'x' y"),
+        (r#""a'b'""#, "a'b'"),
+        (r#"'"'"#, "\""),
+    ] {
+        let found = of(written);
+        assert_eq!(rows(&found), [format!("HostFleet/f (h1): spec.template is {expected}")], "{:?}", findings(&found));
+    }
+    for written in [r#""'a' 'b'""#, r#"'"a\t"'"#, r#""'a', 'b'""#, r#""'{{ x }}'""#] {
+        let found = of(written);
+        assert!(rows(&found).is_empty() && findings(&found).len() == 1, "{written}: {:?}", findings(&found));
+    }
+}
+
 /// An inventory has the same hosts if its path is written as `.` or `./inventory`.
 #[test]
 fn variables_are_read_however_the_path_is_written() {

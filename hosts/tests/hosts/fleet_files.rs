@@ -101,6 +101,16 @@ fn quotes_around_the_value_of_a_host_do_not_belong_to_it() {
     }
 }
 
+#[test]
+fn a_text_in_a_yaml_inventory_names_the_only_host_or_child() {
+    let of = |inventory: &str| input(&[("f.yaml", &fleet("inventoryFile: i.yml")), ("i.yml", inventory)]);
+    let found = of("all: {children: web}\nweb: {hosts: \"w[1:2]\", vars: {v: 7}}\n");
+    let expected = ["HostFleet/f (w1): spec.template is 7", "HostFleet/f (w2): spec.template is 7"];
+    assert_eq!(rows(&found), expected, "{:?}", findings(&found));
+    let empty = findings(&of("all: {hosts: ''}\n"));
+    assert!(empty[0].ends_with("all.hosts is empty; a name belongs here"), "{empty:?}");
+}
+
 /// An inventory has the same hosts if its path is written as `.` or `./inventory`.
 #[test]
 fn variables_are_read_however_the_path_is_written() {

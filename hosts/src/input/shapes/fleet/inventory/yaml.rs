@@ -128,12 +128,20 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the hosts or children of a group, each with what the group says about it. Listings only name them.
+    /// Returns the hosts or children of a group, each with what the group says about it. Listings only name them. In other inventories, a
+    /// text is the name of the only one.
     fn entries<'a>(&mut self, value: &'a Value, path: &DocumentPath) -> Vec<(&'a str, &'a Value, DocumentPath)> {
         if self.is_listing {
             return self.names(value, path).into_iter().map(|(name, at)| (name, &Value::Null, at)).collect();
         }
-        self.members(value, path).into_iter().map(|(name, value)| (name, value, path.key(name))).collect()
+        match value {
+            Value::String(name) if name.is_empty() => {
+                self.check(Err("is empty; a name belongs here".to_owned()), path);
+                Vec::new()
+            }
+            Value::String(name) => vec![(name.as_str(), &Value::Null, path.clone())],
+            _ => self.members(value, path).into_iter().map(|(name, value)| (name, value, path.key(name))).collect(),
+        }
     }
 
     /// Reads a listing whose hosts have the variables `of_hosts`.

@@ -111,6 +111,26 @@ fn a_text_in_a_yaml_inventory_names_the_only_host_or_child() {
     assert!(empty[0].ends_with("all.hosts is empty; a name belongs here"), "{empty:?}");
 }
 
+#[test]
+fn an_unsafe_value_is_a_text_in_variables_and_nowhere_else() {
+    for (written, expected) in
+        [("\"192.0.2.10\"", "192.0.2.10"), ("'{{ x }}'", "{{ x }}"), ("|-\n  a b", "a b"), ("0x10", "16")]
+    {
+        let variables = format!("v: !unsafe {written}\n");
+        let inventory = format!("all:\n  hosts: h1\n  vars:\n    {}", variables.replace('\n', "\n    "));
+        let found = input(&[("f.yaml", &fleet("inventoryFile: i.yml")), ("i.yml", &inventory)]);
+        let expected = [format!("HostFleet/f (h1): spec.template is {expected}")];
+        assert_eq!(rows(&found), expected, "{written}: {:?}", findings(&found));
+        let files =
+            [("f.yaml", fleet("inventoryFile: i.ini")), ("i.ini", "h1\n".into()), ("group_vars/all.yml", variables)];
+        let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
+        let found = input(&files);
+        assert_eq!(rows(&found), expected, "{written}: {:?}", findings(&found));
+    }
+    let elsewhere = findings(&input(&[("n.yaml", "interfaces: [{name: !unsafe eth0}]\n")]));
+    assert!(elsewhere[0].contains("the YAML tag \"!unsafe\", which dayone does not know"), "{elsewhere:?}");
+}
+
 /// An inventory has the same hosts if its path is written as `.` or `./inventory`.
 #[test]
 fn variables_are_read_however_the_path_is_written() {

@@ -7,6 +7,7 @@ use serde_yaml::{Mapping, Value};
 use vocabulary::report::LineColumn;
 
 use super::Limits;
+use super::invalid::{InvalidValue, UNSAFE};
 use super::octals::{Octal, OctalStep};
 use super::{Budget, Document, Problem, mapping, options, scalar};
 
@@ -108,6 +109,15 @@ impl<'t> Reader<'t, '_> {
         self.budget.take((1, text.len()))?;
         if !is_key && tag.is_none() && style == ScalarStyle::Plain {
             self.octals.extend(Octal::of(text));
+        }
+        if !is_key && tag.and_then(scalar::local) == Some(InvalidValue::UnknownTag(UNSAFE.to_owned())) {
+            // A number is written as Ansible understands it without the tag.
+            return Ok(match scalar::value(text, style, None) {
+                Value::Null => InvalidValue::mark_unsafe(""),
+                Value::Bool(value) => InvalidValue::mark_unsafe(&value.to_string()),
+                Value::Number(number) if !number.is_f64() => InvalidValue::mark_unsafe(&number.to_string()),
+                _ => InvalidValue::mark_unsafe(text),
+            });
         }
         Ok(scalar::value(text, style, tag))
     }

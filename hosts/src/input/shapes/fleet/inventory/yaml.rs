@@ -9,7 +9,7 @@ use serde_yaml::{Mapping, Value};
 use super::super::table::Cell;
 use super::{ALL, Inventory, Problem, VAULT, Variables, cell};
 use crate::input::listing::listed;
-use crate::input::yaml::invalid::wrong_type;
+use crate::input::yaml::invalid::{unsafe_text, wrong_type};
 use vocabulary::report::{DocumentPath, Report, Reported};
 
 /// How many levels groups may have.
@@ -191,6 +191,10 @@ impl Reader<'_> {
 }
 
 pub(super) fn value_cell(value: &Value) -> Option<Cell> {
+    // Ansible looks for no expressions in it.
+    if let Some(text) = unsafe_text(value) {
+        return Cell::of_text(&text);
+    }
     match value {
         Value::String(text) => cell(text),
         other => Cell::of_value(other),

@@ -12,7 +12,7 @@ use super::secret::{self, Secrets};
 use super::shapes::fleet::{NamedTables, OwnDocument};
 use super::shapes::node_network_policy::Policies;
 use super::shapes::recognize::{self, Shape};
-use super::shapes::{self, Found, HostDocument, Reading, Scope, UNDERSTOOD, cluster, ignored, keyfiles};
+use super::shapes::{self, Found, HostDocument, Reading, Scope, UNDERSTOOD, booleans, cluster, ignored, keyfiles};
 use super::stream;
 use super::text::{INVENTORIES, NamedText, Text, TextKind, VariablesOf};
 use super::yaml::{Budget, Problem, invalid, parallel};
@@ -131,7 +131,7 @@ impl<'a> Documents<'a> {
         Ok(())
     }
 
-    fn add(&mut self, document: Document, report: &mut Report) -> Result<(), Reported> {
+    fn add(&mut self, mut document: Document, report: &mut Report) -> Result<(), Reported> {
         match recognize::shape(&document.value) {
             Ok(shape @ (Shape::Nmstate | Shape::NetworkData | Shape::NetworkConfig)) => {
                 self.any_host = true;
@@ -155,11 +155,13 @@ impl<'a> Documents<'a> {
             }
             Ok(Shape::InstallConfig) => {
                 self.any_host = true;
+                booleans::read_embedded(&mut document);
                 self.hosts.push(HostDocument::InstallConfig(document));
             }
             Ok(Shape::Inventory) => self.tables.add_inventory(document),
             Ok(Shape::Kind(kind)) => {
                 let kind = kind.to_owned();
+                booleans::read_embedded(&mut document);
                 self.add_object(document, &kind, report)?;
             }
             Err(("document-not-read", message)) => self.unknown.push((document.path, message)),

@@ -165,6 +165,23 @@ fn variables_are_read_however_the_path_is_written() {
     );
 }
 
+/// Also below `feature`, where the members have any names.
+#[test]
+fn a_boolean_of_yaml_1_1_may_be_a_variable() {
+    for (written, expected) in [("yes", true), ("off", false), ("true", true), ("0", false)] {
+        let fleet = format!(
+            "{{apiVersion: dayone.metal3.io/v1alpha1, kind: HostFleet, metadata: {{name: f}}, spec: {{hosts: {{values: [{{name: a, \
+             v: '{written}'}}]}}, template: {{network: {{interfaces: [{{name: eth0, ethtool: {{feature: {{rx-gro: '${{v}}'}}}}, ipv4: \
+             {{dhcp-send-hostname: '${{v}}'}}, description: '${{v}}'}}]}}}}}}}}"
+        );
+        let found = input(&[("f.yaml", &fleet)]);
+        let interface = &found.hosts[0].network.as_nmstate().unwrap().value["interfaces"][0];
+        assert_eq!(interface["ethtool"]["feature"]["rx-gro"], Value::Bool(expected), "{written}");
+        assert_eq!(interface["ipv4"]["dhcp-send-hostname"], Value::Bool(expected), "{written}");
+        assert_eq!(interface["description"], Value::from(written));
+    }
+}
+
 /// Puts a variable in place of each number and boolean, and their values into `row`.
 fn with_variables(value: &mut Value, row: &mut Mapping) {
     match value {

@@ -1,6 +1,7 @@
 //! Users' documents and what is read from them, against `fixtures/inputs`. `UPDATE_GOLDEN=1` rewrites the golden files.
 
 mod odd_values;
+mod old_booleans;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -88,10 +88,8 @@ pub(in crate::input) fn shape(document: &Mapping) -> Result<Shape<'_>, (&'static
 /// Returns the first member that makes a document without a kind an agent-config: the installer reads its version, and never its kind.
 fn agent_config_member(document: &Mapping) -> Option<&'static str> {
     let version = document.get("apiVersion").and_then(Value::as_str)?;
-    let has = |member: &&str| match document.get(*member) {
-        Some(value) => *member == "rendezvousIP" || value.is_sequence(),
-        None => false,
-    };
+    let has =
+        |member: &&str| document.get(*member).is_some_and(|value| *member == "rendezvousIP" || value.is_sequence());
     ["rendezvousIP", "hosts"].into_iter().find(has).filter(|_| agent_config::API_VERSIONS.contains(&version))
 }
 

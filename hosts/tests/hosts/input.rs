@@ -289,7 +289,11 @@ fn a_kustomization_needs_no_kind() {
         assert_eq!(read_files(&[(name, nmstate)]).hosts.len(), 1, "{name}");
     }
     let other = read_files(&[("site/hosts.yaml", nmstate), ("site/resources.yaml", list)]);
-    assert!(findings(&other).starts_with("warning: site/resources.yaml: has neither a kind"), "{}", findings(&other));
+    assert!(
+        findings(&other).starts_with("warning: site/resources.yaml: document 1: has neither a kind"),
+        "{}",
+        findings(&other)
+    );
 }
 
 #[test]

@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| {
     let (mut documents, found) = second_step::read(second.iter().copied());
     report.append(found);
     if flags & 1 != 0 {
-        let (derived, found) = second_step::derive(&mut first_step, &documents, flags & 2 != 0);
+        let (derived, found) = second_step::derive(&mut first_step.hosts, &documents, flags & 2 != 0);
         report.append(found);
         // Somebody may write what was derived to a file, and give it to dayone again.
         for document in &derived {

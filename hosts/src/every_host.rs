@@ -62,7 +62,7 @@ impl EveryHost {
     /// These last checks leave out hosts whose network dayone cannot read. The same input gives the same findings in the
     /// same order, on any number of threads.
     pub fn convert(input: Input, target: Target) -> Self {
-        let Input { hosts, flawed, cluster, report: documents, described } = input;
+        let Input { hosts, flawed, cluster, report: documents, described, .. } = input;
         let attempt = |host: &HostSpec| network::attempt(host, target);
         let attempts = parallel::each(&hosts, HOSTS_AT_ONCE, attempt);
         let findings = parallel::each(&flawed, HOSTS_AT_ONCE, |host| attempt(host).1);

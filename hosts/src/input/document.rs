@@ -3,7 +3,7 @@
 use serde_yaml::Mapping;
 
 use super::fields::Fields;
-use super::yaml::octals::{self, Octal};
+use super::yaml::{Ambiguous, octals};
 use vocabulary::report::{DocumentPath, Report, Reported};
 
 /// A document, and its place in the user's texts.
@@ -11,8 +11,8 @@ pub(super) struct Document {
     pub(super) value: Mapping,
     /// `document 2`, or `document 1: items[3]`.
     pub(super) path: DocumentPath,
-    /// Numbers that other readers read differently.
-    pub(super) octals: Vec<Octal>,
+    /// Scalars that other readers read differently.
+    pub(super) ambiguous: Vec<Ambiguous>,
 }
 
 impl Document {
@@ -22,7 +22,7 @@ impl Document {
 
     /// Warns of numbers that other readers read differently.
     pub(super) fn check_octals(&self, report: &mut Report) {
-        octals::check(&self.value, &self.octals, &self.path, report);
+        octals::check(&self.value, &self.ambiguous, &self.path, report);
     }
 }
 

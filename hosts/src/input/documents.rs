@@ -12,7 +12,7 @@ use super::secret::{self, Secrets};
 use super::shapes::fleet::{NamedTables, OwnDocument};
 use super::shapes::node_network_policy::Policies;
 use super::shapes::recognize::{self, Shape};
-use super::shapes::{self, Found, HostDocument, Reading, Scope, UNDERSTOOD, cluster, ignored, keyfiles};
+use super::shapes::{self, Found, HostDocument, Reading, Scope, UNDERSTOOD, booleans, cluster, ignored, keyfiles};
 use super::stream;
 use super::text::{INVENTORIES, NamedText, Text, TextKind, VariablesOf};
 use super::yaml::{Budget, Problem, invalid, parallel};
@@ -76,7 +76,8 @@ impl<'a> Documents<'a> {
             return None;
         }
         sorted.any_host |= !sorted.keyfiles.is_empty();
-        if documents.is_empty() && sorted.keyfiles.is_empty() && sorted.tables.is_empty() && report.is_empty() {
+        let is_empty = documents.is_empty() && sorted.keyfiles.is_empty() && sorted.tables.is_empty();
+        if is_empty && !sorted.any_ignored && report.is_empty() {
             let message = format!("the input contains no document; dayone reads {UNDERSTOOD}");
             match only {
                 Some(top) => report.error_in_text("no-document", &top, message, Some(LineColumn::FIRST)),
@@ -99,7 +100,16 @@ impl<'a> Documents<'a> {
         report: &mut Report,
     ) -> Result<(), Problem> {
         match text.kind() {
-            TextKind::Documents => documents.append(&mut stream::documents(&text, budget, report)?),
+            TextKind::Documents => {
+                let mut found = stream::documents(&text, budget, report)?;
+                if text.name.is_some_and(ignored::is_kustomization) {
+                    let all = found.len();
+                    found
+                        .retain(|document| !matches!(recognize::shape(&document.value), Err(("document-not-read", _))));
+                    self.any_ignored |= found.len() < all;
+                }
+                documents.append(&mut found);
+            }
             TextKind::Keyfile => self.keyfiles.push(text.named(budget)?),
             TextKind::Table => self.tables.add_text(text.named(budget)?),
             TextKind::Variables => {
@@ -121,7 +131,7 @@ impl<'a> Documents<'a> {
         Ok(())
     }
 
-    fn add(&mut self, document: Document, report: &mut Report) -> Result<(), Reported> {
+    fn add(&mut self, mut document: Document, report: &mut Report) -> Result<(), Reported> {
         match recognize::shape(&document.value) {
             Ok(shape @ (Shape::Nmstate | Shape::NetworkData | Shape::NetworkConfig)) => {
                 self.any_host = true;
@@ -145,11 +155,13 @@ impl<'a> Documents<'a> {
             }
             Ok(Shape::InstallConfig) => {
                 self.any_host = true;
+                booleans::read_embedded(&mut document);
                 self.hosts.push(HostDocument::InstallConfig(document));
             }
             Ok(Shape::Inventory) => self.tables.add_inventory(document),
             Ok(Shape::Kind(kind)) => {
                 let kind = kind.to_owned();
+                booleans::read_embedded(&mut document);
                 self.add_object(document, &kind, report)?;
             }
             Err(("document-not-read", message)) => self.unknown.push((document.path, message)),

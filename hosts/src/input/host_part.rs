@@ -37,6 +37,17 @@ pub(super) struct HostPart {
     pub(super) is_flawed: bool,
 }
 
+/// A host that no document gives a network, so that it uses DHCP.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostWithoutNetwork {
+    /// The host's name in the documents.
+    pub name: Option<String>,
+    /// The host name, if the documents have one besides the name.
+    pub hostname: Option<HostName>,
+    /// The role in the cluster.
+    pub role: Option<String>,
+}
+
 /// The finding about a host that no document gives a network.
 pub(super) struct MissingNetwork {
     pub(super) code: &'static str,
@@ -132,6 +143,15 @@ impl HostPart {
         if sorted(&self.nics) != sorted(&other) {
             contradiction(&theirs.path, &first.path, what, report);
         }
+    }
+
+    /// Returns what is known of a host without a network.
+    pub(super) fn without_network(&self) -> Option<HostWithoutNetwork> {
+        self.network.is_none().then(|| HostWithoutNetwork {
+            name: self.name().map(str::to_owned),
+            hostname: self.hostname.clone(),
+            role: self.role.as_ref().map(|(role, _)| role.clone()),
+        })
     }
 
     /// Returns the host. If it has no network, it reports why and returns nothing.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::described::Account;
-use super::host_part::HostPart;
+use super::host_part::{HostPart, HostWithoutNetwork};
 use super::listing::listed;
 use vocabulary::host::{HostSpec, MacAddress};
 use vocabulary::report::Report;
@@ -211,12 +211,14 @@ impl Hosts {
         self.all.sort_by_key(|host| host.order);
         let all = self.all.len();
         let (mut hosts, mut flawed, mut accounts) = (Vec::new(), Vec::new(), Vec::new());
+        let mut without_network = Vec::new();
         for Host { part, .. } in self.all {
             accounts.extend(Account::of(&part));
+            without_network.extend(part.without_network());
             let to = if part.is_flawed { &mut flawed } else { &mut hosts };
             to.extend(part.finish(report));
         }
-        Finished { left_out: hosts.len() < all, hosts, flawed, accounts }
+        Finished { left_out: hosts.len() < all, hosts, flawed, without_network, accounts }
     }
 }
 
@@ -225,6 +227,8 @@ pub(super) struct Finished {
     pub(super) hosts: Vec<HostSpec>,
     /// Hosts whose documents have something that could not be read.
     pub(super) flawed: Vec<HostSpec>,
+    /// Hosts that no document gives a network.
+    pub(super) without_network: Vec<HostWithoutNetwork>,
     /// All hosts that have a network or errors, in the order of their documents.
     pub(super) accounts: Vec<Account>,
     /// Whether the documents describe more hosts, which have no network.

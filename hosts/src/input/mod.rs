@@ -27,6 +27,7 @@ pub use choose::ChooseError;
 pub(crate) use choose::choose;
 pub use described::{Described, DescribedHost};
 pub(crate) use document::is_object_name;
+pub use host_part::HostWithoutNetwork;
 pub use positions::{locate, locate_within};
 pub use shapes::network_secret::is_network_key;
 pub use text::Text;
@@ -54,6 +55,8 @@ pub struct Input {
     /// Hosts whose documents have something that could not be read, with an error in `report`. They get no image. dayone checks
     /// the rest of their networks together with the others.
     pub flawed: Vec<HostSpec>,
+    /// Hosts that no document gives a network. They use DHCP, and get no image.
+    pub without_network: Vec<HostWithoutNetwork>,
     /// The cluster that the hosts belong to, if the documents describe it.
     pub cluster: Option<Cluster>,
     /// The findings, with an error for each host that could not be read.
@@ -82,6 +85,7 @@ pub fn read_within<'a>(limits: Limits, texts: impl IntoIterator<Item = Text<'a>>
     if let Some(documents) = Documents::read(texts, &mut budget, &mut input.report) {
         let (found, cluster) = documents.hosts(&mut budget, &mut input.report);
         (input.hosts, input.flawed, input.cluster, accounts) = (found.hosts, found.flawed, cluster, found.accounts);
+        input.without_network = found.without_network;
     }
     input.described = Described::new(accounts, &input.report);
     input

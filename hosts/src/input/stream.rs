@@ -6,7 +6,7 @@ use super::document::Document;
 use super::shapes::recognize::{self, Shape};
 use super::text::Text;
 use super::yaml::invalid::{self, InvalidValue, kind_of};
-use super::yaml::{self, Budget, Problem};
+use super::yaml::{self, Ambiguous, Budget, Problem};
 use vocabulary::report::{DocumentPath, Report, Reported};
 
 /// Reads the documents in `text`, with lists split into their items. It reports what is not a mapping, and leaves it out.
@@ -30,7 +30,7 @@ pub(super) fn documents(text: &Text<'_>, budget: &mut Budget, report: &mut Repor
 }
 
 fn split(
-    yaml::Document { value, octals }: yaml::Document,
+    yaml::Document { value, ambiguous }: yaml::Document,
     path: DocumentPath,
     documents: &mut Vec<Document>,
     most: usize,
@@ -46,23 +46,25 @@ fn split(
             Some(kind) => {
                 let api_version = mapping.get("apiVersion").cloned();
                 let items = path.key("items");
+                let mut ambiguous = Ambiguous::by_element(ambiguous, &["items"]);
                 for (index, mut item) in sequence(mapping.remove("items")).into_iter().enumerate() {
                     // The items of a typed list from the API do not repeat their kind and version.
                     if let (Some(item), false) = (item.as_mapping_mut(), kind.is_empty()) {
                         item.entry("kind".into()).or_insert_with(|| kind.as_str().into());
                         item.entry("apiVersion".into()).or_insert_with(|| api_version.clone().unwrap_or_default());
                     }
-                    let octals = octals.iter().filter_map(|octal| octal.inside(&["items"], index)).collect();
-                    let item = yaml::Document { value: item, octals };
+                    let ambiguous = ambiguous.remove(&index).unwrap_or_default();
+                    let item = yaml::Document { value: item, ambiguous };
                     split(item, items.index(index).embedded_document(), documents, most, report)?;
                 }
             }
-            None => documents.push(Document { value: mapping, path, octals }),
+            None => documents.push(Document { value: mapping, path, ambiguous }),
         },
         Value::Sequence(items) => {
+            let mut ambiguous = Ambiguous::by_element(ambiguous, &[]);
             for (index, item) in items.into_iter().enumerate() {
-                let octals = octals.iter().filter_map(|octal| octal.inside(&[], index)).collect();
-                let item = yaml::Document { value: item, octals };
+                let ambiguous = ambiguous.remove(&index).unwrap_or_default();
+                let item = yaml::Document { value: item, ambiguous };
                 split(item, path.index(index).embedded_document(), documents, most, report)?;
             }
         }

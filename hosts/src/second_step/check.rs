@@ -6,7 +6,7 @@ use serde_yaml::{Mapping, Value};
 
 use super::bridge;
 use super::compare::{self, SecondNetwork};
-use super::{SecondStepDocument, ShortName, Target};
+use super::{FirstStep, SecondStepDocument, ShortName, Target};
 use crate::model::{Interface, Topology, from_nmstate};
 use crate::network::{self, ConvertedNetwork, engine};
 use crate::nmstate_document::{self as document, aliases, interfaces};
@@ -17,10 +17,13 @@ use vocabulary::report::{DocumentPath, Report, Severity};
 const NAMED: usize = 8;
 
 /// Checks documents by themselves, and against the first step of their hosts.
-pub fn check(documents: &[SecondStepDocument], first_step: &[HostSpec]) -> Report {
+pub fn check(documents: &[SecondStepDocument], first_step: &FirstStep) -> Report {
     let mut report = Report::new();
     let hosts: Vec<(&HostSpec, Option<ShortName>)> =
-        first_step.iter().map(|host| (host, ShortName::of(host))).collect();
+        first_step.hosts.iter().map(|host| (host, ShortName::of(host))).collect();
+    // They have no network to compare with, and use the documents all the same.
+    let without_network: Vec<Option<ShortName>> =
+        first_step.without_network.iter().map(ShortName::of_host_without_network).collect();
     let mut own: BTreeMap<&ShortName, usize> = BTreeMap::new();
     for (host, name) in &hosts {
         if let Some(name) = name {
@@ -40,13 +43,15 @@ pub fn check(documents: &[SecondStepDocument], first_step: &[HostSpec]) -> Repor
             (Target::Host(_), None) => false,
         };
         let concerned: Vec<&HostSpec> = hosts.iter().filter(|(_, name)| is_for(name)).map(|(host, _)| *host).collect();
-        if concerned.is_empty() && !first_step.is_empty() && document.target != Target::Cluster {
+        let others = without_network.iter().filter(|name| is_for(name)).count();
+        let any_host = !hosts.is_empty() || !without_network.is_empty();
+        if concerned.is_empty() && others == 0 && any_host && document.target != Target::Cluster {
             let message = format!("is for {}, which is not in the first step: no host would use it", document.target);
             report.warning("second-step-host-not-in-first-step", &document.network.path, message);
         }
         let Some(second) = second else { continue };
         if document.target == Target::Cluster {
-            check_cluster(&second, concerned.len(), &mut report);
+            check_cluster(&second, concerned.len() + others, &mut report);
         }
         for host in concerned {
             if let Some(first) = first_network(host, &mut report) {

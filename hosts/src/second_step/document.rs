@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::input::HostWithoutNetwork;
 use vocabulary::checked_text;
 use vocabulary::host::{HostError, HostName, HostSpec, NmstateDocument};
 
@@ -27,7 +28,15 @@ impl ShortName {
     /// host's name in a document.
     pub fn of(host: &HostSpec) -> Option<Self> {
         let set = host.network.as_nmstate().and_then(|network| network.value.get("hostname")?.get("config")?.as_str());
-        let names = [set, host.hostname.as_ref().map(HostName::as_str), host.name.as_deref()];
+        Self::first([set, host.hostname.as_ref().map(HostName::as_str), host.name.as_deref()])
+    }
+
+    /// [`ShortName::of`] for a host without a network.
+    pub(super) fn of_host_without_network(host: &HostWithoutNetwork) -> Option<Self> {
+        Self::first([host.hostname.as_ref().map(HostName::as_str), host.name.as_deref()])
+    }
+
+    fn first<'n>(names: impl IntoIterator<Item = Option<&'n str>>) -> Option<Self> {
         names.into_iter().flatten().find_map(|name| name.parse().ok())
     }
 }

@@ -4,10 +4,9 @@ use base64::prelude::*;
 use serde_yaml::Value;
 
 use super::roles::by_role;
-use super::{DIRECTORY, Role, SecondStepDocument};
+use super::{DIRECTORY, FirstStep, Role, SecondStepDocument};
 use crate::members::mapping;
 use crate::yaml_text;
-use vocabulary::host::HostSpec;
 use vocabulary::report::{DocumentPath, Report};
 
 /// The version of Ignition configs that all supported releases of `OpenShift` accept in a `MachineConfig`.
@@ -39,10 +38,10 @@ fn name(role: &Role) -> String {
 }
 
 /// Makes the `MachineConfig`s that bring `documents` to their hosts, one for each role. Roles come from the documents and the
-/// first step. `role` is the default.
+/// first step. `role` is the default, and one of the roles of a document for all hosts.
 pub fn machine_configs(
     documents: &[SecondStepDocument],
-    first_step: &[HostSpec],
+    first_step: &FirstStep,
     role: Option<&Role>,
 ) -> (Vec<MachineConfig>, Report) {
     let mut report = Report::new();

@@ -26,7 +26,7 @@ pub use check::check;
 pub use derive::derive;
 pub use document::{SecondStepDocument, ShortName, Target};
 pub use machine_config::{MachineConfig, machine_configs};
-pub use read::{SecondStepText, read, read_first_step};
+pub use read::{FirstStep, SecondStepText, read, read_first_step};
 pub use roles::{Role, RoleError};
 
 /// The bridge to the external network for OVN-Kubernetes, and the interface of the same name with the host's addresses.

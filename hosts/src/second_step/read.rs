@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{SecondStepDocument, ShortName, Target};
-use crate::input::{self, Text};
+use crate::input::{self, HostWithoutNetwork, Text};
 use crate::yaml_text;
 use vocabulary::host::{HostName, HostSpec, NetworkDocument, NmstateDocument};
 use vocabulary::report::{DocumentPath, Report};
@@ -38,8 +38,17 @@ pub fn read<'a>(texts: impl IntoIterator<Item = SecondStepText<'a>>) -> (Vec<Sec
     (documents, report)
 }
 
+/// The hosts of the first step.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FirstStep {
+    /// The hosts with their networks.
+    pub hosts: Vec<HostSpec>,
+    /// The hosts that use DHCP. They get documents of the second step, too.
+    pub without_network: Vec<HostWithoutNetwork>,
+}
+
 /// Reads the documents of the first step. NMState in a file that is named after a host belongs to that host.
-pub fn read_first_step<'a>(texts: impl IntoIterator<Item = SecondStepText<'a>>) -> (Vec<HostSpec>, Report) {
+pub fn read_first_step<'a>(texts: impl IntoIterator<Item = SecondStepText<'a>>) -> (FirstStep, Report) {
     let mut report = Report::new();
     let (bare, others) = divide(texts, &mut report);
     let hosts = bare.into_iter().map(|Bare { file_name, network, .. }| {
@@ -47,14 +56,15 @@ pub fn read_first_step<'a>(texts: impl IntoIterator<Item = SecondStepText<'a>>) 
         let name = hostname.as_ref().map(HostName::to_string);
         HostSpec { name, hostname, ..HostSpec::with_network(network) }
     });
-    let mut hosts: Vec<HostSpec> = hosts.collect();
+    let mut first_step = FirstStep { hosts: hosts.collect(), ..FirstStep::default() };
     if others.is_empty() {
-        return (hosts, report);
+        return (first_step, report);
     }
     let mut input = input::read_all(others);
-    hosts.append(&mut input.hosts);
+    first_step.hosts.append(&mut input.hosts);
+    first_step.without_network = input.without_network;
     report.append(input.report);
-    (hosts, report)
+    (first_step, report)
 }
 
 /// Bare NMState.

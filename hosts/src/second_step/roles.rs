@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use super::{SecondStepDocument, ShortName, Target};
+use super::{FirstStep, SecondStepDocument, ShortName, Target};
 use vocabulary::checked_text;
-use vocabulary::host::HostSpec;
 use vocabulary::report::Report;
 
 /// The name of a pool of machines: `master`, `worker`, or one of the user's own.
@@ -31,15 +30,19 @@ impl FromStr for Role {
 }
 
 /// Groups documents by the roles of their hosts. `default` is the role of hosts whose documents have none. Without it, that is
-/// an error.
+/// an error. A document for all hosts gets the role `default` in any case, because the user may have further hosts of that role.
 pub(super) fn by_role<'a>(
     documents: &'a [SecondStepDocument],
-    first_step: &[HostSpec],
+    first_step: &FirstStep,
     default: Option<&Role>,
     report: &mut Report,
 ) -> BTreeMap<Role, Vec<&'a SecondStepDocument>> {
-    let known: BTreeMap<ShortName, &str> =
-        first_step.iter().filter_map(|host| Some((ShortName::of(host)?, host.role.as_deref()?))).collect();
+    let with_network = first_step.hosts.iter().filter_map(|host| Some((ShortName::of(host)?, host.role.as_deref()?)));
+    let without_network = first_step
+        .without_network
+        .iter()
+        .filter_map(|host| Some((ShortName::of_host_without_network(host)?, host.role.as_deref()?)));
+    let known: BTreeMap<ShortName, &str> = without_network.chain(with_network).collect();
     let mut roles: BTreeMap<Role, Vec<&SecondStepDocument>> = BTreeMap::new();
     let mut read = |role: &str, document: &SecondStepDocument| match role.parse::<Role>() {
         Ok(role) => Some(role),
@@ -69,7 +72,7 @@ pub(super) fn by_role<'a>(
                 roles.entry(role).or_default();
             }
         }
-        if let Some(role) = default.filter(|_| known.len() < first_step.len() || roles.is_empty()) {
+        if let Some(role) = default {
             roles.entry(role.clone()).or_default();
         }
         if roles.is_empty() {

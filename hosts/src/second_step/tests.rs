@@ -1,4 +1,5 @@
 mod derived;
+mod without_network;
 
 use std::path::Path;
 
@@ -31,6 +32,20 @@ fn first_step() -> Vec<HostSpec> {
 /// The scenario's host by another name.
 fn first_step_called(name: &str) -> HostSpec {
     HostSpec { name: Some(name.to_owned()), hostname: name.parse().ok(), ..first_step().remove(0) }
+}
+
+/// Checks against a first step in which all hosts have a network.
+fn check(documents: &[SecondStepDocument], hosts: &[HostSpec]) -> Report {
+    super::check(documents, &FirstStep { hosts: hosts.to_vec(), ..FirstStep::default() })
+}
+
+/// Makes objects after a first step in which all hosts have a network.
+fn machine_configs(
+    documents: &[SecondStepDocument],
+    hosts: &[HostSpec],
+    role: Option<&Role>,
+) -> (Vec<MachineConfig>, Report) {
+    super::machine_configs(documents, &FirstStep { hosts: hosts.to_vec(), ..FirstStep::default() }, role)
 }
 
 /// Each finding as a line: severity, code, sentence.
@@ -201,7 +216,7 @@ fn hosts_are_told_by_the_names_of_files_or_by_what_documents_say() {
         file_name: Some("a.example.com.yaml"),
         text: Text { name: None, text: text.as_bytes() },
     }]);
-    assert_eq!(first.0[0].name.as_deref(), Some("a.example.com"));
+    assert_eq!(first.0.hosts[0].name.as_deref(), Some("a.example.com"));
     let unnamed = SecondStepText { file_name: None, text: Text { name: None, text: text.as_bytes() } };
     assert_eq!(codes(&read([unnamed]).1), ["second-step-host-unknown"]);
 

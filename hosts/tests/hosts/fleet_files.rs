@@ -77,6 +77,60 @@ fn an_inventory_means_the_same_with_every_kind_of_line_end() {
     }
 }
 
+/// Ansible removes the quotes inside those of the word, too.
+#[test]
+fn quotes_around_the_value_of_a_host_do_not_belong_to_it() {
+    let of = |value: &str| {
+        input(&[("f.yaml", &fleet("inventoryFile: i.ini")), ("i.ini", &format!("[web]\nh1 v={value}\n"))])
+    };
+    for (written, expected) in [
+        (r#"'"007"'"#, "007"),
+        (r#""'192.0.2.10'""#, "192.0.2.10"),
+        (r#""'x' # y""#, "x"),
+        (r#""'None'""#, "None"),
+        (r#""'x' y""#, "'x' y"),
+        (r#""a'b'""#, "a'b'"),
+        (r#"'"'"#, "\""),
+    ] {
+        let found = of(written);
+        assert_eq!(rows(&found), [format!("HostFleet/f (h1): spec.template is {expected}")], "{:?}", findings(&found));
+    }
+    for written in [r#""'a' 'b'""#, r#"'"a\t"'"#, r#""'a', 'b'""#, r#""'{{ x }}'""#] {
+        let found = of(written);
+        assert!(rows(&found).is_empty() && findings(&found).len() == 1, "{written}: {:?}", findings(&found));
+    }
+}
+
+#[test]
+fn a_text_in_a_yaml_inventory_names_the_only_host_or_child() {
+    let of = |inventory: &str| input(&[("f.yaml", &fleet("inventoryFile: i.yml")), ("i.yml", inventory)]);
+    let found = of("all: {children: web}\nweb: {hosts: \"w[1:2]\", vars: {v: 7}}\n");
+    let expected = ["HostFleet/f (w1): spec.template is 7", "HostFleet/f (w2): spec.template is 7"];
+    assert_eq!(rows(&found), expected, "{:?}", findings(&found));
+    let empty = findings(&of("all: {hosts: ''}\n"));
+    assert!(empty[0].ends_with("all.hosts is empty; a name belongs here"), "{empty:?}");
+}
+
+#[test]
+fn an_unsafe_value_is_a_text_in_variables_and_nowhere_else() {
+    for (written, expected) in
+        [("\"192.0.2.10\"", "192.0.2.10"), ("'{{ x }}'", "{{ x }}"), ("|-\n  a b", "a b"), ("0x10", "16")]
+    {
+        let variables = format!("v: !unsafe {written}\n");
+        let inventory = format!("all:\n  hosts: h1\n  vars:\n    {}", variables.replace('\n', "\n    "));
+        let found = input(&[("f.yaml", &fleet("inventoryFile: i.yml")), ("i.yml", &inventory)]);
+        let expected = [format!("HostFleet/f (h1): spec.template is {expected}")];
+        assert_eq!(rows(&found), expected, "{written}: {:?}", findings(&found));
+        let files =
+            [("f.yaml", fleet("inventoryFile: i.ini")), ("i.ini", "h1\n".into()), ("group_vars/all.yml", variables)];
+        let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
+        let found = input(&files);
+        assert_eq!(rows(&found), expected, "{written}: {:?}", findings(&found));
+    }
+    let elsewhere = findings(&input(&[("n.yaml", "interfaces: [{name: !unsafe eth0}]\n")]));
+    assert!(elsewhere[0].contains("the YAML tag \"!unsafe\", which dayone does not know"), "{elsewhere:?}");
+}
+
 /// An inventory has the same hosts if its path is written as `.` or `./inventory`.
 #[test]
 fn variables_are_read_however_the_path_is_written() {
@@ -109,6 +163,23 @@ fn variables_are_read_however_the_path_is_written() {
         found.iter().any(|line| line.contains("h2.yml") && line.contains("no inventory in the directory")),
         "{found:?}"
     );
+}
+
+/// Also below `feature`, where the members have any names.
+#[test]
+fn a_boolean_of_yaml_1_1_may_be_a_variable() {
+    for (written, expected) in [("yes", true), ("off", false), ("true", true), ("0", false)] {
+        let fleet = format!(
+            "{{apiVersion: dayone.metal3.io/v1alpha1, kind: HostFleet, metadata: {{name: f}}, spec: {{hosts: {{values: [{{name: a, \
+             v: '{written}'}}]}}, template: {{network: {{interfaces: [{{name: eth0, ethtool: {{feature: {{rx-gro: '${{v}}'}}}}, ipv4: \
+             {{dhcp-send-hostname: '${{v}}'}}, description: '${{v}}'}}]}}}}}}}}"
+        );
+        let found = input(&[("f.yaml", &fleet)]);
+        let interface = &found.hosts[0].network.as_nmstate().unwrap().value["interfaces"][0];
+        assert_eq!(interface["ethtool"]["feature"]["rx-gro"], Value::Bool(expected), "{written}");
+        assert_eq!(interface["ipv4"]["dhcp-send-hostname"], Value::Bool(expected), "{written}");
+        assert_eq!(interface["description"], Value::from(written));
+    }
 }
 
 /// Puts a variable in place of each number and boolean, and their values into `row`.

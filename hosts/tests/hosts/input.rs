@@ -1,6 +1,7 @@
 //! Users' documents and what is read from them, against `fixtures/inputs`. `UPDATE_GOLDEN=1` rewrites the golden files.
 
 mod odd_values;
+mod old_booleans;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -274,6 +275,25 @@ fn findings_name_the_text_that_they_are_about() {
     let input = read_files(&[("a.yaml", nmstate), ("b.yaml", "a: [")]);
     assert_eq!(input.hosts.len(), 0);
     assert!(findings(&input).starts_with("error: b.yaml: the input "), "{}", findings(&input));
+}
+
+#[test]
+fn a_kustomization_needs_no_kind() {
+    let (list, nmstate) = ("resources: [hosts.yaml]\n", "interfaces: []\n");
+    for name in ["kustomization.yaml", "site/kustomization.yml", "site/Kustomization"] {
+        let input = read_files(&[("site/hosts.yaml", nmstate), (name, list)]);
+        assert_eq!((input.hosts.len(), findings(&input).as_str()), (1, ""), "{name}");
+        let alone = read_files(&[(name, list)]);
+        assert!(findings(&alone).starts_with("error: the input contains objects that go with hosts"), "{name}");
+        // Its name alone does not make a network disappear.
+        assert_eq!(read_files(&[(name, nmstate)]).hosts.len(), 1, "{name}");
+    }
+    let other = read_files(&[("site/hosts.yaml", nmstate), ("site/resources.yaml", list)]);
+    assert!(
+        findings(&other).starts_with("warning: site/resources.yaml: document 1: has neither a kind"),
+        "{}",
+        findings(&other)
+    );
 }
 
 #[test]

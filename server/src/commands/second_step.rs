@@ -30,7 +30,7 @@ pub(super) fn run(arguments: &SecondStepArguments) -> Result<(), Failure> {
     };
     report.append(read);
     if arguments.derive {
-        let (mut derived, found) = second_step::derive(&mut first_step, &documents, arguments.real_names);
+        let (mut derived, found) = second_step::derive(&mut first_step.hosts, &documents, arguments.real_names);
         documents.append(&mut derived);
         report.append(found);
     }

@@ -14,6 +14,8 @@ fn as_text(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Bool(value) => value.to_string(),
         Value::Null => String::new(),
+        // A text with the tag `!unsafe`.
+        Value::Object(marked) if marked.contains_key("__ansible_unsafe") => as_text(&value["__ansible_unsafe"]),
         other => other.to_string(),
     }
 }

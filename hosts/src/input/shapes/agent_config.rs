@@ -1,4 +1,4 @@
-//! `agent-config.yaml` of `OpenShift`'s agent-based installer (`kind: AgentConfig`).
+//! `agent-config.yaml` of `OpenShift`'s agent-based installer (`kind: AgentConfig`, which may be missing).
 //!
 //! Source: openshift/installer, `pkg/types/agent/agent_config_type.go`; `pkg/asset/agent/agentconfig/agenthosts.go` says what
 //! the installer refuses. dayone ignores what is only for the installed system, such as NTP sources.
@@ -14,7 +14,7 @@ use vocabulary::host::Cluster;
 use vocabulary::report::{DocumentPath, Report, Reported};
 
 pub(in crate::input) const KIND: &str = "AgentConfig";
-const API_VERSIONS: [&str; 2] = ["v1beta1", "v1alpha1"];
+pub(super) const API_VERSIONS: [&str; 2] = ["v1beta1", "v1alpha1"];
 
 /// Reads the hosts, and the facts about their cluster.
 pub(super) fn read(document: &Document, reading: &mut Reading<'_>) -> Result<Found, Reported> {

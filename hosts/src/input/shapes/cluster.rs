@@ -32,10 +32,12 @@ pub(in crate::input) fn read(object: &Object, report: &mut Report) -> Result<Clu
     let name = spec.text_in("clusterDeploymentRef", "name", report)?.map(str::to_owned);
     let machine_networks = machine_networks(&spec, report);
     let virtual_ips = virtual_ips(&spec, report);
+    let own_load_balancer = own_load_balancer(&spec, report);
     Ok(Cluster {
         name,
         machine_networks: machine_networks?,
         virtual_ips: virtual_ips?,
+        own_load_balancer: own_load_balancer?,
         ..unknown(object.path().clone())
     })
 }
@@ -103,6 +105,11 @@ pub(super) fn virtual_ips(holder: &Fields<'_>, report: &mut Report) -> Result<Ve
         }
     }
     Ok(found)
+}
+
+/// Whether the user's load balancer has the virtual IPs of `holder`.
+pub(super) fn own_load_balancer(holder: &Fields<'_>, report: &mut Report) -> Result<bool, Reported> {
+    Ok(holder.text_in("loadBalancer", "type", report)? == Some("UserManaged"))
 }
 
 /// Parses the address at `path`.

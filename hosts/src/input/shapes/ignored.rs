@@ -36,3 +36,11 @@ pub(in crate::input) fn is_known(document: &Mapping, kind: &str) -> bool {
     let group = version.split('/').next().unwrap_or_default();
     KINDS.iter().any(|(known, kinds)| *known == group && kinds.contains(&kind))
 }
+
+/// The names of files that kustomize reads. It fills in the kind and the version of such a file if these are missing.
+const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
+/// Whether a file with this name is a kustomization.
+pub(in crate::input) fn is_kustomization(name: &str) -> bool {
+    name.rsplit('/').next().is_some_and(|file| KUSTOMIZATIONS.contains(&file))
+}

@@ -5,7 +5,7 @@
 
 use serde_yaml::Value;
 
-use super::cluster::{self, machine_networks, virtual_ips};
+use super::cluster::{self, machine_networks, own_load_balancer, virtual_ips};
 use super::host_reader::{HostReader, Reading, Scope};
 use super::{Found, bmc};
 use crate::input::document::Document;
@@ -17,7 +17,9 @@ use vocabulary::report::{DocumentPath, Report, Reported};
 
 /// Its name in sentences, and the shape of its hosts.
 const SHAPE: &str = "install-config";
-const API_VERSION: &str = "v1";
+/// Its kind, which may be missing.
+pub(super) const KIND: &str = "InstallConfig";
+pub(super) const API_VERSION: &str = "v1";
 
 /// Reads the hosts, and the facts about their cluster.
 pub(super) fn read(document: &Document, reading: &mut Reading<'_>) -> Result<Found, Reported> {
@@ -75,8 +77,7 @@ fn cluster(top: &Fields<'_>, platform: &Platform<'_>, report: &mut Report) -> Re
     let machine_networks = machine_networks(top, report);
     if let Some(fields) = &platform.fields {
         cluster.virtual_ips = virtual_ips(fields, report)?;
-        // The user's load balancer has the virtual IPs then.
-        cluster.own_load_balancer = fields.text_in("loadBalancer", "type", report)? == Some("UserManaged");
+        cluster.own_load_balancer = own_load_balancer(fields, report)?;
     }
     Ok(Cluster { machine_networks: machine_networks?, ..cluster })
 }

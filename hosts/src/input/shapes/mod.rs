@@ -6,6 +6,7 @@
 mod agent_config;
 mod bare_metal_host;
 mod bmc;
+pub(super) mod booleans;
 pub(super) mod cluster;
 pub(super) mod fleet;
 mod host_reader;

@@ -11,8 +11,7 @@ use serde_yaml::{Mapping, Value};
 use super::recognize::{self, Shape};
 use super::{keyfiles, network_data, nmstate};
 use crate::input::text::KEYFILE;
-use crate::input::yaml::octals::{self, Octal};
-use crate::input::yaml::{self, Budget, Document, invalid};
+use crate::input::yaml::{self, Ambiguous, Budget, Document, invalid, octals};
 use vocabulary::host::{NetworkDocument, NmstateDocument};
 use vocabulary::report::{DocumentPath, Report, Reported};
 
@@ -108,9 +107,9 @@ fn unknown(
 ) -> Result<NmstateDocument, Reported> {
     if let [only] = keys {
         let (text, path) = get(only, budget, report)?;
-        if let Some((mapping, octals)) = mapping(&text, budget) {
+        if let Some((mapping, ambiguous)) = mapping(&text, budget) {
             let path = path.embedded_document();
-            octals::check(&mapping, &octals, &path, report);
+            octals::check(&mapping, &ambiguous, &path, report);
             let (form, key) = match recognize::shape(&mapping) {
                 Ok(Shape::NetworkData) => ("network_data.json", NETWORK_DATA),
                 Ok(Shape::Nmstate) => ("NMState", NMSTATE),
@@ -135,11 +134,11 @@ fn missing(get: &mut Get<'_, '_>, budget: &mut Budget, report: &mut Report) -> R
     Reported
 }
 
-/// Parses a text that is one mapping, with the numbers that other readers read differently.
-fn mapping(text: &[u8], budget: &mut Budget) -> Option<(Mapping, Vec<Octal>)> {
+/// Parses a text that is one mapping, with the scalars that other readers read differently.
+fn mapping(text: &[u8], budget: &mut Budget) -> Option<(Mapping, Vec<Ambiguous>)> {
     match yaml::documents(text, budget).ok()?.as_mut_slice() {
-        [Document { value: Value::Mapping(mapping), octals }] => {
-            Some((std::mem::take(mapping), std::mem::take(octals)))
+        [Document { value: Value::Mapping(mapping), ambiguous }] => {
+            Some((std::mem::take(mapping), std::mem::take(ambiguous)))
         }
         _ => None,
     }

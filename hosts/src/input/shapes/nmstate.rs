@@ -25,9 +25,9 @@ pub(in crate::input) fn embedded(
         Reported
     })?;
     let (code, message) = match (documents.pop(), documents.len()) {
-        (Some(Document { value: Value::Mapping(mapping), octals }), 0) => {
+        (Some(Document { value: Value::Mapping(mapping), ambiguous }), 0) => {
             let path = path.embedded_document();
-            octals::check(&mapping, &octals, &path, report);
+            octals::check(&mapping, &ambiguous, &path, report);
             return Ok(NmstateDocument::new(Value::Mapping(mapping), path));
         }
         (Some(Document { value: other @ Value::Tagged(_), .. }), 0) => {

@@ -3,7 +3,7 @@
 use serde_yaml::{Mapping, Value};
 
 use super::fleet::inventory_host_variables;
-use super::{network_config, nmstate};
+use super::{agent_config, install_config, network_config, nmstate};
 use crate::input::listing::{keys, listed};
 use crate::input::yaml::invalid::InvalidValue;
 
@@ -39,9 +39,15 @@ pub(in crate::input) fn shape(document: &Mapping) -> Result<Shape<'_>, (&'static
     let kind = document.get("kind").and_then(Value::as_str);
     // Objects have members of any name. With an API version and no kind, the user forgot the kind.
     let is_object = kind.is_some() || document.contains_key("apiVersion");
+    let platform = document.get("platform").and_then(Value::as_mapping);
+    let version = document.get("apiVersion").and_then(Value::as_str);
+    let is_install_config =
+        platform.is_some() && (kind, version) == (Some(install_config::KIND), Some(install_config::API_VERSION));
     let mut found = Vec::new();
-    if let Some(kind) = kind {
+    if let Some(kind) = kind.filter(|_| !is_install_config) {
         found.push(("kind", Shape::Kind(kind)));
+    } else if let Some(member) = agent_config_member(document) {
+        found.push((member, Shape::Kind(agent_config::KIND)));
     }
     if let Some(member) = nmstate_member(document).filter(|_| !is_object) {
         found.push((member, Shape::Nmstate));
@@ -52,9 +58,10 @@ pub(in crate::input) fn shape(document: &Mapping) -> Result<Shape<'_>, (&'static
     if let Some(member) = network_config::mark(document).filter(|_| !is_object) {
         found.push((member, Shape::NetworkConfig));
     }
-    // The installer's file has a version and no kind. Other objects may have a platform, too.
-    let platform = document.get("platform").and_then(Value::as_mapping);
-    if platform.is_some_and(|platform| platform.contains_key("baremetal") || (kind.is_none() && is_object)) {
+    // The installer's file has a version, and rarely a kind. Other objects may have a platform, too.
+    if is_install_config
+        || platform.is_some_and(|platform| platform.contains_key("baremetal") || (kind.is_none() && is_object))
+    {
         found.push(("platform", Shape::InstallConfig));
     }
     if !is_object && document.get("all").is_some_and(Value::is_mapping) {
@@ -76,6 +83,14 @@ pub(in crate::input) fn shape(document: &Mapping) -> Result<Shape<'_>, (&'static
             Err(("document-ambiguous", message))
         }
     }
+}
+
+/// Returns the first member that makes a document without a kind an agent-config: the installer reads its version, and never its kind.
+fn agent_config_member(document: &Mapping) -> Option<&'static str> {
+    let version = document.get("apiVersion").and_then(Value::as_str)?;
+    let has =
+        |member: &&str| document.get(*member).is_some_and(|value| *member == "rendezvousIP" || value.is_sequence());
+    ["rendezvousIP", "hosts"].into_iter().find(has).filter(|_| agent_config::API_VERSIONS.contains(&version))
 }
 
 /// Returns the first member that makes `document` NMState. A host name that is text does not: `meta_data.json` of a config

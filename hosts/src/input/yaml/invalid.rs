@@ -11,6 +11,8 @@ use vocabulary::report::{DocumentPath, Report, Reported};
 
 /// The prefix of the tags of marks. YAML text cannot contain it, so no document can forge a mark.
 const MARK: char = '\0';
+/// Ansible's tag for texts that are no Jinja expressions. It means something in the variables of an inventory only.
+pub(super) const UNSAFE: &str = "unsafe";
 /// How many characters of a tag a message shows.
 const SHOWN: usize = 80;
 
@@ -43,6 +45,12 @@ impl InvalidValue {
         Value::Tagged(Box::new(TaggedValue { tag: Tag::new(tag), value: f64::NAN.into() }))
     }
 
+    /// Returns the mark of a scalar with the tag [`UNSAFE`], from which only [`unsafe_text`] reads the scalar.
+    pub(super) fn mark_unsafe(text: &str) -> Value {
+        let tag: String = [MARK, 'u'].into_iter().chain(text.chars()).collect();
+        Value::Tagged(Box::new(TaggedValue { tag: Tag::new(tag), value: f64::NAN.into() }))
+    }
+
     /// Returns what the mark `value` stands for.
     pub(in crate::input) fn of(value: &Value) -> Option<Self> {
         let Value::Tagged(tagged) = value else { return None };
@@ -55,6 +63,7 @@ impl InvalidValue {
             Some('f') => Self::TagMismatch,
             Some('n') => Self::IntegerTooLarge,
             Some('m') => Self::UnresolvedMerge,
+            Some('u') => Self::UnknownTag(UNSAFE.to_owned()),
             _ => Self::UnknownTag(rest.collect()),
         })
     }
@@ -85,6 +94,14 @@ impl InvalidValue {
             ),
         }
     }
+}
+
+/// Returns the text of a scalar with the tag [`UNSAFE`].
+pub(in crate::input) fn unsafe_text(value: &Value) -> Option<String> {
+    let Value::Tagged(tagged) = value else { return None };
+    let tag = tagged.tag.to_string();
+    let marked = tag.strip_prefix('!').unwrap_or(&tag).strip_prefix(MARK)?;
+    marked.strip_prefix('u').map(str::to_owned)
 }
 
 /// Returns the code and the sentence for `value`, where `wanted` should be.
@@ -171,5 +188,17 @@ mod tests {
             assert!(mark.as_str().is_none() && mark.as_u64().is_none() && mark.as_i64().is_none());
         }
         assert_eq!(InvalidValue::of(&Value::Null), None);
+    }
+
+    #[test]
+    fn a_mark_of_an_unsafe_scalar_keeps_its_text_for_those_who_ask() {
+        for text in ["{{ x }}", "5", "", "!\0t"] {
+            let mark = InvalidValue::mark_unsafe(text);
+            assert_eq!(unsafe_text(&mark).as_deref(), Some(text));
+            assert_eq!(InvalidValue::of(&mark), Some(InvalidValue::UnknownTag("unsafe".to_owned())));
+            assert!(mark.as_str().is_none() && mark.as_u64().is_none() && !mark.is_bool());
+        }
+        assert_eq!(unsafe_text(&InvalidValue::UnknownTag("unsafe".to_owned()).mark()), None);
+        assert_eq!(unsafe_text(&Value::from("x")), None);
     }
 }

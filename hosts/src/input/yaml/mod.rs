@@ -3,12 +3,14 @@
 //! The parser gives events with positions. [`values`] makes values of them; [`positions`](super::positions) finds the
 //! positions of findings. A repeated alias counts against the budget before it is copied.
 
+mod ambiguous;
 mod budget;
 pub(super) mod invalid;
 mod json;
 mod limits;
 mod mapping;
 pub(super) mod octals;
+pub(super) mod old_booleans;
 pub(super) mod parallel;
 mod problem;
 mod readable;
@@ -19,8 +21,8 @@ mod values;
 use serde_yaml::Value;
 
 use invalid::InvalidValue;
-use octals::Octal;
 
+pub(super) use ambiguous::Ambiguous;
 pub(super) use budget::Budget;
 pub use limits::Limits;
 pub(super) use problem::Problem;
@@ -41,8 +43,8 @@ pub(super) fn options() -> granit_parser::Options {
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::input) struct Document {
     pub(in crate::input) value: Value,
-    /// Numbers that other readers read differently.
-    pub(in crate::input) octals: Vec<Octal>,
+    /// Scalars that other readers read differently.
+    pub(in crate::input) ambiguous: Vec<Ambiguous>,
 }
 
 /// Reads the documents of a text: one JSON value, or YAML documents without the empty ones.
@@ -53,7 +55,7 @@ pub(in crate::input) fn documents(text: &[u8], budget: &mut Budget) -> Result<Ve
     if text.trim_start().starts_with(['{', '[']) {
         let saved = budget.clone();
         if let Some(value) = json::value(text, budget)? {
-            return Ok(vec![Document { value, octals: Vec::new() }]);
+            return Ok(vec![Document { value, ambiguous: Vec::new() }]);
         }
         *budget = saved;
     }

@@ -5,77 +5,43 @@
 
 use serde_yaml::{Mapping, Value};
 
+use super::ambiguous::{Ambiguous, Step};
 use crate::members::get;
 use vocabulary::report::{DocumentPath, Report};
 
-/// A number in a document that other readers read differently.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::input) struct Octal {
-    text: String,
-    /// The steps to it, the last one first.
-    steps: Vec<OctalStep>,
-}
-
-/// One step on the path to a number.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum OctalStep {
-    Key(String),
-    Index(usize),
-}
-
-impl Octal {
-    /// Returns the number, if a scalar without quotes and tag is ambiguous.
-    pub(super) fn of(text: &str) -> Option<Self> {
-        readings(text)?;
-        Some(Self { text: text.to_owned(), steps: Vec::new() })
-    }
-
-    /// Adds a step before the others, when the reader leaves a collection.
-    pub(super) fn below(&mut self, step: OctalStep) {
-        self.steps.push(step);
-    }
-
-    /// Returns the same number relative to element `item` of the list at `keys`, if it is inside that element.
-    pub(in crate::input) fn inside(&self, keys: &[&str], item: usize) -> Option<Self> {
-        let mut steps = self.steps.clone();
-        let leads = keys.iter().all(|key| matches!(steps.pop(), Some(OctalStep::Key(found)) if found == *key))
-            && steps.pop() == Some(OctalStep::Index(item));
-        leads.then(|| Self { text: self.text.clone(), steps })
-    }
-
-    /// Returns its path in the document at `path`, if a number of a network is there. Merge keys are not part of paths.
-    fn place(&self, document: &Mapping, path: &DocumentPath) -> Option<DocumentPath> {
-        let (mut value, mut path, mut last) = (None, path.clone(), None);
-        let mut steps = self.steps.iter().rev().peekable();
-        while let Some(step) = steps.next() {
-            match step {
-                OctalStep::Key(key) if key == "<<" => {
-                    steps.next_if(|step| matches!(step, OctalStep::Index(_)));
-                }
-                OctalStep::Key(key) => {
-                    let map = value.map_or(Some(document), Value::as_mapping)?;
-                    (value, path, last) = (Some(get(map, key)?), path.key(key), Some(key));
-                }
-                OctalStep::Index(index) => {
-                    (value, path) = (Some(value?.as_sequence()?.get(*index)?), path.index(*index));
-                }
+/// Returns the path of a number in the document at `path`, if a number of a network is there.
+fn place(octal: &Ambiguous, document: &Mapping, path: &DocumentPath) -> Option<DocumentPath> {
+    let (mut value, mut path, mut last) = (None, path.clone(), None);
+    for step in octal.way() {
+        match step {
+            Step::Key(key) => {
+                let map = value.map_or(Some(document), Value::as_mapping)?;
+                (value, path, last) = (Some(get(map, key)?), path.key(key), Some(key));
+            }
+            Step::Index(index) => {
+                (value, path) = (Some(value?.as_sequence()?.get(*index)?), path.index(*index));
             }
         }
-        let exists = value.and_then(Value::as_str) == Some(&self.text);
-        (exists && last.is_some_and(|key| NUMBERS.binary_search(&key.as_str()).is_ok())).then_some(path)
     }
+    let exists = value.and_then(Value::as_str) == Some(octal.text());
+    (exists && last.is_some_and(|key| NUMBERS.binary_search(&key.as_str()).is_ok())).then_some(path)
+}
+
+/// Whether a scalar without quotes and tag is such a number.
+pub(super) fn is_octal(text: &str) -> bool {
+    readings(text).is_some()
 }
 
 /// Warns of the numbers of networks in the document at `path` that other readers read differently.
-pub(in crate::input) fn check(document: &Mapping, octals: &[Octal], path: &DocumentPath, report: &mut Report) {
-    for octal in octals {
-        if let Some(path) = octal.place(document, path)
-            && let Some((decimal, old)) = readings(&octal.text)
+pub(in crate::input) fn check(document: &Mapping, ambiguous: &[Ambiguous], path: &DocumentPath, report: &mut Report) {
+    for scalar in ambiguous {
+        if let Some((decimal, old)) = readings(scalar.text())
+            && let Some(path) = place(scalar, document, path)
         {
             let message = format!(
                 "is {}, which dayone and nmstate read as {decimal}, and kubectl, kustomize and other readers of YAML \
                  1.1 as {old}; write {decimal} without the zero, or {old} if you mean that",
-                octal.text
+                scalar.text()
             );
             report.warning("number-octal", &path, message);
         }

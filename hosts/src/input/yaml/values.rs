@@ -7,8 +7,9 @@ use serde_yaml::{Mapping, Value};
 use vocabulary::report::LineColumn;
 
 use super::Limits;
-use super::octals::{Octal, OctalStep};
-use super::{Budget, Document, Problem, mapping, options, scalar};
+use super::ambiguous::{Ambiguous, Step};
+use super::invalid::{InvalidValue, UNSAFE};
+use super::{Budget, Document, Problem, mapping, octals, options, scalar};
 
 /// Reads the documents of a YAML stream, without the empty ones.
 pub(super) fn documents(text: &str, budget: &mut Budget) -> Result<Vec<Document>, Problem> {
@@ -17,17 +18,17 @@ pub(super) fn documents(text: &str, budget: &mut Budget) -> Result<Vec<Document>
         parser: Parser::new_from_str_with_options(text, options()),
         budget,
         anchors: BTreeMap::new(),
-        octals: Vec::new(),
+        ambiguous: Vec::new(),
     };
     let mut documents = Vec::new();
     while let Some((event, _)) = reader.next()? {
         if matches!(event, Event::DocumentStart(..)) {
             reader.anchors.clear();
-            reader.octals.clear();
+            reader.ambiguous.clear();
             let Some((event, span)) = reader.next()? else { break };
             let Read { value, .. } = reader.value(event, &span, false, 0)?;
             if !value.is_null() {
-                documents.push(Document { value, octals: std::mem::take(&mut reader.octals) });
+                documents.push(Document { value, ambiguous: std::mem::take(&mut reader.ambiguous) });
             }
         }
     }
@@ -39,8 +40,8 @@ struct Reader<'t, 'b> {
     parser: Parser<'t, StrInput<'t>>,
     budget: &'b mut Budget,
     anchors: BTreeMap<usize, Anchored>,
-    /// The ambiguous numbers of the current document.
-    octals: Vec<Octal>,
+    /// The ambiguous scalars of the current document.
+    ambiguous: Vec<Ambiguous>,
 }
 
 /// A value, and how many levels of collections it has.
@@ -55,7 +56,7 @@ struct Anchored {
     height: usize,
     /// How many values and bytes of the budget it takes.
     size: (usize, usize),
-    octals: Vec<Octal>,
+    ambiguous: Vec<Ambiguous>,
 }
 
 impl<'t> Reader<'t, '_> {
@@ -71,7 +72,7 @@ impl<'t> Reader<'t, '_> {
     /// Reads the value that begins with `event`, `depth` levels below the top.
     fn value(&mut self, event: Event<'t>, span: &Span, is_key: bool, depth: usize) -> Result<Read, Problem> {
         let here = |problem: Problem| if problem.position.is_none() { problem.at(position(span)) } else { problem };
-        let (before, noted) = (self.budget.clone(), self.octals.len());
+        let (before, noted) = (self.budget.clone(), self.ambiguous.len());
         let (read, anchor) = match event {
             Event::Alias(anchor) => return self.alias(anchor, depth).map_err(here),
             Event::Scalar(text, style, anchor, tag) => {
@@ -90,11 +91,11 @@ impl<'t> Reader<'t, '_> {
         };
         if anchor != 0 {
             let size = self.budget.used_since(&before);
-            let octals = self.octals.iter().skip(noted).cloned().collect();
+            let ambiguous = self.ambiguous.iter().skip(noted).cloned().collect();
             // The copy for the aliases takes memory, too.
             self.budget.take(size).map_err(here)?;
             let Read { value, height } = &read;
-            self.anchors.insert(anchor, Anchored { value: value.clone(), height: *height, size, octals });
+            self.anchors.insert(anchor, Anchored { value: value.clone(), height: *height, size, ambiguous });
         }
         Ok(read)
     }
@@ -106,8 +107,18 @@ impl<'t> Reader<'t, '_> {
 
     fn scalar(&mut self, text: &str, style: ScalarStyle, tag: Option<&Tag>, is_key: bool) -> Result<Value, Problem> {
         self.budget.take((1, text.len()))?;
-        if !is_key && tag.is_none() && style == ScalarStyle::Plain {
-            self.octals.extend(Octal::of(text));
+        let is_plain = !is_key && tag.is_none() && style == ScalarStyle::Plain;
+        if is_plain && (octals::is_octal(text) || scalar::old_boolean(text).is_some()) {
+            self.ambiguous.push(Ambiguous::new(text));
+        }
+        if !is_key && tag.and_then(scalar::local) == Some(InvalidValue::UnknownTag(UNSAFE.to_owned())) {
+            // A number is written as Ansible understands it without the tag.
+            return Ok(match scalar::value(text, style, None) {
+                Value::Null => InvalidValue::mark_unsafe(""),
+                Value::Bool(value) => InvalidValue::mark_unsafe(&value.to_string()),
+                Value::Number(number) if !number.is_f64() => InvalidValue::mark_unsafe(&number.to_string()),
+                _ => InvalidValue::mark_unsafe(text),
+            });
         }
         Ok(scalar::value(text, style, tag))
     }
@@ -133,7 +144,7 @@ impl<'t> Reader<'t, '_> {
         if depth + anchored.height > Limits::DEPTH {
             return Err(Problem::too_deep());
         }
-        self.octals.extend_from_slice(&anchored.octals);
+        self.ambiguous.extend_from_slice(&anchored.ambiguous);
         Ok(Read { value: anchored.value.clone(), height: anchored.height })
     }
 
@@ -144,9 +155,9 @@ impl<'t> Reader<'t, '_> {
             if event == Event::SequenceEnd {
                 return Ok(Read { value: Value::Sequence(items), height: height + 1 });
             }
-            let noted = self.octals.len();
+            let noted = self.ambiguous.len();
             let read = self.value(event, &span, false, depth)?;
-            self.add_step(noted, || OctalStep::Index(items.len()));
+            self.add_step(noted, || Step::Index(items.len()));
             height = height.max(read.height);
             items.push(read.value);
         }
@@ -161,19 +172,19 @@ impl<'t> Reader<'t, '_> {
             }
             let key = self.value(event, &span, true, depth)?;
             let (event, span) = self.following()?;
-            let noted = self.octals.len();
+            let noted = self.ambiguous.len();
             let read = self.value(event, &span, false, depth)?;
             if let Value::String(key) = &key.value {
-                self.add_step(noted, || OctalStep::Key(key.clone()));
+                self.add_step(noted, || Step::Key(key.clone()));
             }
             height = height.max(read.height).max(key.height);
             mapping::insert(&mut members, key.value, read.value);
         }
     }
 
-    /// Adds a step to the paths of the numbers that were found since there were `noted`.
-    fn add_step(&mut self, noted: usize, step: impl Fn() -> OctalStep) {
-        self.octals.iter_mut().skip(noted).for_each(|octal| octal.below(step()));
+    /// Adds a step to the paths of the scalars that were found since there were `noted`.
+    fn add_step(&mut self, noted: usize, step: impl Fn() -> Step) {
+        self.ambiguous.iter_mut().skip(noted).for_each(|scalar| scalar.below(step()));
     }
 }
 

@@ -6,27 +6,12 @@
 
 use serde_yaml::{Mapping, Number, Value};
 
+use super::super::booleans::{BOOLEANS, FEATURES};
 use super::table::{Cell, Row};
 use crate::input::listing::listed;
 use crate::input::yaml;
 use vocabulary::report::{DocumentPath, Report};
 
-/// Members of NMState that accept `true` and `false` only without quotes.
-///
-/// Source: the fields in the schema of nmstate 2.2.62 that have no `…_or_string` reader, of the types of interfaces that dayone
-/// accepts in either step.
-const BOOLEANS: [&str; 10] = [
-    "allow-extra-address",
-    "allow-extra-patch-ports",
-    "allow-extra-ports",
-    "dhcp-send-hostname",
-    "encrypt",
-    "forwarding",
-    "learning",
-    "loose-binding",
-    "reorder-headers",
-    "send-sci",
-];
 /// Members of NMState that accept numbers only without quotes. `port` is that of `macsec`: the ports of controllers are lists.
 const NUMBERS: [&str; 8] = [
     "gc-timer",
@@ -179,9 +164,23 @@ impl Template {
     /// Turns a single variable into the type that belongs at a key.
     fn of_type_at(self, key: &str) -> Self {
         match self {
+            Self::Mapping(parts) if key == FEATURES => {
+                Self::Mapping(parts.into_iter().map(|(key, part)| (key, part.of_boolean())).collect())
+            }
+            Self::Text(_) if BOOLEANS.contains(&key) => self.of_boolean(),
             Self::Text(mut pieces) => match pieces.as_mut_slice() {
-                [Piece::Variable(name)] if BOOLEANS.contains(&key) => Self::Boolean(std::mem::take(name)),
                 [Piece::Variable(name)] if NUMBERS.contains(&key) => Self::Number(std::mem::take(name)),
+                _ => Self::Text(pieces),
+            },
+            other => other,
+        }
+    }
+
+    /// Turns a single variable into a boolean.
+    fn of_boolean(self) -> Self {
+        match self {
+            Self::Text(mut pieces) => match pieces.as_mut_slice() {
+                [Piece::Variable(name)] => Self::Boolean(std::mem::take(name)),
                 _ => Self::Text(pieces),
             },
             other => other,

@@ -8,9 +8,9 @@ use crate::nmstate_document::number;
 /// The places that are found in a document; none where it is none.
 fn found(text: &str) -> Option<(Mapping, Vec<String>)> {
     let mut documents = documents(text.as_bytes(), &mut Budget::within(Limits::REQUEST)).ok()?;
-    let Document { value: Value::Mapping(mapping), octals } = documents.pop()? else { return None };
+    let Document { value: Value::Mapping(mapping), ambiguous } = documents.pop()? else { return None };
     let mut report = Report::new();
-    check(&mapping, &octals, &DocumentPath::root(), &mut report);
+    check(&mapping, &ambiguous, &DocumentPath::root(), &mut report);
     Some((mapping, report.findings().iter().map(|finding| finding.path.to_string()).collect()))
 }
 

@@ -190,8 +190,8 @@ impl File<'_> {
         let mut documents = documents.into_iter().filter(|document| !document.value.is_null());
         let mapping = match (documents.next(), documents.next()) {
             (None, _) => return Ok(Variables::new()),
-            (Some(yaml::Document { value: Value::Mapping(mapping), octals }), None) => {
-                octals::check(&mapping, &octals, &self.path, report);
+            (Some(yaml::Document { value: Value::Mapping(mapping), ambiguous }), None) => {
+                octals::check(&mapping, &ambiguous, &self.path, report);
                 mapping
             }
             (Some(document), None) => {

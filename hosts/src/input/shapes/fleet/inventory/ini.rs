@@ -83,7 +83,7 @@ impl Reader {
                         }
                         return Err("has text behind a host that is not key=value".to_owned());
                     };
-                    variables.insert(key.to_owned(), literal(value));
+                    variables.insert(key.to_owned(), of_host(value));
                 }
                 self.inventory.add_hosts(group, &pattern, &variables)
             }
@@ -92,7 +92,7 @@ impl Reader {
                     return Err("has a line among a group's variables that is not key=value".to_owned());
                 };
                 let (key, value) = (key.trim().to_owned(), value.trim());
-                self.inventory.group(group)?.variables.insert(key, unquoted(value));
+                self.inventory.group(group)?.variables.insert(key, of_group(value));
                 Ok(())
             }
             Section::Children(group) => {
@@ -166,14 +166,9 @@ fn words(line: &str) -> Result<Vec<String>, String> {
 }
 
 /// Returns the value of a group's variable. Like Python, Ansible removes quotes around the whole value.
-fn unquoted(value: &str) -> Option<Cell> {
-    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''));
-    if let Some((inside, behind)) = quote.and_then(|quote| value.get(1..)?.split_once(quote)) {
-        let behind = behind.trim_start();
-        if !inside.contains('\\') && (behind.is_empty() || behind.starts_with('#')) {
-            return cell(inside);
-        }
-        return Some(Cell::Unusable("has quotes that do not enclose the whole value".to_owned()));
+fn of_group(value: &str) -> Option<Cell> {
+    if let Some(quoted) = Quoted::of(value) {
+        return if quoted.is_whole() { cell(quoted.inside) } else { Quoted::unusable() };
     }
     if value.contains(" #") {
         return Some(Cell::Unusable(
@@ -181,6 +176,44 @@ fn unquoted(value: &str) -> Option<Cell> {
         ));
     }
     literal(value)
+}
+
+/// Returns the value of a host's variable, which is a word of the line. Ansible reads it as that of a group's, so quotes inside those of
+/// the word disappear, too.
+fn of_host(value: &str) -> Option<Cell> {
+    match Quoted::of(value.trim_start()) {
+        Some(quoted) if quoted.is_whole() => cell(quoted.inside),
+        Some(quoted) if quoted.may_be_literal() => Quoted::unusable(),
+        _ => literal(value),
+    }
+}
+
+/// A value that begins with quotes.
+struct Quoted<'v> {
+    inside: &'v str,
+    behind: &'v str,
+}
+
+impl<'v> Quoted<'v> {
+    fn of(value: &'v str) -> Option<Self> {
+        let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+        let (inside, behind) = value.get(1..)?.split_once(quote)?;
+        Some(Self { inside, behind: behind.trim_start() })
+    }
+
+    /// Whether the quotes enclose the whole value, and mean what they seem to.
+    fn is_whole(&self) -> bool {
+        !self.inside.contains('\\') && (self.behind.is_empty() || self.behind.starts_with('#'))
+    }
+
+    /// Whether Python may read something else than the text: escapes, adjacent texts or a tuple.
+    fn may_be_literal(&self) -> bool {
+        self.inside.contains('\\') || self.behind.starts_with(['"', '\'', ','])
+    }
+
+    fn unusable() -> Option<Cell> {
+        Some(Cell::Unusable("has quotes that do not enclose the whole value".to_owned()))
+    }
 }
 
 /// Returns a value without quotes. If it is a Python literal, Ansible reads it as one.

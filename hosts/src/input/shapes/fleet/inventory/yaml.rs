@@ -9,7 +9,7 @@ use serde_yaml::{Mapping, Value};
 use super::super::table::Cell;
 use super::{ALL, Inventory, Problem, VAULT, Variables, cell};
 use crate::input::listing::listed;
-use crate::input::yaml::invalid::wrong_type;
+use crate::input::yaml::invalid::{unsafe_text, wrong_type};
 use vocabulary::report::{DocumentPath, Report, Reported};
 
 /// How many levels groups may have.
@@ -128,12 +128,20 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the hosts or children of a group, each with what the group says about it. Listings only name them.
+    /// Returns the hosts or children of a group, each with what the group says about it. Listings only name them. In other inventories, a
+    /// text is the name of the only one.
     fn entries<'a>(&mut self, value: &'a Value, path: &DocumentPath) -> Vec<(&'a str, &'a Value, DocumentPath)> {
         if self.is_listing {
             return self.names(value, path).into_iter().map(|(name, at)| (name, &Value::Null, at)).collect();
         }
-        self.members(value, path).into_iter().map(|(name, value)| (name, value, path.key(name))).collect()
+        match value {
+            Value::String(name) if name.is_empty() => {
+                self.check(Err("is empty; a name belongs here".to_owned()), path);
+                Vec::new()
+            }
+            Value::String(name) => vec![(name.as_str(), &Value::Null, path.clone())],
+            _ => self.members(value, path).into_iter().map(|(name, value)| (name, value, path.key(name))).collect(),
+        }
     }
 
     /// Reads a listing whose hosts have the variables `of_hosts`.
@@ -183,6 +191,10 @@ impl Reader<'_> {
 }
 
 pub(super) fn value_cell(value: &Value) -> Option<Cell> {
+    // Ansible looks for no expressions in it.
+    if let Some(text) = unsafe_text(value) {
+        return Cell::of_text(&text);
+    }
     match value {
         Value::String(text) => cell(text),
         other => Cell::of_value(other),

@@ -5,6 +5,7 @@ mod configurations;
 mod defaults;
 mod description;
 mod findings;
+mod grub_menus;
 mod initrds;
 mod minimal;
 mod partitions;

@@ -8,6 +8,7 @@ use std::fmt;
 
 use super::configurations::{Configuration, LiveEntry};
 use super::defaults::{self, Menu, MenuDefault, Starts};
+use super::grub_menus::GrubMenus;
 use super::partitions::{EspPlace, EspVolume, UnreadableEsp};
 use super::systemd_boot::{self, UnchangeableDefault};
 use super::ukis::LiveUki;
@@ -217,6 +218,7 @@ impl Finder<'_> {
         };
         let images: Vec<(String, String)> =
             esp.fat.files().iter().filter_map(|file| systemd_boot::image(self.source, file)).collect();
+        let grub_menus = GrubMenus::find(self, index, menus);
         let mut default_image = None;
         for (path, program) in esp.started(self.source) {
             if let Some((uki, _)) = self.uki(index, &path).filter(|(_, uki)| uki.state.is_ok()) {
@@ -229,13 +231,16 @@ impl Finder<'_> {
                 continue;
             }
             let is_systemd_boot = program == Program::SystemdBoot;
+            if !is_systemd_boot && grub_menus.add_dead_ends(self, index, at, paths) {
+                continue;
+            }
             let read = menus.iter().filter(|menu| {
                 let own = menu.first.esp == Some(index);
                 match menu.first.found.config.loader() {
                     // GRUB may read these entries as well.
                     Loader::SystemdBoot => own,
                     Loader::Syslinux => own && !is_systemd_boot,
-                    Loader::Grub => !is_systemd_boot,
+                    Loader::Grub => !is_systemd_boot && grub_menus.may_have(menu),
                 }
             });
             let default = is_systemd_boot
@@ -272,9 +277,8 @@ impl Finder<'_> {
         menus: impl Iterator<Item = &'m Menu<'m>>,
         paths: &mut BootPaths,
     ) {
-        // Only GRUB on a local disk reads these, to start the ISO as a file.
-        let menus = menus.filter(|menu| !menu.first.path().ends_with("/loopback.cfg"));
-        let defaults: Vec<MenuDefault> = menus.map(defaults::default_of).collect();
+        let defaults: Vec<MenuDefault> =
+            menus.filter(|menu| !menu.is_for_loopback()).map(defaults::default_of).collect();
         if defaults.is_empty() {
             let reason = "is a boot loader whose menu dayone did not find; dayone reads the menus of ISOLINUX, GRUB and \
                  systemd-boot";
@@ -301,7 +305,7 @@ impl Finder<'_> {
 
 impl BootPaths {
     /// Several partitions and several menus may lead to the same place.
-    fn add(&mut self, place: String, reason: String, default_of: Option<Firmware>) {
+    pub(super) fn add(&mut self, place: String, reason: String, default_of: Option<Firmware>) {
         let path = UnreachedPath { place: place.clone(), reason, default_of, unknown: false };
         let known = self.unreached.entry(place).or_insert(path);
         known.default_of = known.default_of.or(default_of);

@@ -65,9 +65,22 @@ pub(super) fn find(
     Ok(found.map(|found| Configuration { esp: found.file_system.checked_sub(1), found }).collect())
 }
 
-/// The files of the ISO file system.
+/// The files of the ISO file system. Without Rock Ridge, GRUB reads the names of Joliet, and ISOLINUX those of ISO 9660.
 fn files(source: &dyn Source, volume: &Volume) -> Result<Vec<(String, FileEntry)>, IsoError> {
-    let files = volume.walk(source, TreeKind::Primary);
-    let files = files.collect::<Result<Vec<_>, IsoError>>()?;
-    Ok(files.into_iter().filter(|(_, entry)| entry.kind == EntryKind::File).collect())
+    let trees: &[TreeKind] = match (volume.has_rock_ridge(), volume.has_joliet()) {
+        (false, true) => &[TreeKind::Joliet, TreeKind::Primary],
+        _ => &[TreeKind::Primary],
+    };
+    let mut known = BTreeSet::new();
+    let mut files = Vec::new();
+    for tree in trees {
+        for walked in volume.walk(source, *tree) {
+            let (path, entry) = walked?;
+            let place = entry.extents.first().map(|extent| extent.offset);
+            if entry.kind == EntryKind::File && known.insert((path.to_ascii_lowercase(), place)) {
+                files.push((path, entry));
+            }
+        }
+    }
+    Ok(files)
 }

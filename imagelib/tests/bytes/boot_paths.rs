@@ -235,11 +235,49 @@ fn what_grub_loads_from_another_device_is_not_the_file_of_that_name() {
     }
 }
 
+fn boot_catalog(iso: &[u8]) -> usize {
+    let block = u32::from_le_bytes(iso[17 * 2048 + 71..17 * 2048 + 75].try_into().unwrap());
+    usize::try_from(block).unwrap() * 2048
+}
+
 /// Makes the first entry of the boot catalog one of an emulated floppy.
 fn emulated(mut iso: Vec<u8>) -> Vec<u8> {
-    let block = u32::from_le_bytes(iso[17 * 2048 + 71..17 * 2048 + 75].try_into().unwrap());
-    iso[usize::try_from(block).unwrap() * 2048 + 33] = 2;
+    let at = boot_catalog(&iso) + 33;
+    iso[at] = 2;
     iso
+}
+
+/// Makes the second entry of the boot catalog one for BIOSes, as `-b` of xorriso and genisoimage does.
+fn for_bios(mut iso: Vec<u8>) -> Vec<u8> {
+    let at = boot_catalog(&iso) + 65;
+    assert_eq!(iso[at], 0xef);
+    iso[at] = 0;
+    iso
+}
+
+#[test]
+fn uefi_starts_a_partition_that_the_catalog_has_for_bioses() {
+    let in_esp = [(LOADER, grub()), ("EFI/BOOT/grub.cfg", GRUB.as_bytes().to_vec())];
+    let base = for_bios(with_isolinux(&in_esp, &[]));
+    let image = planned(&base, &recipe(&base)).unwrap();
+    assert_eq!(warnings(&image), [""; 0]);
+    let esp = file_in(&output(&base, &image), imagelib::iso::TreeKind::Primary, "/boot/efi.img");
+    assert!(esp.windows(9).any(|window| window == b"quiet x=y"));
+
+    let base = for_bios(with_isolinux(&[(LOADER, unified("live"))], &[]));
+    let (firmware, path) = refused(&base);
+    let expected = format!("/{LOADER} in /boot/efi.img {IN_ITSELF}");
+    assert!(firmware == Firmware::Uefi && path.starts_with(&expected), "{path}");
+
+    // Something else, which a BIOS may offer.
+    let mut base = for_bios(with_isolinux(&in_esp, &[]));
+    let volume = imagelib::iso::Volume::open(&base).unwrap();
+    let file = volume.find(&base, "/boot/efi.img").unwrap().unwrap();
+    let at = usize::try_from(file.extents[0].offset).unwrap();
+    base[at..at + 512].fill(0);
+    let found = warnings(&planned(&base, &recipe(&base)).unwrap());
+    let unknown = "is a boot loader whose menu dayone did not find";
+    assert!(found.len() == 1 && found[0].contains("/boot/efi.img") && found[0].contains(unknown), "{found:?}");
 }
 
 #[test]

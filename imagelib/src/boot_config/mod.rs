@@ -18,7 +18,7 @@ mod systemd_boot;
 mod tests;
 mod text;
 
-pub use discover::{Found, MAX_CONFIG_SIZE, MAX_CONFIGS, discover};
+pub use discover::{FileSystem, Found, MAX_CONFIG_SIZE, MAX_CONFIGS, discover};
 pub(crate) use edit::MAX_COMMAND_LINE;
 pub use edit::{Edited, Edits, Selection, Skipped};
 pub use entry::{BootEntry, Boots, LinuxBoot};
@@ -72,9 +72,22 @@ impl Loader {
 #[derive(Default)]
 struct Parsed {
     entries: Vec<BootEntry>,
-    includes: Vec<String>,
+    includes: Vec<Include>,
     variables: Variables,
     default: DefaultEntry,
+}
+
+/// A configuration that another one includes or continues with.
+#[derive(Debug, Clone, Default)]
+struct Include {
+    /// Its path, as written.
+    path: String,
+    /// The working directory that SYSLINUX changes to, as written.
+    directory: Option<String>,
+    /// Whether the loader leaves the configuration for the other one, whose labels and default are its own: SYSLINUX's `CONFIG`.
+    separate: bool,
+    /// Whether GRUB reads it before it shows the menu, whatever conditions decide.
+    certain: bool,
 }
 
 /// What a configuration says about its default entry.
@@ -101,7 +114,7 @@ pub struct BootConfig {
     loader: Loader,
     text: Vec<u8>,
     entries: Vec<BootEntry>,
-    includes: Vec<String>,
+    includes: Vec<Include>,
     variables: Variables,
     default: DefaultEntry,
     /// The labels of the other configurations that it is read with.
@@ -160,8 +173,8 @@ impl BootConfig {
     }
 
     /// The paths of the configurations that this one includes or continues with, as written.
-    pub fn includes(&self) -> &[String] {
-        &self.includes
+    pub fn includes(&self) -> impl Iterator<Item = &str> {
+        self.includes.iter().map(|include| include.path.as_str())
     }
 
     /// Turns the path of an included configuration into an absolute path, in whose last part `*` is for what only the running

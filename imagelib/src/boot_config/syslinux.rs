@@ -6,7 +6,7 @@ use super::change::{Slot, Word, kernel_words};
 use super::entry::{BootEntry, Boots, Inherited, InitrdList, Spans};
 use super::error::NotEditable;
 use super::text::{Directive, Line, first_word, line_end, lines, lossy, slice};
-use super::{MAX_ENTRIES, Parsed};
+use super::{Include, MAX_ENTRIES, Parsed};
 
 /// The maximum length of a line, in bytes. SYSLINUX cuts longer lines off.
 const MAX_LINE_BYTES: usize = 4095;
@@ -31,6 +31,8 @@ struct Label {
     kernel: Option<Directive>,
     append: Option<Directive>,
     initrd: Option<Range<usize>>,
+    /// What follows `CONFIG`.
+    config: Option<Range<usize>>,
     /// The path of what is no Linux kernel.
     program: Option<String>,
     /// The module of [`LOADERS`] that it starts.
@@ -103,7 +105,7 @@ impl Reader<'_> {
             }
             "menu" => self.read_menu(value),
             "include" => self.include(value),
-            "config" if self.label.is_none() => self.include(value),
+            "config" if self.label.is_none() => self.config(value, None),
             "ui" => self.has_menu |= one_of(&MENUS, &lossy(self.text, &first_word(self.text, value).0)).is_some(),
             "default" => self.command_lines.default = Some(Directive { line: line.clone(), key, value }),
             "ontimeout" => self.command_lines.timeout = Some(Directive { line: line.clone(), key, value }),
@@ -165,18 +167,32 @@ impl Reader<'_> {
             }
             "config" => {
                 label.kernel = None;
-                self.include(directive.value);
+                label.config = Some(directive.value);
             }
             _ => {}
         }
     }
 
     fn include(&mut self, value: Range<usize>) {
-        self.parsed.includes.push(lossy(self.text, &first_word(self.text, value).0));
+        let path = lossy(self.text, &first_word(self.text, value).0);
+        self.parsed.includes.push(Include { path, ..Include::default() });
+    }
+
+    /// The command line of `CONFIG` is the working directory that SYSLINUX changes to.
+    fn config(&mut self, value: Range<usize>, append: Option<Range<usize>>) {
+        let (path, rest) = first_word(self.text, value);
+        let word = |range| lossy(self.text, &first_word(self.text, range).0);
+        let mut words = std::iter::once(rest).chain(append).map(word);
+        let directory = words.find(|word| !word.is_empty() && word != "-");
+        let path = lossy(self.text, &path);
+        self.parsed.includes.push(Include { path, directory, separate: true, ..Include::default() });
     }
 
     fn end_label(&mut self) {
         let Some(label) = self.label.take() else { return };
+        if let Some(config) = label.config.clone() {
+            self.config(config, label.append.as_ref().map(|own| own.value.clone()));
+        }
         if self.parsed.entries.len() < MAX_ENTRIES {
             let boots = match &label.kernel {
                 Some(kernel) if !kernel.value.is_empty() => self.linux(&label, kernel),

@@ -51,7 +51,8 @@ pub(super) fn layout(source: &dyn Source, roles: &Roles) -> Result<Layout, IsoEr
     let partitions = esps.iter().filter(|esp| esp.place == EspPlace::Partition);
     builder.structure(disk::ESP, partitions.map(|esp| esp.fat.range()));
     let nameless = catalog.iter().flat_map(|catalog| &catalog.entries).filter(|entry| entry.path.is_none());
-    let others = nameless.filter(|entry| entry.platform != Platform::Uefi);
+    let is_esp = |start: u64| esps.iter().any(|esp| esp.fat.range().start == start);
+    let others = nameless.filter(|entry| entry.platform != Platform::Uefi && !is_esp(entry.image.offset));
     builder.structure("boot image", others.map(|entry| entry.image.range()));
     Ok(builder.finish())
 }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use imagelib::boot_config::{Boots, Edits, Found, LinuxBoot, discover};
+use imagelib::boot_config::{Boots, Edits, FileSystem, Found, LinuxBoot, discover};
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/boot-config")
@@ -31,7 +31,7 @@ fn tree(root: &Path, directory: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
 }
 
 fn found(files: &BTreeMap<String, Vec<u8>>) -> Vec<Found> {
-    discover(files.keys().map(String::as_str), |path| files.get(path).cloned())
+    discover(&[FileSystem::new(files.keys().map(String::as_str), |path| files.get(path).cloned())])
 }
 
 fn edits(found: &[Found]) -> Edits {

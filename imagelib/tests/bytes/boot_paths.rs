@@ -78,6 +78,48 @@ fn what_uefi_starts_by_default_must_be_reached() {
     }
 }
 
+const TO_ANOTHER_MENU: &str = "search --file --set=root /live/vmlinuz\nconfigfile /boot/grub/efi.cfg\n";
+
+#[test]
+fn what_grub_reads_on_its_partition_leads_to_a_menu_of_any_name_on_the_iso() {
+    let in_esp = [(LOADER, grub()), ("EFI/BOOT/grub.cfg", TO_ANOTHER_MENU.into())];
+    let second = GRUB.replace("initrd.img", "initrd2.img");
+    let another = [("boot/grub/efi.cfg", second.clone().into_bytes()), ("live/initrd2.img", live_boot("2"))];
+    let usual = ("boot/grub/grub.cfg", GRUB.as_bytes().to_vec());
+    let with_usual = [another.as_slice(), std::slice::from_ref(&usual)].concat();
+    let alone = [another.as_slice(), &[("live/vmlinuz", kernel())]].concat();
+    for base in [with_isolinux(&in_esp, &with_usual), with_isolinux(&in_esp, &another), iso(&alone, &in_esp)] {
+        let image = planned(&base, &recipe(&base)).unwrap();
+        assert_eq!(warnings(&image), [""; 0]);
+        let made = output(&base, &image);
+        let menu = file_in(&made, imagelib::iso::TreeKind::Primary, "/boot/grub/efi.cfg");
+        assert_eq!(String::from_utf8(menu).unwrap(), second.replace("quiet", "quiet x=y"));
+        let initrd = file_in(&made, imagelib::iso::TreeKind::Primary, "/live/initrd2.img");
+        assert!(initrd.len() > live_boot("2").len() && initrd.starts_with(&live_boot("2")));
+    }
+    // The menu of the usual name is for others, whatever it starts.
+    let gone = [another.as_slice(), &[("boot/grub/grub.cfg", GRUB.replace("initrd.img", "gone.img").into_bytes())]];
+    let base = with_isolinux(&in_esp, &gone.concat());
+    assert!(planned(&base, &recipe(&base)).is_ok());
+    let gone = [usual.clone(), ("boot/grub/efi.cfg", GRUB.replace("initrd.img", "gone.img").into_bytes())];
+    assert!(refused(&with_isolinux(&in_esp, &gone)).1.contains("of /boot/grub/efi.cfg loads /live/gone.img"));
+
+    let missing =
+        "/EFI/BOOT/grub.cfg in /boot/efi.img continues with /boot/grub/efi.cfg, which was not found on the medium";
+    let base = with_isolinux(&in_esp, std::slice::from_ref(&usual));
+    assert_eq!(refused(&base), (Firmware::Uefi, missing.to_owned()));
+    assert!(chosen(&base)[0].contains("UEFI machines start it by default"), "{:?}", chosen(&base));
+    // Another configuration on the partition leads to a menu.
+    let more = ("EFI/debian/grub.cfg", b"configfile /boot/grub/grub.cfg\n".to_vec());
+    let base = with_isolinux(&[in_esp.as_slice(), &[more]].concat(), std::slice::from_ref(&usual));
+    let found = warnings(&planned(&base, &recipe(&base)).unwrap());
+    assert!(found.len() == 1 && found[0].contains("continues with /boot/grub/efi.cfg"), "{found:?}");
+    // GRUB tests for the file first.
+    let tested = format!("if [ -f /boot/grub/efi.cfg ]; then\n{TO_ANOTHER_MENU}fi\n");
+    let base = with_isolinux(&[(LOADER, grub()), ("EFI/BOOT/grub.cfg", tested.into())], &[usual]);
+    assert_eq!(warnings(&planned(&base, &recipe(&base)).unwrap()), [""; 0]);
+}
+
 const ENTRY: &str = "title Live\nlinux /vmlinuz\ninitrd /initrd.img\noptions quiet\n";
 
 /// With systemd-boot, an entry that can be changed, and more.
@@ -193,11 +235,49 @@ fn what_grub_loads_from_another_device_is_not_the_file_of_that_name() {
     }
 }
 
+fn boot_catalog(iso: &[u8]) -> usize {
+    let block = u32::from_le_bytes(iso[17 * 2048 + 71..17 * 2048 + 75].try_into().unwrap());
+    usize::try_from(block).unwrap() * 2048
+}
+
 /// Makes the first entry of the boot catalog one of an emulated floppy.
 fn emulated(mut iso: Vec<u8>) -> Vec<u8> {
-    let block = u32::from_le_bytes(iso[17 * 2048 + 71..17 * 2048 + 75].try_into().unwrap());
-    iso[usize::try_from(block).unwrap() * 2048 + 33] = 2;
+    let at = boot_catalog(&iso) + 33;
+    iso[at] = 2;
     iso
+}
+
+/// Makes the second entry of the boot catalog one for BIOSes, as `-b` of xorriso and genisoimage does.
+fn for_bios(mut iso: Vec<u8>) -> Vec<u8> {
+    let at = boot_catalog(&iso) + 65;
+    assert_eq!(iso[at], 0xef);
+    iso[at] = 0;
+    iso
+}
+
+#[test]
+fn uefi_starts_a_partition_that_the_catalog_has_for_bioses() {
+    let in_esp = [(LOADER, grub()), ("EFI/BOOT/grub.cfg", GRUB.as_bytes().to_vec())];
+    let base = for_bios(with_isolinux(&in_esp, &[]));
+    let image = planned(&base, &recipe(&base)).unwrap();
+    assert_eq!(warnings(&image), [""; 0]);
+    let esp = file_in(&output(&base, &image), imagelib::iso::TreeKind::Primary, "/boot/efi.img");
+    assert!(esp.windows(9).any(|window| window == b"quiet x=y"));
+
+    let base = for_bios(with_isolinux(&[(LOADER, unified("live"))], &[]));
+    let (firmware, path) = refused(&base);
+    let expected = format!("/{LOADER} in /boot/efi.img {IN_ITSELF}");
+    assert!(firmware == Firmware::Uefi && path.starts_with(&expected), "{path}");
+
+    // Something else, which a BIOS may offer.
+    let mut base = for_bios(with_isolinux(&in_esp, &[]));
+    let volume = imagelib::iso::Volume::open(&base).unwrap();
+    let file = volume.find(&base, "/boot/efi.img").unwrap().unwrap();
+    let at = usize::try_from(file.extents[0].offset).unwrap();
+    base[at..at + 512].fill(0);
+    let found = warnings(&planned(&base, &recipe(&base)).unwrap());
+    let unknown = "is a boot loader whose menu dayone did not find";
+    assert!(found.len() == 1 && found[0].contains("/boot/efi.img") && found[0].contains(unknown), "{found:?}");
 }
 
 #[test]

@@ -171,3 +171,48 @@ fn a_file_that_two_loaders_read_as_different_menus_is_refused() {
     assert!(matches!(&error, ImageError::SharedMenu { .. }), "{error}");
     assert!(error.to_string().contains("/boot/grub/grub.cfg and /isolinux/isolinux.cfg are the same file"), "{error}");
 }
+
+/// Takes the sign of Rock Ridge (SP) away, without which no reader looks for its names.
+fn without_rock_ridge(mut image: Vec<u8>) -> Vec<u8> {
+    let sign = b"SP\x07\x01\xbe\xef";
+    let places: Vec<usize> = (0..image.len()).filter(|at| image[*at..].starts_with(sign)).collect();
+    assert_eq!(places.len(), 1);
+    image[places[0]] = b'X';
+    assert!(!Volume::open(&image).unwrap().has_rock_ridge());
+    image
+}
+
+#[test]
+fn without_rock_ridge_each_loader_has_its_own_names() {
+    let entry = |name: &str| format!("menuentry {name} {{\n linux /live/vmlinuz quiet\n initrd /live/{name}.img\n}}\n");
+    let label = |name: &str| format!("label {name}\n linux /live/vmlinuz\n append initrd=/live/{name}.img quiet\n");
+    let files = [
+        isolinux(),
+        // ISOLINUX knows the second menu by its name of ISO 9660, and GRUB by that of Joliet.
+        ("isolinux/isolinux.cfg", format!("{}include long_men.cfg\n", label("a")).into_bytes()),
+        ("isolinux/long_menu.cfg", label("b").into_bytes()),
+        ("boot/grub/grub.cfg", format!("{}source /boot/grub/live_entries.cfg\n", entry("a")).into_bytes()),
+        ("boot/grub/live_entries.cfg", entry("c").into_bytes()),
+        ("live/vmlinuz", kernel()),
+        ("live/a.img", live_boot("a")),
+        ("live/b.img", live_boot("b")),
+        ("live/c.img", live_boot("c")),
+    ];
+    let base = without_rock_ridge(iso(&files, &[("EFI/BOOT/BOOTX64.EFI", grub())]));
+    let image = planned(&base, &recipe(&base)).unwrap();
+    assert_eq!(warnings(&image), [""; 0]);
+    // A menu that has the same name in both trees is one menu.
+    let entries = live(&base).unwrap().describe().boot_entries;
+    let titles: Vec<&str> = entries.iter().map(|entry| entry.title.as_str()).collect();
+    assert_eq!(titles, ["a", "a", "c", "b"]);
+    let made = output(&base, &image);
+    let file = |path: &str| file_in(&made, TreeKind::Joliet, path);
+    for (path, old) in files.iter().filter(|(path, _)| path.ends_with(".cfg")) {
+        let (old, new) = (String::from_utf8(old.clone()).unwrap(), String::from_utf8(file(path)).unwrap());
+        assert_eq!(new, old.replace("quiet", "quiet x=y"), "{path}");
+    }
+    for (path, old) in files.iter().filter(|(path, _)| path.ends_with(".img")) {
+        let new = file(path);
+        assert!(new.len() > old.len() && new.starts_with(old), "{path}");
+    }
+}

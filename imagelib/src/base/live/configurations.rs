@@ -1,9 +1,12 @@
 //! The boot loaders' configurations, on the ISO file system and on the EFI system partitions.
 
+use std::collections::BTreeSet;
+
 use super::initrds::NamedFile;
 use super::partitions::EspVolume;
-use crate::boot_config::{Found, MAX_CONFIG_SIZE, discover};
-use crate::iso::{EntryKind, IsoError, TreeKind, Volume};
+use crate::boot_config::{FileSystem, Found, Loader, MAX_CONFIG_SIZE, discover};
+use crate::iso::edit::Editor;
+use crate::iso::{EntryKind, FileEntry, IsoError, TreeKind, Volume};
 use crate::source::Source;
 
 /// A boot loader's configuration and the file system that it is on.
@@ -17,6 +20,11 @@ pub(crate) struct Configuration {
 impl Configuration {
     pub(super) fn path(&self) -> &str {
         &self.found.path
+    }
+
+    /// Whether GRUB reads it from this EFI system partition.
+    pub(super) fn is_grub_on(&self, esp: usize) -> bool {
+        self.esp == Some(esp) && self.found.config.loader() == Loader::Grub
     }
 }
 
@@ -36,23 +44,43 @@ pub(super) struct LiveEntry {
 /// The configurations on an ISO, if the medium is one, and on the EFI system partitions.
 pub(super) fn find(
     source: &dyn Source,
-    volume: Option<&Volume>,
+    iso: Option<(&Volume, &Editor)>,
     esps: &[EspVolume],
 ) -> Result<Vec<Configuration>, IsoError> {
-    let files = volume.into_iter().flat_map(|volume| volume.walk(source, TreeKind::Primary));
-    let files = files.collect::<Result<Vec<_>, IsoError>>()?;
-    let paths = files.iter().filter(|(_, entry)| entry.kind != EntryKind::Directory).map(|(path, _)| path.as_str());
+    let files = iso.map(|(volume, _)| files(source, volume)).transpose()?.unwrap_or_default();
     let read = |path: &str| {
         let (_, entry) = files.iter().find(|(known, _)| known == path)?;
         entry.read(source, MAX_CONFIG_SIZE as u64).ok()
     };
-    let on_iso = discover(paths, read).into_iter().map(|found| Configuration { found, esp: None });
-    let mut all: Vec<Configuration> = on_iso.collect();
-    for (index, esp) in esps.iter().enumerate() {
-        let paths: Vec<String> = esp.fat.files().iter().map(|file| format!("/{}", file.path)).collect();
-        let read = |path: &str| esp.fat.read(path.trim_start_matches('/'));
-        let found = discover(paths.iter().map(String::as_str), read);
-        all.extend(found.into_iter().map(|found| Configuration { found, esp: Some(index) }));
+    let links = |path: &str| iso.and_then(|(_, editor)| Some(editor.file(path)?.path));
+    let on_iso = FileSystem::new(files.iter().map(|(path, _)| path.as_str()), read).with_links(links);
+    let paths = |esp: &EspVolume| esp.fat.files().iter().map(|file| format!("/{}", file.path)).collect::<Vec<_>>();
+    let paths: Vec<Vec<String>> = esps.iter().map(paths).collect();
+    let in_esps = esps.iter().zip(&paths).map(|(esp, paths)| {
+        let read = move |path: &str| esp.fat.read(path.trim_start_matches('/'));
+        FileSystem::new(paths.iter().map(String::as_str), read)
+    });
+    let file_systems: Vec<FileSystem<'_>> = std::iter::once(on_iso).chain(in_esps).collect();
+    let found = discover(&file_systems).into_iter();
+    Ok(found.map(|found| Configuration { esp: found.file_system.checked_sub(1), found }).collect())
+}
+
+/// The files of the ISO file system. Without Rock Ridge, GRUB reads the names of Joliet, and ISOLINUX those of ISO 9660.
+fn files(source: &dyn Source, volume: &Volume) -> Result<Vec<(String, FileEntry)>, IsoError> {
+    let trees: &[TreeKind] = match (volume.has_rock_ridge(), volume.has_joliet()) {
+        (false, true) => &[TreeKind::Joliet, TreeKind::Primary],
+        _ => &[TreeKind::Primary],
+    };
+    let mut known = BTreeSet::new();
+    let mut files = Vec::new();
+    for tree in trees {
+        for walked in volume.walk(source, *tree) {
+            let (path, entry) = walked?;
+            let place = entry.extents.first().map(|extent| extent.offset);
+            if entry.kind == EntryKind::File && known.insert((path.to_ascii_lowercase(), place)) {
+                files.push((path, entry));
+            }
+        }
     }
-    Ok(all)
+    Ok(files)
 }

@@ -30,7 +30,7 @@ pub(super) struct Menu<'a> {
     pub(super) entries: Vec<MenuEntry<'a>>,
     /// The configuration that the loader reads first.
     pub(super) first: &'a Configuration,
-    /// Those that this one leads to, which may name the default without having an entry.
+    /// Those that this one includes, which may name the default without having an entry.
     others: Vec<&'a Configuration>,
 }
 
@@ -67,6 +67,11 @@ pub(super) fn describe_entry(configuration: &Configuration, entry: &BootEntry) -
 }
 
 impl<'a> Menu<'a> {
+    /// Whether only GRUB on a local disk reads it, to start the ISO as a file.
+    pub(super) fn is_for_loopback(&self) -> bool {
+        self.first.path().ends_with("/loopback.cfg")
+    }
+
     /// The first thing that one of the configurations says about the default.
     fn first_setting<T>(&self, of: impl Fn(&'a DefaultEntry) -> Option<T>) -> Option<T> {
         let all = std::iter::once(self.first).chain(self.others.iter().copied());
@@ -107,7 +112,8 @@ impl<'a> Menu<'a> {
     /// The entry of GRUB's menu with this number. `None` where submenus, conditions or other configurations change the count.
     fn entry_at(&self, number: usize) -> Option<&MenuEntry<'a>> {
         let config = &self.first.found.config;
-        let is_whole = self.others.is_empty() && config.includes().is_empty() && config.default_entry().is_countable;
+        let is_alone = self.others.is_empty() && config.includes().next().is_none();
+        let is_whole = is_alone && config.default_entry().is_countable;
         let mut entries = self.entries.iter().filter(|known| !known.entry.title.is_empty()).collect::<Vec<_>>();
         // An entry with several kernels occurs several times.
         entries.dedup_by_key(|known| *known.entry.lines.start());
@@ -117,9 +123,8 @@ impl<'a> Menu<'a> {
 
 /// The menus with entries.
 pub(super) fn menus<'a>(configurations: &'a [Configuration], starts: &'a [Vec<Starts>]) -> Vec<Menu<'a>> {
-    let key = |configuration: &Configuration| {
-        (configuration.esp, configuration.found.config.loader(), configuration.found.group)
-    };
+    // GRUB reads a menu from its EFI system partition and from the ISO file system, so the file system does not matter.
+    let key = |configuration: &Configuration| configuration.found.group;
     let mut menus: Vec<Menu<'_>> = Vec::new();
     for (configuration, starts) in configurations.iter().zip(starts) {
         let known = configuration.found.config.entries().iter().zip(starts);

@@ -5,6 +5,7 @@ mod configurations;
 mod defaults;
 mod description;
 mod findings;
+mod grub_menus;
 mod initrds;
 mod minimal;
 mod partitions;
@@ -120,7 +121,7 @@ impl LiveIso {
         unreadable: &[UnreadableEsp],
     ) -> Result<Result<Self, NotCustomisable>, IsoError> {
         let (volume, editor) = iso.unzip();
-        let configurations = configurations::find(source, volume, &esps)?;
+        let configurations = configurations::find(source, volume.zip(editor.as_ref()), &esps)?;
         let mut initrds = initrds::Collection::new(source, editor.as_ref(), &esps);
         let mut entries = Vec::new();
         let mut missing = Vec::new();

@@ -8,7 +8,7 @@ use crate::disk::fat::{FatError, FatImage};
 use crate::disk::gpt::Gpt;
 use crate::disk::guid::Guid;
 use crate::disk::mbr::{self, Mbr, MbrPartition};
-use crate::iso::el_torito::{self, Platform};
+use crate::iso::el_torito::{self, BootEntry, Platform};
 use crate::iso::{IsoError, Volume};
 use crate::source::Source;
 
@@ -54,7 +54,7 @@ impl EspVolume {
             Some((file.path.clone(), Program::at(source, &file.extents)))
         };
         let started = ARCHITECTURES.iter().filter_map(|architecture| {
-            let first = program(&format!("EFI/BOOT/BOOT{architecture}.EFI"))?;
+            let first = program(&first_loader(architecture))?;
             if first.1 != Program::Shim {
                 return Some(first);
             }
@@ -73,24 +73,51 @@ pub(crate) fn find(source: &dyn Source, volume: &Volume) -> Result<Vec<EspVolume
 /// The EFI system partitions: those with a file system that dayone can edit, and the others.
 pub(crate) fn find_all(source: &dyn Source, volume: &Volume) -> Result<(Vec<EspVolume>, Vec<UnreadableEsp>), IsoError> {
     let mut places: Vec<(Range<u64>, EspPlace)> = Vec::new();
+    // Several entries may start the same partition.
+    let is_known = |places: &[(Range<u64>, EspPlace)], start: u64| places.iter().any(|(known, _)| known.start == start);
     let catalog = el_torito::read(source, volume)?;
-    for entry in catalog.iter().flat_map(|catalog| &catalog.entries).filter(|entry| entry.platform == Platform::Uefi) {
-        let offset = entry.image.offset;
-        // Several entries may start the same partition.
-        if places.iter().any(|(known, _)| known.start == offset) {
-            continue;
+    let entries = catalog.iter().flat_map(|catalog| &catalog.entries);
+    for entry in entries.clone().filter(|entry| entry.platform == Platform::Uefi) {
+        if !is_known(&places, entry.image.offset) {
+            places.push(place_of(source, entry));
         }
-        places.push(match &entry.path {
-            Some(path) => (entry.image.range(), EspPlace::File { path: path.clone(), offset }),
-            None => (offset..source.size(), EspPlace::Partition),
-        });
     }
     for range in partitions(source) {
-        if !places.iter().any(|(known, _)| known.start == range.start) {
+        if !is_known(&places, range.start) {
             places.push((range, EspPlace::Partition));
         }
     }
+    for entry in entries.filter(|entry| may_be_for_uefi(entry)) {
+        let (range, place) = place_of(source, entry);
+        if !is_known(&places, range.start) && FatImage::open(source, range.clone()).is_ok_and(|fat| has_loader(&fat)) {
+            places.push((range, place));
+        }
+    }
     Ok(open(source, places))
+}
+
+/// The place of the EFI system partition that an entry of the boot catalog starts, and its range, which may be too long.
+fn place_of(source: &dyn Source, entry: &BootEntry) -> (Range<u64>, EspPlace) {
+    let offset = entry.image.offset;
+    match &entry.path {
+        Some(path) => (entry.image.range(), EspPlace::File { path: path.clone(), offset }),
+        None => (offset..source.size(), EspPlace::Partition),
+    }
+}
+
+/// Whether UEFI may start the image although the entry is for BIOSes: UEFI does not look at the platform.
+fn may_be_for_uefi(entry: &BootEntry) -> bool {
+    entry.platform == Platform::Bios && entry.bootable && entry.no_emulation
+}
+
+/// Whether UEFI finds something to start on the file system.
+fn has_loader(fat: &FatImage) -> bool {
+    ARCHITECTURES.iter().any(|architecture| fat.file(&first_loader(architecture)).is_some())
+}
+
+/// The path of what UEFI starts first.
+fn first_loader(architecture: &str) -> String {
+    format!("EFI/BOOT/BOOT{architecture}.EFI")
 }
 
 /// The EFI system partitions of a disk: those with a file system that dayone can edit, and the others.
@@ -125,7 +152,8 @@ pub(in crate::base) fn check_complete(source: &dyn Source, volume: &Volume) -> R
     // Others report the errors of the catalog.
     let catalog = el_torito::without_files(source, volume).ok().flatten();
     let entries = catalog.iter().flat_map(|catalog| &catalog.entries);
-    let uefi = entries.filter(|entry| entry.platform == Platform::Uefi).map(|entry| entry.image.offset);
+    let uefi = entries.filter(|entry| entry.platform == Platform::Uefi || may_be_for_uefi(entry));
+    let uefi = uefi.map(|entry| entry.image.offset);
     let unnamed = uefi.filter(|start| *start >= behind && !named.iter().any(|range| range.start == *start));
     // Nothing says where these end but their file systems.
     ends.extend(unnamed.filter_map(|start| missing_end(source, &(start..start.saturating_add(SECTOR)))));

@@ -8,6 +8,7 @@ use std::fmt;
 
 use super::configurations::{Configuration, LiveEntry};
 use super::defaults::{self, Menu, MenuDefault, Starts};
+use super::grub_menus::GrubMenus;
 use super::partitions::{EspPlace, EspVolume, UnreadableEsp};
 use super::systemd_boot::{self, UnchangeableDefault};
 use super::ukis::LiveUki;
@@ -172,26 +173,37 @@ impl Finder<'_> {
     /// Finds what BIOSes start from a CD.
     fn bios(&self, menus: &[Menu<'_>], paths: &mut BootPaths) {
         let entries = self.catalog.iter().flat_map(|catalog| &catalog.entries);
-        let mut entries = entries.filter(|entry| entry.bootable && entry.platform == Platform::Bios);
+        let is_esp = |start: u64| self.esps.iter().any(|esp| esp.fat.range().start == start);
+        let entries = entries.filter(|entry| entry.bootable && entry.platform == Platform::Bios);
+        let mut entries = entries.filter(|entry| !is_esp(entry.image.offset));
         let Some(first) = entries.next() else { return };
         for (entry, default_of) in
             std::iter::once((first, Some(Firmware::Bios))).chain(entries.map(|entry| (entry, None)))
         {
-            if !entry.no_emulation {
+            if entry.no_emulation {
+                let is_known = entry.image.offset == first.image.offset || self.is_isolinux(entry);
+                if !is_known {
+                    paths.add_unknown(boot_image(entry), default_of);
+                }
+            } else {
                 let reason = "is the image of a floppy or a hard disk that the BIOS emulates (El Torito), and dayone \
                               does not change the boot menu in it";
                 paths.add(boot_image(entry), reason.to_owned(), default_of);
             }
         }
         if first.no_emulation {
-            let beginning = self.source.read_vec(first.image.offset, first.image.length.min(LOADER_BEGINNING));
-            let isolinux = beginning.is_ok_and(|bytes| bytes.windows(ISOLINUX.len()).any(|window| window == ISOLINUX));
-            let loaders: &[Loader] = if isolinux { &[Loader::Syslinux] } else { &[Loader::Syslinux, Loader::Grub] };
+            let loaders: &[Loader] =
+                if self.is_isolinux(first) { &[Loader::Syslinux] } else { &[Loader::Syslinux, Loader::Grub] };
             let read = menus
                 .iter()
                 .filter(|menu| menu.first.esp.is_none() && loaders.contains(&menu.first.found.config.loader()));
             Self::menus_of(Firmware::Bios, || boot_image(first), read, paths);
         }
+    }
+
+    fn is_isolinux(&self, entry: &CatalogEntry) -> bool {
+        let beginning = self.source.read_vec(entry.image.offset, entry.image.length.min(LOADER_BEGINNING));
+        beginning.is_ok_and(|bytes| bytes.windows(ISOLINUX.len()).any(|window| window == ISOLINUX))
     }
 
     /// Adds the EFI system partitions that dayone cannot read. If their loader is GRUB, it may read a menu of the ISO file system,
@@ -217,6 +229,7 @@ impl Finder<'_> {
         };
         let images: Vec<(String, String)> =
             esp.fat.files().iter().filter_map(|file| systemd_boot::image(self.source, file)).collect();
+        let grub_menus = GrubMenus::find(self, index, menus);
         let mut default_image = None;
         for (path, program) in esp.started(self.source) {
             if let Some((uki, _)) = self.uki(index, &path).filter(|(_, uki)| uki.state.is_ok()) {
@@ -229,13 +242,16 @@ impl Finder<'_> {
                 continue;
             }
             let is_systemd_boot = program == Program::SystemdBoot;
+            if !is_systemd_boot && grub_menus.add_dead_ends(self, index, at, paths) {
+                continue;
+            }
             let read = menus.iter().filter(|menu| {
                 let own = menu.first.esp == Some(index);
                 match menu.first.found.config.loader() {
                     // GRUB may read these entries as well.
                     Loader::SystemdBoot => own,
                     Loader::Syslinux => own && !is_systemd_boot,
-                    Loader::Grub => !is_systemd_boot,
+                    Loader::Grub => !is_systemd_boot && grub_menus.may_have(menu),
                 }
             });
             let default = is_systemd_boot
@@ -272,16 +288,10 @@ impl Finder<'_> {
         menus: impl Iterator<Item = &'m Menu<'m>>,
         paths: &mut BootPaths,
     ) {
-        // Only GRUB on a local disk reads these, to start the ISO as a file.
-        let menus = menus.filter(|menu| !menu.first.path().ends_with("/loopback.cfg"));
-        let defaults: Vec<MenuDefault> = menus.map(defaults::default_of).collect();
+        let defaults: Vec<MenuDefault> =
+            menus.filter(|menu| !menu.is_for_loopback()).map(defaults::default_of).collect();
         if defaults.is_empty() {
-            let reason = "is a boot loader whose menu dayone did not find; dayone reads the menus of ISOLINUX, GRUB and \
-                 systemd-boot";
-            paths.add(loader(), reason.to_owned(), Some(firmware));
-            if let Some(path) = paths.unreached.get_mut(&loader()) {
-                path.unknown = true;
-            }
+            paths.add_unknown(loader(), Some(firmware));
         }
         let reached: Vec<Option<usize>> = defaults
             .iter()
@@ -301,10 +311,20 @@ impl Finder<'_> {
 
 impl BootPaths {
     /// Several partitions and several menus may lead to the same place.
-    fn add(&mut self, place: String, reason: String, default_of: Option<Firmware>) {
+    pub(super) fn add(&mut self, place: String, reason: String, default_of: Option<Firmware>) {
         let path = UnreachedPath { place: place.clone(), reason, default_of, unknown: false };
         let known = self.unreached.entry(place).or_insert(path);
         known.default_of = known.default_of.or(default_of);
+    }
+
+    /// Adds a boot loader without a menu that dayone knows.
+    fn add_unknown(&mut self, place: String, default_of: Option<Firmware>) {
+        let reason = "is a boot loader whose menu dayone did not find; dayone reads the menus of ISOLINUX, GRUB and \
+             systemd-boot";
+        self.add(place.clone(), reason.to_owned(), default_of);
+        if let Some(path) = self.unreached.get_mut(&place) {
+            path.unknown = true;
+        }
     }
 
     /// The ways that dayone cannot change, defaults first.

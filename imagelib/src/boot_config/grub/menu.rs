@@ -10,13 +10,17 @@ use crate::boot_config::change::{Slot, Word};
 use crate::boot_config::entry::{BootEntry, Boots, InitrdList, Spans};
 use crate::boot_config::error::NotEditable;
 use crate::boot_config::text::lossy;
-use crate::boot_config::{DefaultEntry, MAX_ENTRIES, Parsed};
+use crate::boot_config::{DefaultEntry, Include, MAX_ENTRIES, Parsed};
 
 /// More initrds than anyone loads; those behind are not seen.
 const MAX_INITRDS: usize = 64;
 
-/// Commands that load other systems, or Linux by way of a hypervisor.
-const OTHER_COMMANDS: [&str; 10] = [
+/// Commands that read a configuration of GRUB. Without an argument, `normal` reads the one that GRUB reads first anyway.
+const INCLUDES: [&str; 6] =
+    ["source", ".", "configfile", "normal", "extract_entries_source", "extract_entries_configfile"];
+
+/// Commands that load other systems, Linux by way of a hypervisor, or the entries of another loader's configuration.
+const OTHER_COMMANDS: [&str; 14] = [
     "multiboot",
     "multiboot2",
     "xen_hypervisor",
@@ -27,6 +31,10 @@ const OTHER_COMMANDS: [&str; 10] = [
     "xnu_kernel64",
     "plan9",
     "ntldr",
+    "syslinux_source",
+    "syslinux_configfile",
+    "legacy_source",
+    "legacy_configfile",
 ];
 
 /// What the commands of one menu entry do, or those outside any entry, before it is clear how many kernels they load.
@@ -38,7 +46,7 @@ struct EntryDraft {
     steps: Vec<Step>,
     /// What it hands over to.
     program: Option<String>,
-    /// The command that boots another system, or Linux by way of a hypervisor.
+    /// Its command among [`OTHER_COMMANDS`].
     command: Option<&'static str>,
     /// The device that it has chosen, where that is certainly not the medium.
     device: Option<String>,
@@ -112,13 +120,15 @@ pub(in super::super) fn parse(text: &[u8]) -> Parsed {
                 parsed.variables.note(&words, certain);
                 loopbacks.note(words.iter().map(|word| word.value.as_str()));
                 match words.as_slice() {
-                    [command, path, ..] if matches!(command.value.as_str(), "source" | "configfile" | ".") => {
-                        parsed.includes.push(path.value.clone());
+                    [command, path, ..] if INCLUDES.contains(&command.value.as_str()) => {
+                        let certain = certain && menu.is_none();
+                        parsed.includes.push(Include { path: path.value.clone(), certain, ..Include::default() });
                     }
                     // What a loop goes through may be configurations that it includes.
                     [command, _, _, list @ ..] if command.value == "for" => {
                         let paths = list.iter().filter(|word| word.value.to_ascii_lowercase().ends_with(".cfg"));
-                        parsed.includes.extend(paths.map(|word| word.value.clone()));
+                        let paths = paths.map(|word| word.value.clone());
+                        parsed.includes.extend(paths.map(|path| Include { path, ..Include::default() }));
                     }
                     [command, rest @ ..] => {
                         let step = step(text, command, rest, line_of(command.span.start));

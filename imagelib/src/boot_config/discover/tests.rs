@@ -1,0 +1,91 @@
+use super::*;
+use crate::boot_config::{Boots, NotEditable};
+
+#[test]
+fn discovery_is_bounded() {
+    let paths: Vec<String> = (0..400).map(|n| format!("/{n}/grub.cfg")).collect();
+    let many = FileSystem::new(paths.iter().map(String::as_str), |_| Some(b"source /0/GRUB.CFG".to_vec()));
+    assert_eq!(discover(&[many]).len(), MAX_CONFIGS);
+    let large = FileSystem::new(["/grub.cfg"], |_| Some(vec![b'#'; MAX_CONFIG_SIZE + 1]));
+    assert!(discover(&[large]).is_empty());
+}
+
+/// What is found on file systems with these files, the first one that of the ISO.
+fn found(media: &[&[(&str, &str)]]) -> Vec<Found> {
+    let mut file_systems = Vec::new();
+    for files in media {
+        let text = move |path: &str| {
+            let (_, text) = files.iter().find(|(known, _)| *known == path)?;
+            Some(text.as_bytes().to_vec())
+        };
+        file_systems.push(FileSystem::new(files.iter().map(|(path, _)| *path), text));
+    }
+    discover(&file_systems)
+}
+
+fn paths(found: &[Found]) -> Vec<&str> {
+    found.iter().map(|found| found.path.as_str()).collect()
+}
+
+#[test]
+fn a_configuration_of_syslinux_may_have_a_directory_of_its_own() {
+    let menu = "default z\nlabel z\n kernel vmlinuz\n append initrd=initrd.img\n";
+    for (config, expected) in [
+        ("config /sub/menu.cfg /sub", "/sub/initrd.img"),
+        ("config ../sub/menu.cfg ../sub", "/sub/initrd.img"),
+        ("config /sub/menu.cfg\n append /sub/", "/sub/initrd.img"),
+        ("config /sub/menu.cfg /", "/initrd.img"),
+        ("config /sub/menu.cfg", "/isolinux/initrd.img"),
+        ("config /sub/menu.cfg\n append -", "/isolinux/initrd.img"),
+    ] {
+        let first = format!("default m\nlabel m\n {config}\n");
+        let found = found(&[&[("/isolinux/isolinux.cfg", first.as_str()), ("/sub/menu.cfg", menu)]]);
+        let [first, second] = found.as_slice() else { panic!("{config}: {found:?}") };
+        let initrd = second.config.resolve("initrd.img", &second.directory);
+        assert_eq!(initrd.as_deref(), Some(expected), "{config}");
+        // It is another menu, which has its own default.
+        assert_ne!(first.group, second.group, "{config}");
+    }
+}
+
+#[test]
+fn paths_that_differ_in_case_are_different_configurations() {
+    for (include, expected) in [
+        ("source /a.cfg", vec!["/BOOT/GRUB/grub.cfg", "/boot/grub/grub.cfg", "/a.cfg"]),
+        ("source /A.CFG", vec!["/BOOT/GRUB/grub.cfg", "/boot/grub/grub.cfg", "/A.CFG"]),
+        ("source /A*.CFG", vec!["/BOOT/GRUB/grub.cfg", "/boot/grub/grub.cfg", "/A.CFG"]),
+        ("source /A.cfg", vec!["/BOOT/GRUB/grub.cfg", "/boot/grub/grub.cfg", "/a.cfg", "/A.CFG"]),
+    ] {
+        let include = include.replace('*', "$unknown");
+        let first = ("/BOOT/GRUB/grub.cfg", include.as_str());
+        let found = found(&[&[first, ("/boot/grub/grub.cfg", ""), ("/a.cfg", ""), ("/A.CFG", "")]]);
+        assert_eq!(paths(&found), expected, "{include}");
+    }
+}
+
+#[test]
+fn all_commands_of_grub_that_read_a_configuration_are_followed() {
+    let text = "normal /a.cfg\nnormal\nextract_entries_source /b.cfg\nextract_entries_configfile /c.cfg\n";
+    let found = found(&[&[("/grub.cfg", text), ("/a.cfg", ""), ("/b.cfg", ""), ("/c.cfg", "")]]);
+    assert_eq!(paths(&found), ["/grub.cfg", "/a.cfg", "/b.cfg", "/c.cfg"]);
+    let other = b"menuentry a { syslinux_configfile /isolinux/isolinux.cfg }".to_vec();
+    let other = BootConfig::parse(Loader::Grub, other);
+    assert_eq!(other.entries()[0].boots, Boots::Other(NotEditable::Command("syslinux_configfile")));
+}
+
+#[test]
+fn grub_reads_what_its_partition_lacks_from_the_iso() {
+    let in_esp = "search --file --set=root /live/vmlinuz\nset prefix=($root)/boot/grub\n\
+                  configfile $prefix/efi.cfg\nif true; then source /none.cfg; fi\nsource /gone.cfg\n";
+    let alone = found(&[&[("/a.cfg", "")], &[("/syslinux.cfg", "include /a.cfg")]]);
+    let iso = [("/boot/grub/efi.cfg", "source $prefix/more.cfg"), ("/boot/grub/more.cfg", ""), ("/x/grub.cfg", "")];
+    let found = found(&[&iso, &[("/EFI/BOOT/grub.cfg", in_esp)]]);
+    let places: Vec<_> = found.iter().map(|found| (found.file_system, found.path.as_str())).collect();
+    let expected =
+        [(0, "/x/grub.cfg"), (1, "/EFI/BOOT/grub.cfg"), (0, "/boot/grub/efi.cfg"), (0, "/boot/grub/more.cfg")];
+    assert_eq!(places, expected);
+    assert_eq!(found[1].missing, ["/gone.cfg"]);
+    assert!(found[1].group == found[3].group && found[0].group != found[1].group);
+    // SYSLINUX knows no other file system than its own.
+    assert_eq!(paths(&alone), ["/syslinux.cfg"]);
+}

@@ -117,7 +117,6 @@ mod tests {
 
     #[derive(Debug, Default, Deserialize)]
     #[serde(deny_unknown_fields, default)]
-    #[expect(dead_code, reason = "only read")]
     struct Numbers {
         port: u16,
         group: u32,

@@ -12,7 +12,7 @@ const CODE: &str = "answers-contradict-network";
 const FIX: &str = "remove network from the file, and dayone writes it, or correct the one that is wrong";
 
 /// Members that netplan has defaults for, which depend on the release, and which few files have.
-const UNSAID: [&str; 3] = ["accept-ra", "dhcp6", "link-local"];
+const UNSAID: [&str; 4] = ["accept-ra", "dhcp-identifier", "dhcp6", "link-local"];
 
 /// Checks the host name of the installed system, if both have one.
 pub(super) fn check_hostname(

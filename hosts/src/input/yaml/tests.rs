@@ -29,9 +29,11 @@ fn merged(value: Value) -> Value {
             mapping::merged(members.into_iter().map(|(key, value)| (merged(key), merged(value))).collect::<Mapping>())
         }
         Value::Sequence(items) => items.into_iter().map(merged).collect::<Vec<_>>().into(),
-        Value::Tagged(tagged) => {
-            InvalidValue::UnknownTag(tagged.tag.to_string().trim_start_matches('!').to_owned()).mark()
-        }
+        Value::Tagged(tagged) => match (tagged.tag.to_string().trim_start_matches('!'), &tagged.value) {
+            (invalid::UNSAFE, Value::String(text)) => InvalidValue::mark_unsafe(text),
+            (invalid::UNSAFE, Value::Number(number)) => InvalidValue::mark_unsafe(&number.to_string()),
+            (tag, _) => InvalidValue::UnknownTag(tag.to_owned()).mark(),
+        },
         other => other,
     }
 }

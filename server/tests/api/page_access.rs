@@ -66,7 +66,9 @@ async fn a_browser_logs_in_and_out() {
     let page = text(&Answer::of(get("/bases")).await);
     assert!(page.contains("coreos") && page.contains("action=\"/logout\"") && !page.contains(TOKEN), "{page}");
     let forged = Answer::of(get("/bases").header("host", "dayone.example\"><b>forged")).await;
-    assert!(text(&forged).contains("forged/v1/images") && !text(&forged).contains("<b>"), "{}", text(&forged));
+    assert!(forged.status == 400 && !text(&forged).contains("<b>"), "{}", text(&forged));
+    let odd = text(&Answer::of(get("/bases").header("host", "dayone.example&'odd")).await);
+    assert!(odd.contains("dayone.example&#38;&#39;odd/v1/images") && !odd.contains("&'odd"), "{odd}");
     let guessed = dayone.get("/bases").header("accept", HTML).header("cookie", format!("dayone-session={TOKEN}"));
     assert!(text(&Answer::of(guessed).await).contains("action=\"/login\""));
 

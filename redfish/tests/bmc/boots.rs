@@ -75,9 +75,9 @@ async fn a_busy_bmc_gets_no_override_for_every_boot() {
     assert!(matches!(error, BmcError::BootRefused { .. }) && error.is_unavailable(), "{error}");
     let set = boots.boot_once(&plan).await.unwrap();
     assert!(set.once && set.attempts.len() == 1, "{set:?}");
-    let sent = overrides(&bmc);
-    assert_eq!(sent.len(), 4);
-    assert!(sent.iter().all(|boot| boot["BootSourceOverrideEnabled"] == "Once"), "{sent:?}");
+    let all = overrides(&bmc);
+    assert_eq!(all.len(), 4);
+    assert!(all.iter().all(|boot| boot["BootSourceOverrideEnabled"] == "Once"), "{all:?}");
 }
 
 #[tokio::test]
@@ -91,8 +91,8 @@ async fn a_state_that_may_pass_is_no_refusal_of_once() {
     let error = boots.boot_once(&plan).await.unwrap_err();
     assert!(matches!(error, BmcError::BootRefused { .. }) && !error.is_unavailable(), "{error}");
     assert!(error.attempts().iter().all(|attempt| attempt.status == Some(409)), "{error:?}");
-    let sent = overrides(&bmc);
-    assert!(sent.iter().all(|boot| boot["BootSourceOverrideEnabled"] == "Once"), "{sent:?}");
+    let all = overrides(&bmc);
+    assert!(all.iter().all(|boot| boot["BootSourceOverrideEnabled"] == "Once"), "{all:?}");
 }
 
 #[tokio::test]

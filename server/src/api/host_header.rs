@@ -31,12 +31,11 @@ fn fault(version: Version, headers: &HeaderMap) -> Option<&'static str> {
 /// Whether the text is `uri-host [ ":" port ]` (RFC 9110 §7.2). A URL without a host has an empty one.
 fn is_host(text: &str) -> bool {
     let literal = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-    let (is_valid, port) = match literal {
-        Some((address, behind)) => (address.parse::<Ipv6Addr>().is_ok(), behind),
-        None => {
-            let (name, port) = text.split_at(text.find(':').unwrap_or(text.len()));
-            (name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=%".contains(&byte)), port)
-        }
+    let (is_valid, port) = if let Some((address, behind)) = literal {
+        (address.parse::<Ipv6Addr>().is_ok(), behind)
+    } else {
+        let (name, port) = text.split_at(text.find(':').unwrap_or(text.len()));
+        (name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=%".contains(&byte)), port)
     };
     is_valid && (port.is_empty() || port.strip_prefix(':').is_some_and(|port| port.bytes().all(|b| b.is_ascii_digit())))
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::configurations::Configuration;
 use super::defaults::Menu;
-use super::paths::{BootPaths, Finder, Firmware};
 
 /// The menus to which the configurations of GRUB on one EFI system partition lead, as far as dayone knows.
 pub(super) struct GrubMenus {
@@ -15,16 +14,17 @@ pub(super) struct GrubMenus {
 }
 
 impl GrubMenus {
-    pub(super) fn find(finder: &Finder<'_>, esp: usize, menus: &[Menu<'_>]) -> Self {
-        let own = finder.configurations.iter().filter(|known| known.is_grub_on(esp));
+    pub(super) fn find(configurations: &[Configuration], esp: usize, menus: &[Menu<'_>]) -> Self {
+        let own = configurations.iter().filter(|known| known.is_grub_on(esp));
         let mut groups: BTreeSet<usize> = own.map(|known| known.found.group).collect();
         let mut count = 0;
         while count < groups.len() {
             count = groups.len();
-            let known = in_groups(finder, &groups).into_iter();
-            groups.extend(known.flat_map(|known| known.found.leads_to.iter().copied()));
+            let known = in_groups(configurations, &groups);
+            let led_to: Vec<usize> = known.flat_map(|known| known.found.leads_to.iter().copied()).collect();
+            groups.extend(led_to);
         }
-        let leads_elsewhere = in_groups(finder, &groups).into_iter().any(|known| known.found.leads_elsewhere);
+        let leads_elsewhere = in_groups(configurations, &groups).any(|known| known.found.leads_elsewhere);
         let with_entries = menus.iter().filter(|menu| !menu.is_for_loopback()).map(|menu| menu.first.found.group);
         Self { groups: with_entries.filter(|group| groups.contains(group)).collect(), leads_elsewhere }
     }
@@ -35,31 +35,26 @@ impl GrubMenus {
         self.leads_elsewhere || self.groups.is_empty() || self.groups.contains(&menu.first.found.group)
     }
 
-    /// Adds the configurations that only continue with files that are not on the medium. Returns whether there is one and
-    /// nothing else leads to a menu, so that GRUB certainly reads nothing that dayone changes.
-    pub(super) fn add_dead_ends(
-        &self,
-        finder: &Finder<'_>,
-        esp: usize,
-        at: impl Fn(&str) -> String,
-        paths: &mut BootPaths,
-    ) -> bool {
-        let is_default = self.groups.is_empty() && !self.leads_elsewhere;
-        let mut found_any = false;
-        for Configuration { found, .. } in finder.configurations.iter().filter(|known| known.is_grub_on(esp)) {
-            if !found.leads_to.is_empty() || found.leads_elsewhere || !found.config.entries().is_empty() {
-                continue;
-            }
-            if let Some(missing) = found.missing.first() {
-                let reason = format!("continues with {missing}, which was not found on the medium");
-                paths.add(at(found.path.trim_start_matches('/')), reason, is_default.then_some(Firmware::Uefi));
-                found_any = true;
-            }
-        }
-        found_any && is_default
+    /// Whether the configurations lead to no menu, as far as dayone knows.
+    pub(super) fn are_none(&self) -> bool {
+        self.groups.is_empty() && !self.leads_elsewhere
     }
 }
 
-fn in_groups<'a>(finder: &Finder<'a>, groups: &BTreeSet<usize>) -> Vec<&'a Configuration> {
-    finder.configurations.iter().filter(|known| groups.contains(&known.found.group)).collect()
+/// The configurations of GRUB on an EFI system partition that only continue with a file that is not on the medium: the path of each,
+/// and that of the file.
+pub(super) fn dead_ends(configurations: &[Configuration], esp: usize) -> Vec<(&str, &str)> {
+    let own = configurations.iter().filter(|known| known.is_grub_on(esp)).map(|known| &known.found);
+    let last = own.filter(|found| found.leads_to.is_empty() && !found.leads_elsewhere);
+    let without_entries = last.filter(|found| found.config.entries().is_empty());
+    without_entries
+        .filter_map(|found| Some((found.path.trim_start_matches('/'), found.missing.first()?.as_str())))
+        .collect()
+}
+
+fn in_groups<'a>(
+    configurations: &'a [Configuration],
+    groups: &BTreeSet<usize>,
+) -> impl Iterator<Item = &'a Configuration> {
+    configurations.iter().filter(|known| groups.contains(&known.found.group))
 }

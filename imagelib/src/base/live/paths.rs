@@ -8,7 +8,7 @@ use std::fmt;
 
 use super::configurations::{Configuration, LiveEntry};
 use super::defaults::{self, Menu, MenuDefault, Starts};
-use super::grub_menus::GrubMenus;
+use super::grub_menus::{self, GrubMenus};
 use super::partitions::{EspPlace, EspVolume, UnreadableEsp};
 use super::systemd_boot::{self, UnchangeableDefault};
 use super::ukis::LiveUki;
@@ -183,7 +183,7 @@ impl Finder<'_> {
             if entry.no_emulation {
                 let is_known = entry.image.offset == first.image.offset || self.is_isolinux(entry);
                 if !is_known {
-                    paths.add_unknown(boot_image(entry), default_of);
+                    paths.add_unknown(&boot_image(entry), default_of);
                 }
             } else {
                 let reason = "is the image of a floppy or a hard disk that the BIOS emulates (El Torito), and dayone \
@@ -229,7 +229,8 @@ impl Finder<'_> {
         };
         let images: Vec<(String, String)> =
             esp.fat.files().iter().filter_map(|file| systemd_boot::image(self.source, file)).collect();
-        let grub_menus = GrubMenus::find(self, index, menus);
+        let grub_menus = GrubMenus::find(self.configurations, index, menus);
+        let dead_ends = grub_menus::dead_ends(self.configurations, index);
         let mut default_image = None;
         for (path, program) in esp.started(self.source) {
             if let Some((uki, _)) = self.uki(index, &path).filter(|(_, uki)| uki.state.is_ok()) {
@@ -242,8 +243,15 @@ impl Finder<'_> {
                 continue;
             }
             let is_systemd_boot = program == Program::SystemdBoot;
-            if !is_systemd_boot && grub_menus.add_dead_ends(self, index, at, paths) {
-                continue;
+            if !is_systemd_boot {
+                for (configuration, missing) in &dead_ends {
+                    let reason = format!("continues with {missing}, which was not found on the medium");
+                    paths.add(at(configuration), reason, grub_menus.are_none().then_some(Firmware::Uefi));
+                }
+                // GRUB certainly reads nothing that dayone changes.
+                if grub_menus.are_none() && !dead_ends.is_empty() {
+                    continue;
+                }
             }
             let read = menus.iter().filter(|menu| {
                 let own = menu.first.esp == Some(index);
@@ -291,7 +299,7 @@ impl Finder<'_> {
         let defaults: Vec<MenuDefault> =
             menus.filter(|menu| !menu.is_for_loopback()).map(defaults::default_of).collect();
         if defaults.is_empty() {
-            paths.add_unknown(loader(), Some(firmware));
+            paths.add_unknown(&loader(), Some(firmware));
         }
         let reached: Vec<Option<usize>> = defaults
             .iter()
@@ -318,11 +326,11 @@ impl BootPaths {
     }
 
     /// Adds a boot loader without a menu that dayone knows.
-    fn add_unknown(&mut self, place: String, default_of: Option<Firmware>) {
+    fn add_unknown(&mut self, place: &str, default_of: Option<Firmware>) {
         let reason = "is a boot loader whose menu dayone did not find; dayone reads the menus of ISOLINUX, GRUB and \
              systemd-boot";
-        self.add(place.clone(), reason.to_owned(), default_of);
-        if let Some(path) = self.unreached.get_mut(&place) {
+        self.add(place.to_owned(), reason.to_owned(), default_of);
+        if let Some(path) = self.unreached.get_mut(place) {
             path.unknown = true;
         }
     }

@@ -168,7 +168,7 @@ fn words(line: &str) -> Result<Vec<String>, String> {
 /// Returns the value of a group's variable. Like Python, Ansible removes quotes around the whole value.
 fn of_group(value: &str) -> Option<Cell> {
     if let Some(quoted) = Quoted::of(value) {
-        return if quoted.is_whole() { cell(quoted.inside) } else { Quoted::unusable() };
+        return if quoted.is_whole() { cell(quoted.inside) } else { Some(Quoted::unusable()) };
     }
     if value.contains(" #") {
         return Some(Cell::Unusable(
@@ -183,7 +183,7 @@ fn of_group(value: &str) -> Option<Cell> {
 fn of_host(value: &str) -> Option<Cell> {
     match Quoted::of(value.trim_start()) {
         Some(quoted) if quoted.is_whole() => cell(quoted.inside),
-        Some(quoted) if quoted.may_be_literal() => Quoted::unusable(),
+        Some(quoted) if quoted.may_be_literal() => Some(Quoted::unusable()),
         _ => literal(value),
     }
 }
@@ -211,8 +211,8 @@ impl<'v> Quoted<'v> {
         self.inside.contains('\\') || self.behind.starts_with(['"', '\'', ','])
     }
 
-    fn unusable() -> Option<Cell> {
-        Some(Cell::Unusable("has quotes that do not enclose the whole value".to_owned()))
+    fn unusable() -> Cell {
+        Cell::Unusable("has quotes that do not enclose the whole value".to_owned())
     }
 }
 

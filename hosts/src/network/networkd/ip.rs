@@ -7,7 +7,7 @@ use vocabulary::host::HostName;
 
 /// Writes both families of an interface into its `.network`.
 pub(super) fn write(interface: &Interface, network: &mut Content, findings: &mut Findings<'_>) {
-    let Interface { ipv4, ipv6, kind, .. } = interface;
+    let Interface { ipv4, ipv6, kind, mtu, .. } = interface;
     // Router advertisements may ask for DHCPv6.
     match [ipv4, ipv6].map(Ip::is_automatic) {
         [true, true] => network.set("Network", "DHCP", "yes"),
@@ -24,6 +24,10 @@ pub(super) fn write(interface: &Interface, network: &mut Content, findings: &mut
         if ip.method != Method::Disabled {
             write_family(family, ip, usual, network, findings);
         }
+    }
+    // As NetworkManager does. An MTU that is set is stronger, and networkd complains of both.
+    if ipv4.method == Method::Dhcp && mtu.is_none() {
+        network.set("DHCPv4", "UseMTU", "yes");
     }
 }
 
@@ -72,8 +76,6 @@ fn write_dhcpv4(ip: &Ip, metric: &str, network: &mut Content, findings: &mut Fin
     }
     let settings = [
         ("ClientIdentifier", "mac"),
-        // As NetworkManager does. networkd, too, prefers an MTU that is set.
-        ("UseMTU", "yes"),
         ("UseDNS", yes(ip.automatic_dns)),
         ("UseDomains", yes(ip.automatic_dns)),
         ("UseRoutes", yes(ip.automatic_routes)),

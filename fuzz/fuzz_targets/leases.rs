@@ -1,6 +1,6 @@
-//! Two replicas and an API server that loses, delays and doubles their requests: they never both lead. While every request is answered in
-//! time, however late, a leader leads until it stops, and then releases the Lease. The real election runs in a time that stands still
-//! while something happens.
+//! Two replicas and an API server that loses, delays and doubles their requests: they never both lead. As long as no request times out,
+//! however slow the answers are, a leader leads until it stops, and then releases the Lease. The real election runs on a simulated clock,
+//! which stands still while code runs.
 //!
 //! Beside what the fuzzer makes of it, it tries everything that can happen to the first requests, in every order.
 #![no_main]

@@ -282,7 +282,7 @@ impl Bond {
 }
 
 impl Vxlan {
-    /// The port where nobody says it (`nm-settings(5)`). The kernel takes it for 0, too.
+    /// The default UDP port (`nm-settings(5)`). The kernel also uses it for port 0.
     pub const USUAL_PORT: u16 = 8472;
 
     /// The family of its packets: that of the one address that it has, and IPv4 if it has none (`vxlan_config_validate`).

@@ -31,7 +31,8 @@ pub(super) struct Readiness {
     data_directory: &'static str,
     /// `available`, `unavailable` or `off`: whether the server can write its audit log. It refuses all changes while it cannot.
     audit_log: &'static str,
-    /// Whether the server is stopping. It accepts no connections then, so only a request that it has received before can be answered `true`.
+    /// Whether the server is stopping. A stopping server accepts no connections, so only a request that it received before it began to
+    /// stop can get `true`.
     stopping: bool,
     /// The reasons why the server is not ready, as sentences without file names.
     problems: Vec<String>,

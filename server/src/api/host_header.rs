@@ -24,7 +24,9 @@ fn fault(version: Version, headers: &HeaderMap) -> Option<&'static str> {
         None if version < Version::HTTP_11 => None,
         None => Some("the request has no Host header; send the host and the port of this server's URL"),
         Some(value) if value.to_str().is_ok_and(is_host) => None,
-        Some(_) => Some("the request's Host header is not valid; send a host name or an address, and perhaps a port"),
+        Some(_) => {
+            Some("the request's Host header is not valid; send a host name or an IP address, optionally with a port")
+        }
     }
 }
 

@@ -31,7 +31,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end }}
 
-{{/* The Pods cannot start with more than one source of base images, and ignore settings that their container has itself. */}}
+{{/* The Pods cannot start with more than one source of base images. Settings that the Deployment sets itself would have no effect. */}}
 {{- define "dayone.checkValues" -}}
 {{- if and .Values.bases.claim .Values.bases.machineOsImages.image -}}
 {{- fail "bases.claim and bases.machineOsImages.image exclude each other: set only one of them" -}}

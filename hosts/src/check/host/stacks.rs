@@ -14,7 +14,7 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     }
 }
 
-/// The ports of an interface that it cannot have.
+/// Reports ports that the kernel refuses for their controller.
 fn ports(network: &Network<'_>, controller: &Interface, report: &mut Report) {
     for port in &controller.ports {
         let interface = network.interface(&port.name).filter(|interface| interface.active);
@@ -42,7 +42,7 @@ fn refusal_of_port(port: &Kind, controller: &Kind) -> Option<&'static str> {
     }
 }
 
-/// A parent that an interface cannot stand on.
+/// Reports a parent that cannot carry the interface.
 fn on_parent(network: &Network<'_>, interface: &Interface, parent: &Interface, report: &mut Report) {
     match (&interface.kind, &parent.kind) {
         (Kind::Vlan(_), Kind::Vrf(_)) => {

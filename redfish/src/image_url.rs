@@ -22,7 +22,8 @@ pub(crate) fn without_credentials(url: &str) -> String {
     format!("{scheme}{hidden}{path}{query}")
 }
 
-/// Where the `@` is behind the user name and the password of a URL without its scheme.
+/// Where the `@` is behind the user name and the password of a URL without its scheme. The crate of the words that all others share has
+/// the same for its texts; this one stands alone.
 fn end_of_credentials(url: &str) -> Option<usize> {
     let authority = url.find(['/', '?', '#', '\\']).and_then(|end| url.get(..end)).unwrap_or(url);
     let at = authority.rfind('@');

@@ -1,5 +1,7 @@
 //! URLs of images as people and records may see them.
 
+use url::Url;
+
 /// Replaces the user name and the password in a URL by `…`, and its query, which may have a signature. The rest stays.
 ///
 /// BMCs show URLs also without a scheme, and people insert malformed ones: `http://user:pass/word@host/` becomes `http://…@host/`.
@@ -9,8 +11,12 @@ pub(crate) fn without_credentials(url: &str) -> String {
         _ => 0,
     };
     let (scheme, rest) = url.split_at(begin);
+    let authority = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
+    // A `/` in a password ends the authority too early. The beginning of the password then stands where a port belongs, so it is no URL.
+    let end = if Url::parse(&format!("http://{rest}")).is_ok() { authority } else { rest.len() };
     // Without a path, it may be the name of a file.
-    let at = end_of_credentials(rest).filter(|_| !scheme.is_empty() || rest.contains('/'));
+    let is_url = !scheme.is_empty() || rest.contains('/');
+    let at = rest.get(..end).and_then(|before| before.rfind('@')).filter(|_| is_url);
     let (hidden, rest) = match at.and_then(|at| rest.get(at..)) {
         Some(host) => ("…", host),
         None => ("", rest),
@@ -20,18 +26,6 @@ pub(crate) fn without_credentials(url: &str) -> String {
         None => (rest, ""),
     };
     format!("{scheme}{hidden}{path}{query}")
-}
-
-/// Where the `@` is behind the user name and the password of a URL without its scheme. The crate of the words that all others share has
-/// the same for its texts; this one stands alone.
-fn end_of_credentials(url: &str) -> Option<usize> {
-    let authority = url.find(['/', '?', '#', '\\']).and_then(|end| url.get(..end)).unwrap_or(url);
-    let at = authority.rfind('@');
-    let host = at.and_then(|at| authority.get(at + 1..)).unwrap_or(authority);
-    // A `/` in a password ends the authority too early. What is behind the colon is then no port.
-    let is_host = host.starts_with('[')
-        || host.split_once(':').is_none_or(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
-    if is_host { at } else { url.rfind('@') }
 }
 
 #[cfg(test)]

@@ -14,9 +14,12 @@ pub(super) struct Failing {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Whether this replica writes. Another replica may lack what the image needs, and nobody waits for it.
+    /// Whether this replica writes. Failures on the others affect no host, so they do not count.
     leads: bool,
+    /// By owner.
     reasons: HashMap<String, &'static str>,
+    /// How many objects have each of these reasons.
+    counts: BTreeMap<&'static str, usize>,
 }
 
 impl Failing {
@@ -31,9 +34,17 @@ impl Failing {
             Some(reason) => state.reasons.insert(owner.to_owned(), reason),
             None => state.reasons.remove(owner),
         };
-        if before != reason {
-            self.show(&state);
+        if before == reason {
+            return;
         }
+        if let Some(count) = before.and_then(|before| state.counts.get_mut(before)) {
+            *count = count.saturating_sub(1);
+        }
+        if let Some(reason) = reason {
+            let count = state.counts.entry(reason).or_default();
+            *count = count.saturating_add(1);
+        }
+        self.show(&state);
     }
 
     /// Notes whether this replica writes.
@@ -45,12 +56,7 @@ impl Failing {
 
     /// Sets the metric, while the state is locked: an older number must not replace a newer one.
     fn show(&self, state: &State) {
-        let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
-        for reason in state.reasons.values().filter(|_| state.leads) {
-            let count = counts.entry(*reason).or_default();
-            *count = count.saturating_add(1);
-        }
-        self.metrics.failing(&counts);
+        self.metrics.failing(if state.leads { &state.counts } else { const { &BTreeMap::new() } });
     }
 }
 

@@ -208,7 +208,7 @@ fn directory_for(
         Some(written) if written.trim_matches('/').is_empty() => String::new(),
         Some(written) => config.resolve(written, directory).unwrap_or_else(|| directory.to_owned()),
         None if other == file_system => directory.to_owned(),
-        // Whoever changes GRUB's root usually changes its prefix, too.
+        // A configuration that changes GRUB's root usually changes its prefix, too.
         None => config.resolve("$prefix", directory).unwrap_or_else(|| directory_of(path).to_owned()),
     }
 }

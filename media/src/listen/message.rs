@@ -3,8 +3,8 @@
 use http::header::{CONNECTION, CONTENT_TYPE, HOST, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 
-/// What is wrong with a request's headers. A `Host` that is missing or invalid is none of these faults, although RFC 9112 §3.2 wants a
-/// 400: old firmware sends such requests, and the path alone says which image a BMC wants. The API refuses them by itself.
+/// What is wrong with a request's headers. A missing or invalid `Host` is not a fault here, although RFC 9112 §3.2 requires a 400: old
+/// firmware sends such requests, and only the path selects an image. The API refuses them by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Fault {
     /// More than one `Host` header (RFC 9112 §3.2).

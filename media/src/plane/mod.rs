@@ -3,8 +3,8 @@
 //! The clients are firmware, so the answers are simple. They always have `Content-Length` and `Accept-Ranges`. The
 //! answer to a range is exactly that range. Nothing is redirected, compressed or negotiated. The plane ignores
 //! credentials that a BMC was configured to send, because the token in the path is the credential. It also ignores a
-//! query: a client that appends one wants the same bytes. It answers a request without `Host`, or with an invalid one, although
-//! RFC 9112 §3.2 wants a 400: old firmware sends such requests, and the host means nothing here.
+//! query: a client that appends one wants the same bytes. It answers a request without `Host`, or with an invalid one, because
+//! old firmware sends such requests.
 //!
 //! `/i/probe/probe.img` is a file without an image, by which operators test the way to this server ([`probe_content`]).
 //!

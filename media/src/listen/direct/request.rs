@@ -54,7 +54,7 @@ impl<'a> DirectRequest<'a> {
         for header in &*request.headers {
             let is = |name: &str| header.name.eq_ignore_ascii_case(name);
             match header.name.len() {
-                // hyper's way does not look at the value either: firmware sends what it likes, and only the path matters.
+                // Any value is accepted, as by hyper.
                 4 if is("Host") => hosts += 1,
                 5 if is("Range") && direct.range.is_none() => direct.range = Some(text(header.value)?),
                 6 if is("Accept") || is("Pragma") => {}

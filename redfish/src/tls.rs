@@ -79,11 +79,12 @@ impl fmt::Debug for Certificates {
 /// Makes the TLS configuration of a client with this verification.
 pub fn client_config(verification: &Verification) -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let verifier: Arc<dyn ServerCertVerifier> = match verification {
-        Verification::System => system_verifier(&provider),
-        Verification::CaFile(certificates) => Arc::new(Verifier::listed(certificates, &provider)?),
-        Verification::Disabled => Arc::new(Verifier { trusted: Trusted::Everyone, provider: Arc::clone(&provider) }),
+    let trusted = match verification {
+        Verification::System => Trusted::System,
+        Verification::CaFile(certificates) => Trusted::listed(certificates, &provider)?,
+        Verification::Disabled => Trusted::Everyone,
     };
+    let verifier = Arc::new(Verifier { trusted, provider: Arc::clone(&provider) });
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&TLS12, &TLS13])?
         .dangerous()
@@ -93,18 +94,18 @@ pub fn client_config(verification: &Verification) -> Result<ClientConfig, rustls
     Ok(config)
 }
 
-/// Verifies by the system's certificate authorities. They are read only once, because there may be hundreds of BMCs.
-fn system_verifier(provider: &Arc<CryptoProvider>) -> Arc<dyn ServerCertVerifier> {
-    static VERIFIER: OnceLock<Arc<dyn ServerCertVerifier>> = OnceLock::new();
-    let verifier = VERIFIER.get_or_init(|| match rustls_platform_verifier::Verifier::new(Arc::clone(provider)) {
-        Ok(verifier) => Arc::new(verifier),
-        Err(error) => {
-            tracing::warn!(%error, "cannot read this system's certificate authorities; no BMC is trusted by them");
-            let trusted = Trusted::Listed { certificates: Arc::default(), issuers: None };
-            Arc::new(Verifier { trusted, provider: Arc::clone(provider) })
-        }
+/// Verifies by the system's certificate authorities. They are read only once, because there may be hundreds of BMCs, and not before
+/// they are needed, because there may be none.
+fn system_verifier(provider: &Arc<CryptoProvider>) -> Option<&'static rustls_platform_verifier::Verifier> {
+    static VERIFIER: OnceLock<Option<rustls_platform_verifier::Verifier>> = OnceLock::new();
+    let verifier = VERIFIER.get_or_init(|| {
+        rustls_platform_verifier::Verifier::new(Arc::clone(provider))
+            .inspect_err(|error| {
+                tracing::warn!(%error, "cannot read this system's certificate authorities; no BMC is trusted by them");
+            })
+            .ok()
     });
-    Arc::clone(verifier)
+    verifier.as_ref()
 }
 
 #[derive(Debug)]
@@ -115,6 +116,8 @@ struct Verifier {
 
 #[derive(Debug)]
 enum Trusted {
+    /// Those whom the system trusts.
+    System,
     /// These certificates, and those that they have signed.
     Listed { certificates: Arc<[CertificateDer<'static>]>, issuers: Option<Arc<WebPkiServerVerifier>> },
     /// Anyone who answers. Signatures are not verified either: rustls cannot read old certificates (X.509 version 1),
@@ -122,7 +125,7 @@ enum Trusted {
     Everyone,
 }
 
-impl Verifier {
+impl Trusted {
     fn listed(certificates: &Certificates, provider: &Arc<CryptoProvider>) -> Result<Self, rustls::Error> {
         let mut roots = RootCertStore::empty();
         // A BMC's own certificate may not be usable as an authority's. The BMC is still recognised by it.
@@ -130,8 +133,7 @@ impl Verifier {
         let webpki = || WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build();
         let issuers = (usable > 0).then(webpki).transpose();
         let issuers = issuers.map_err(|error| rustls::Error::General(error.to_string()))?;
-        let trusted = Trusted::Listed { certificates: Arc::clone(&certificates.0), issuers };
-        Ok(Self { trusted, provider: Arc::clone(provider) })
+        Ok(Self::Listed { certificates: Arc::clone(&certificates.0), issuers })
     }
 }
 
@@ -144,14 +146,21 @@ impl ServerCertVerifier for Verifier {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        let Trusted::Listed { certificates, issuers } = &self.trusted else {
-            return Ok(ServerCertVerified::assertion());
+        let issuers: Option<&dyn ServerCertVerifier> = match &self.trusted {
+            Trusted::Everyone => return Ok(ServerCertVerified::assertion()),
+            Trusted::Listed { certificates, .. } if certificates.iter().any(|listed| listed == end_entity) => {
+                return Ok(ServerCertVerified::assertion());
+            }
+            Trusted::Listed { issuers, .. } => issuers.as_deref().map(|issuers| issuers as _),
+            Trusted::System => system_verifier(&self.provider).map(|issuers| issuers as _),
         };
-        if certificates.iter().any(|listed| listed == end_entity) {
-            return Ok(ServerCertVerified::assertion());
-        }
-        let issuers = issuers.as_ref().ok_or(CertificateError::UnknownIssuer)?;
-        issuers.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+        issuers.ok_or(CertificateError::UnknownIssuer)?.verify_server_cert(
+            end_entity,
+            intermediates,
+            server_name,
+            ocsp_response,
+            now,
+        )
     }
 
     fn verify_tls12_signature(

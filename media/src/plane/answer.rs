@@ -30,6 +30,7 @@ use super::log::{AccessLog, Outcome, Shown};
 use super::metrics::MediaMetrics;
 use super::path::Target;
 use super::pool::Pool;
+use super::probe::Probe;
 use super::range::{Requested, requested};
 use super::refusals::{self, Refusals};
 use crate::LogLimit;
@@ -72,7 +73,7 @@ pub(super) struct Plane {
     refusals: Refusals,
     call_homes: CallHomes,
     arrivals: Arrivals,
-    probe: Option<ServedFile>,
+    probe: Option<Probe>,
     /// Whether somebody takes what clients have read.
     keeps_reads: bool,
 }
@@ -81,7 +82,7 @@ impl Plane {
     pub(super) fn new(
         published: Arc<dyn Published>,
         metrics: MediaMetrics,
-        probe: Option<ServedFile>,
+        probe: Option<Probe>,
         keeps_reads: bool,
     ) -> Self {
         Self {
@@ -172,7 +173,9 @@ impl Plane {
 
     pub(super) fn find(&self, target: Option<Target<'_>>) -> Lookup {
         match target {
-            Some(target) if target.is_probe() => self.probe.clone().map_or(Lookup::NotFound, Lookup::Found),
+            Some(target) if target.is_probe() => {
+                self.probe.as_ref().map_or(Lookup::NotFound, |probe| Lookup::Found(probe.file()))
+            }
             Some(Target::File { token, file }) => self.published.find(token, file),
             Some(Target::Uuid { uuid: name } | Target::Name { name }) => self.published.find_name(name),
             Some(Target::CallHome { .. }) | None => Lookup::NotFound,

@@ -39,6 +39,7 @@ pub use body::ImageBody;
 pub use call_home::{Call, CallHomes, ExpectedCall, TooManyExpected};
 pub use conditions::client_has;
 pub use metrics::MediaMetrics;
+use probe::Probe;
 pub use probe::{PROBE_FILE, PROBE_TOKEN, probe_content};
 
 use crate::base_file::BaseFiles;
@@ -63,7 +64,7 @@ pub fn service_with_probe(
     instance: &str,
     keeps_reads: bool,
 ) -> MediaService {
-    MediaService(Arc::new(answer::Plane::new(published, metrics, Some(probe::file(instance)), keeps_reads)))
+    MediaService(Arc::new(answer::Plane::new(published, metrics, Some(Probe::new(instance)), keeps_reads)))
 }
 
 /// Answers the requests of the media plane. Clones share everything.

@@ -3,7 +3,7 @@
 //! It is served like a file of an image. Its content follows from the name of the running instance, so a reader that knows the name
 //! also knows every byte, and notices if another server or a proxy answers instead.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use bytes::Bytes;
@@ -33,15 +33,31 @@ pub fn probe_content(instance: &str) -> Vec<u8> {
     content
 }
 
-/// The file for the instance with this name.
-pub(super) fn file(instance: &str) -> ServedFile {
+/// The probe of one instance. Few servers are ever asked for it, so its content is made when it is asked for.
+pub(super) struct Probe {
+    instance: String,
+    since: SystemTime,
+    file: OnceLock<ServedFile>,
+}
+
+impl Probe {
+    pub(super) fn new(instance: &str) -> Self {
+        Self { instance: instance.to_owned(), since: SystemTime::now(), file: OnceLock::new() }
+    }
+
+    pub(super) fn file(&self) -> ServedFile {
+        self.file.get_or_init(|| file(&self.instance, self.since)).clone()
+    }
+}
+
+fn file(instance: &str, last_modified: SystemTime) -> ServedFile {
     let content = probe_content(instance);
     let etag = ETag::new(&Digest::of(&content));
     ServedFile {
         overlay: Arc::new(Overlay::literal(Bytes::from(content))),
         base: Arc::default(),
         etag,
-        last_modified: SystemTime::now(),
+        last_modified,
         // After a restart, the URL has another content.
         changes: true,
         host: None,

@@ -36,7 +36,6 @@ use std::sync::Arc;
 
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
-use http::header::CONTENT_TYPE;
 use media::{MediaService, MediaUrl};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -121,10 +120,8 @@ impl Api {
         let (router, document) = protected().split_for_parts();
         let permissions = Permissions::of(&document).with(http::Method::GET, DESCRIPTION, Role::Read);
         let state = AccessState { access: access.clone(), permissions: Arc::new(permissions), audit: audit.clone() };
-        // The document is the same for every request.
-        let document = openapi::to_json(&document);
         let router = router
-            .route(DESCRIPTION, get(async move || ([(CONTENT_TYPE, "application/json")], document.clone())))
+            .route(DESCRIPTION, get(openapi::get_document))
             .layer(axum::Extension(access))
             .route_layer(from_fn_with_state(state, access::check));
         let (open, _) = health::router().split_for_parts();

@@ -1,7 +1,9 @@
 //! The description of the API (OpenAPI).
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use axum::response::IntoResponse;
+use http::header::CONTENT_TYPE;
 use utoipa::OpenApi;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{Content, Ref, RefOr, ResponseBuilder, Schema};
@@ -68,6 +70,12 @@ pub fn document() -> String {
     to_json(&router.into_openapi())
 }
 
+/// Answers with the description. It is the same for every request, and made for the first one.
+pub(super) async fn get_document() -> impl IntoResponse {
+    static DOCUMENT: LazyLock<String> = LazyLock::new(document);
+    ([(CONTENT_TYPE, "application/json")], DOCUMENT.as_str())
+}
+
 /// Completes the errors of every operation: adds those that many operations have, and describes their bodies.
 fn complete(openapi: &mut utoipa::openapi::OpenApi) {
     for item in openapi.paths.paths.values_mut() {
@@ -130,7 +138,7 @@ fn join_boot_request(openapi: &mut utoipa::openapi::OpenApi) {
 }
 
 /// Completes a description and returns it as readable JSON.
-pub(super) fn to_json(openapi: &utoipa::openapi::OpenApi) -> String {
+fn to_json(openapi: &utoipa::openapi::OpenApi) -> String {
     let mut openapi = openapi.clone();
     complete(&mut openapi);
     join_boot_request(&mut openapi);

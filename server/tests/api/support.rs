@@ -11,6 +11,7 @@ use dayone::services::{Config, Server, StartError};
 use dayone::store::{DirectoryError, OpenError};
 use imagelib::compression::Compression;
 use imagelib::cpio::Archive;
+use redfish::Verification;
 use reqwest::{Client, RequestBuilder, StatusCode};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -27,6 +28,12 @@ pub(crate) fn bare_metal_host(name: &str) -> String {
          apiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {{name: {name}}}\n\
          spec: {{preprovisioningNetworkDataName: {name}-network}}\n"
     )
+}
+
+/// A client that reads the system's certificate authorities only if it needs them, as few tests do.
+fn client() -> Client {
+    let tls = redfish::client_config(&Verification::System).unwrap();
+    Client::builder().tls_backend_preconfigured(tls).build().unwrap()
 }
 
 /// Where a server's files are. They outlive the server.
@@ -101,7 +108,7 @@ impl Dayone {
 
     pub(crate) async fn start_with(place: Place, config: Config) -> Self {
         let server = Server::start(config).await.unwrap();
-        Self { place, server, client: Client::new() }
+        Self { place, server, client: client() }
     }
 
     /// Stops the server and starts it anew over the same files.
@@ -120,7 +127,7 @@ impl Dayone {
             let mut config = Config { api_listen: api, media_listen: Some(media), ..place.config() };
             change(&mut config);
             match Server::start(config).await {
-                Ok(server) => return Self { place, server, client: Client::new() },
+                Ok(server) => return Self { place, server, client: client() },
                 // A test beside this one was given the port meanwhile, or the last check of the bases still has the directory.
                 Err(StartError::Listen { .. } | StartError::Store(OpenError::Directory(DirectoryError::InUse(_))))
                     if Instant::now() < deadline =>

@@ -72,10 +72,13 @@ mkdir -p "$work/rpm/usr/share/licenses/dayone"
 mv "$work/rpm/usr/share/doc/dayone/LICENSE" "$work/rpm/usr/share/licenses/dayone/"
 package rpm "$work/rpm"
 
-# For everyone else: the same below one directory, with the units and the completions where make install puts them.
+# For everyone else: the same below one directory, with the units and the completions where make install puts them. tar as root would
+# give the directories of the machine, such as /etc, the modes of those in the archive, and put directories in place of links such as
+# /usr/local: only directories of our own are in it.
 name="dayone-$VERSION-linux-$architecture"
 stage "$work/$name" PREFIX=/usr/local
 level=9
 [ -z "${FAST:-}" ] || level=1
-tar --create --directory "$work" --sort name --owner root:0 --group root:0 --numeric-owner --format gnu \
-  --mtime "@$SOURCE_DATE_EPOCH" "$name" | gzip "-$level" --no-name >"$out/$name.tar.gz"
+(cd "$work" && find "$name" ! -type d -print0 -o -path '*/dayone' -print0 -o -path '*/dayone/*' -print0) | LC_ALL=C sort --zero-terminated |
+  tar --create --directory "$work" --null --no-recursion --files-from - --owner root:0 --group root:0 --numeric-owner --format gnu \
+    --mtime "@$SOURCE_DATE_EPOCH" | gzip "-$level" --no-name >"$out/$name.tar.gz"

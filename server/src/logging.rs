@@ -1,7 +1,8 @@
 //! The log on standard error, as text or JSON.
 
-use std::io::{self, IsTerminal as _, Write};
+use std::io::{self, Write};
 
+use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
 use serde::Deserialize;
 use tracing_subscriber::EnvFilter;
@@ -128,7 +129,8 @@ pub fn start(format: LogFormat, filter: &str) -> Result<LogHandle, LoggingError>
         .with_env_filter(parse_filter(filter)?)
         .with_writer(|| Output)
         .log_internal_errors(false)
-        .with_ansi(std::io::stderr().is_terminal());
+        // As all other output: `NO_COLOR` and the like count, too.
+        .with_ansi(AutoStream::choice(&io::stderr()) != ColorChoice::Never);
     let handle = match format {
         LogFormat::Text => {
             let builder = builder.with_filter_reloading();

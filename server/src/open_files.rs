@@ -15,6 +15,9 @@ const MEDIA: u32 = 10_240;
 /// The minimum number of connections of the media plane, however low the limit on open files is.
 const FEWEST: u32 = 64;
 
+/// The limit that the unit of the packages sets (`LimitNOFILE=`).
+pub(crate) const SERVICE_LIMIT: u64 = 16_384;
+
 /// Raises the soft limit on open files to the hard limit. Each connection needs an open file. The usual soft limit, 1024, exists for
 /// programs that call `select(2)`.
 pub(crate) fn raise_limit() {
@@ -42,11 +45,13 @@ impl MediaConnections {
     /// connections.
     pub(crate) fn within_limit(others: u32, bases: usize, boots: usize, per_address: Option<u32>) -> Self {
         let limit = getrlimit(Resource::Nofile).current;
-        let connections = Self::share(limit, others, bases.saturating_add(boots.saturating_sub(BOOTS)), per_address);
+        let connections = Self::share(limit, others, files(bases, boots), per_address);
         let Self { all, per_address } = connections;
         let open_files = shown(limit);
         info!(open_files, connections = all, per_address, "connections that BMCs may have open at once");
-        if all == FEWEST {
+        if let Some(warning) = too_many_boots(limit, others, bases, boots) {
+            warn!(open_files, "{warning}");
+        } else if all == FEWEST {
             warn!(open_files, "the limit on open files is low; raise it (LimitNOFILE= of systemd, ulimit -Hn)");
         }
         connections
@@ -63,6 +68,29 @@ impl MediaConnections {
     pub(crate) fn per_address(all: u32, wanted: Option<u32>) -> u32 {
         wanted.unwrap_or(all / 2).clamp(1, all.max(1))
     }
+}
+
+/// The open files for bases, and for boots beyond those in [`OWN`].
+fn files(bases: usize, boots: usize) -> usize {
+    bases.saturating_add(boots.saturating_sub(BOOTS))
+}
+
+/// A warning if BMCs get the minimum of connections, and only because dayone reserves so many open files for boots. `limit` is that
+/// on open files.
+pub(crate) fn too_many_boots(limit: Option<u64>, others: u32, bases: usize, boots: usize) -> Option<String> {
+    let connections = |boots| MediaConnections::share(limit, others, files(bases, boots), None).all;
+    (connections(boots) == FEWEST && connections(BOOTS) > FEWEST).then(|| {
+        format!(
+            "boots-at-once is {boots}, and each boot reserves an open file: with a limit of {} open files, BMCs get only {FEWEST} \
+             connections; lower boots-at-once, or raise the limit (LimitNOFILE= of systemd, ulimit -Hn)",
+            shown(limit)
+        )
+    })
+}
+
+/// The limit on open files that a server of this user would have.
+pub(crate) fn hard_limit() -> Option<u64> {
+    getrlimit(Resource::Nofile).maximum
 }
 
 fn shown(limit: Option<u64>) -> String {
@@ -85,5 +113,16 @@ mod tests {
         assert_eq!(share(None, 0, Some(4000)), (10_240, 4000));
         assert_eq!(share(Some(1024), 0, Some(10_000)), (576, 576));
         assert_eq!(share(Some(100), 0, None), (64, 32));
+    }
+
+    #[test]
+    fn boots_are_blamed_only_for_what_they_take() {
+        let warning = |limit, boots| too_many_boots(Some(limit), 256, 0, boots);
+        assert!(warning(SERVICE_LIMIT, 16_384).is_some_and(|text| text.contains("boots-at-once is 16384")));
+        assert!(warning(SERVICE_LIMIT, usize::MAX).is_some());
+        assert_eq!(warning(SERVICE_LIMIT, 32), None);
+        assert_eq!(warning(SERVICE_LIMIT, 8000), None);
+        // Fewer boots would not help.
+        assert_eq!(warning(100, 16_384), None);
     }
 }

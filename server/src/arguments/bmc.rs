@@ -1,5 +1,6 @@
 //! `dayone bmc` and `dayone eject`, and the arguments of all commands that talk to a BMC.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -34,7 +35,7 @@ pub struct BmcArguments {
     /// Address of the BMC, as Metal3 writes it; or documents with a BareMetalHost and its Secret: YAML or JSON files, or - for
     /// standard input
     #[arg(value_name = "ADDRESS|FILE", required = true)]
-    pub bmc: Vec<String>,
+    pub bmc: Vec<OsString>,
 
     /// The host, if the documents describe several
     #[arg(long, value_name = "NAME")]

@@ -1,5 +1,6 @@
 //! `dayone build`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -105,8 +106,7 @@ impl BuildArguments {
         let mut notices = Vec::new();
         if self.documents.is_empty() && !self.host.is_empty() {
             let documents = std::mem::take(&mut self.host);
-            self.documents =
-                documents.into_iter().map(|file| file.parse().unwrap_or_else(|never| match never {})).collect();
+            self.documents = documents.into_iter().map(|file| OsString::from(file).into()).collect();
             self.is_of_one_host = true;
             notices
                 .push("note: write documents without --host, which now selects a host; this still works\n".to_owned());

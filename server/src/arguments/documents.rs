@@ -1,9 +1,8 @@
 //! Files that the user gives to a command.
 
-use std::convert::Infallible;
+use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 /// A file to read, or the standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,11 +13,10 @@ pub enum InputFile {
     Path(PathBuf),
 }
 
-impl FromStr for InputFile {
-    type Err = Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(if text == "-" { Self::StandardInput } else { Self::Path(text.into()) })
+/// The command line's parser takes it from here: a path need not be UTF-8.
+impl From<OsString> for InputFile {
+    fn from(argument: OsString) -> Self {
+        if argument == "-" { Self::StandardInput } else { Self::Path(argument.into()) }
     }
 }
 

@@ -85,6 +85,20 @@ pub(crate) struct LogFile {
 }
 
 impl LogFile {
+    /// Checks whether dayone can write a log there, if the file exists. Changes nothing, and needs no lock, which a server that runs
+    /// may have.
+    pub(crate) fn check(path: &Path) -> Result<(), AuditError> {
+        let failed = |source| AuditError::Write { path: path.to_owned(), source };
+        let mut file = match OpenOptions::new().read(true).append(true).open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            opened => opened.map_err(failed)?,
+        };
+        match Tail::read(&mut file).map_err(failed)? {
+            Tail::Foreign => Err(AuditError::Foreign(path.to_owned())),
+            Tail::Empty | Tail::Entry { .. } | Tail::FirstTorn(_) => Ok(()),
+        }
+    }
+
     /// Opens a file, or creates it. The chain continues after `known`, the file's own last entry, or that of the file that was split
     /// off last, whichever comes last. The first entry says what was found.
     pub(crate) fn open(path: &Path, known: Link) -> Result<Self, AuditError> {

@@ -9,6 +9,9 @@ use crate::logging::{self, LogFilter};
 use crate::services::{Config, ConfigError, Server, StartError};
 use crate::settings::{self, LoadError, Loaded, Running};
 
+/// The clients of the API, in the list of what a reload has changed.
+const API_CLIENTS: &str = "the API's clients or their tokens";
+
 /// Serves until a signal stops the server.
 pub(super) fn run(arguments: ServeArguments) -> ExitCode {
     let line = arguments.line;
@@ -37,9 +40,14 @@ pub(super) fn run(arguments: ServeArguments) -> ExitCode {
         let taken_over = read.within(&settings);
         let new = config(taken_over.clone())?;
         log.set(filter)?;
-        server.configure(new);
+        let has_other_clients = server.configure(new);
         settings = taken_over;
-        Ok(running.take_over(loaded.effective()))
+        let mut changes = running.take_over(loaded.effective());
+        // The same settings may name files with other tokens.
+        if has_other_clients {
+            changes.live.push(API_CLIENTS.to_owned());
+        }
+        Ok(changes)
     };
     let code = |error: &StartError| if matches!(error, StartError::Config(_)) { WRONG_USE } else { FAILED };
     service::run(Server::start(started_with), reload, Server::stop, code)

@@ -71,7 +71,7 @@ pub(super) fn run<S, E: Error>(
 fn log_reload(reloaded: Result<Changes, Box<dyn Error>>) {
     match reloaded {
         Ok(Changes { live, restart }) => {
-            let changed = if live.is_empty() { "none".to_owned() } else { live.join(", ") };
+            let changed = if live.is_empty() { "no setting".to_owned() } else { live.join(", ") };
             info!(changed, "the settings, tokens and certificates were read again");
             if !restart.is_empty() {
                 warn!(settings = restart.join(", "), "these settings have changed and need a restart");

@@ -1,6 +1,6 @@
 //! The configuration of a server.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use crate::arguments::{IdleSeconds, Settings};
 use crate::audit::AuditSettings;
 use crate::bases::{AllowedSources, FetchSettings, Keyring, KeyringError};
 use crate::boots::{BootSettings, credentials_directory};
+use crate::open_files;
 use crate::site_key::{SiteKeyError, SiteKeyPair};
 use crate::store::{BaseDefinition, DataKeys, DataKeysError};
 use media::MediaUrl;
@@ -22,6 +23,8 @@ use redfish::{Certificates, CertificatesError, ClientOptions, Verification};
 pub(crate) const DATA_DIR: &str = "/var/lib/dayone";
 /// The default port of the API.
 const API_PORT: u16 = 8080;
+/// The default address of the media plane, which includes IPv4.
+pub(super) const EVERYWHERE: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), super::MEDIA_PORT);
 
 /// Why settings are not valid for a server.
 #[derive(Debug, thiserror::Error)]
@@ -98,6 +101,17 @@ pub enum ConfigError {
          the BMCs' network)"
     )]
     NoMediaUrl(u16),
+    /// Both planes would use one port.
+    #[error(
+        "--api-listen {api} and --media-listen {media} would use the same port of the same address: give one of them another \
+         port"
+    )]
+    SameAddress {
+        /// The address of the API.
+        api: SocketAddr,
+        /// The address of the media plane.
+        media: SocketAddr,
+    },
 }
 
 impl ConfigError {
@@ -117,6 +131,7 @@ impl ConfigError {
             Self::ClientCaWithoutTls | Self::CertificateWithoutCa => "api-client-ca",
             Self::OpenApi(_) => "api-listen",
             Self::NoMediaUrl(_) => "media-url",
+            Self::SameAddress { .. } => "media-listen",
         }
     }
 
@@ -136,6 +151,7 @@ impl ConfigError {
             Self::ClientCaWithoutTls | Self::CertificateWithoutCa => "client-ca",
             Self::OpenApi(_) => "open-api",
             Self::NoMediaUrl(_) => "no-media-url",
+            Self::SameAddress { .. } => "same-address",
         }
     }
 }
@@ -237,11 +253,25 @@ impl Config {
         if self.api_clients.is_empty() && !has_certificates && !is_loopback(self.api_listen.ip()) {
             return Err(ConfigError::OpenApi(self.api_listen));
         }
+        let (api, media) = (self.api_listen, self.media_listen.unwrap_or(EVERYWHERE));
+        if overlap(api, media) {
+            return Err(ConfigError::SameAddress { api, media });
+        }
         match self.media_listen {
             _ if self.media_url.is_some() => Ok(()),
             Some(listen) if !listen.ip().to_canonical().is_unspecified() => Ok(()),
             listen => Err(ConfigError::NoMediaUrl(listen.map_or(super::MEDIA_PORT, |listen| listen.port()))),
         }
+    }
+
+    /// How many files the bases have.
+    pub(super) fn base_files(&self) -> usize {
+        self.bases.iter().map(|base| base.files.iter().count()).sum()
+    }
+
+    /// A warning if boots leave few of these open files to BMCs.
+    pub(crate) fn too_many_boots(&self, limit: Option<u64>) -> Option<String> {
+        open_files::too_many_boots(limit, super::API_CONNECTIONS, self.base_files(), self.boots.at_once)
     }
 
     /// Warnings about settings that are allowed, but likely wrong, each with the name of its setting.
@@ -262,6 +292,14 @@ impl Config {
         }
         warnings
     }
+}
+
+/// Whether a process cannot listen on both addresses. `[::]` includes all addresses of IPv4.
+fn overlap(one: SocketAddr, other: SocketAddr) -> bool {
+    let (a, b) = (one.ip().to_canonical(), other.ip().to_canonical());
+    let includes = |all: IpAddr, other: IpAddr| all.is_unspecified() && (all.is_ipv6() || other.is_ipv4());
+    // For port 0, the kernel chooses a free one.
+    one.port() != 0 && one.port() == other.port() && (a == b || includes(a, b) || includes(b, a))
 }
 
 fn is_loopback(address: IpAddr) -> bool {
@@ -331,60 +369,4 @@ fn tls(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn config(settings: Settings) -> Result<Config, String> {
-        Config::new(settings, None).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn an_api_without_tokens_must_listen_on_loopback() {
-        let listen = |address: &str| Settings {
-            api_listen: Some(address.parse().unwrap()),
-            media_url: Some("http://192.0.2.1:8081".parse().unwrap()),
-            ..Settings::default()
-        };
-        for address in ["127.0.0.1:1", "127.1.2.3:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
-            assert!(config(listen(address)).is_ok(), "{address}");
-        }
-        for address in ["0.0.0.0:7", "[::]:7", "192.0.2.1:7", "[::ffff:192.0.2.1]:7"] {
-            let error = config(listen(address)).unwrap_err();
-            assert!(error.contains("--api-token-file") && error.contains("127.0.0.1:7"), "{error}");
-            assert!(Config::new(listen(address), Some("0123456789abcdef")).is_ok());
-        }
-    }
-
-    #[test]
-    fn the_media_url_is_given_or_derived_from_the_address() {
-        let listen = |address: &str| Settings { media_listen: Some(address.parse().unwrap()), ..Settings::default() };
-        assert!(config(listen("192.0.2.1:80")).is_ok());
-        assert!(config(listen("0.0.0.0:80")).unwrap_err().contains("--media-url http://ADDRESS:80"));
-        assert!(config(Settings::default()).unwrap_err().contains("--media-url http://ADDRESS:8081"));
-    }
-
-    #[test]
-    fn a_certificate_needs_its_key() {
-        let settings = Settings { api_tls_cert: Some("cert.pem".into()), ..Settings::default() };
-        assert!(config(settings).unwrap_err().contains("--api-tls-cert and --api-tls-key"));
-    }
-
-    /// The help text and the reference of settings have these defaults as text.
-    #[test]
-    fn the_defaults_are_those_that_the_reference_has() {
-        let settings = crate::arguments::Program::Serve.settings();
-        let default = |key: &str| settings.iter().find(|setting| setting.key == key).unwrap().default.clone().unwrap();
-        let url = Some("http://192.0.2.1:8081".parse().unwrap());
-        let config = config(Settings { media_url: url, ..Settings::default() }).unwrap();
-        for (key, used) in [
-            ("data-dir", config.data_dir.display().to_string()),
-            ("api-listen", config.api_listen.to_string()),
-            ("media-idle-seconds", config.media_idle.as_secs().to_string()),
-            ("drain-seconds", config.drain.as_secs().to_string()),
-            ("boots-at-once", config.boots.at_once.to_string()),
-        ] {
-            assert_eq!(default(key), used, "{key}");
-        }
-        assert!(default("media-listen").starts_with(&format!("[::]:{}", super::super::MEDIA_PORT)));
-    }
-}
+mod tests;

@@ -190,14 +190,13 @@ impl Server {
     }
 
     /// Takes over what can change while the server runs: tokens, certificates, limits, the settings for boots, and in a moment the
-    /// installation key. Nothing of it
-    /// can fail. Must be called on a runtime.
-    pub fn configure(&self, config: Config) {
+    /// installation key. Nothing of it can fail. Must be called on a runtime. Returns whether the API has other clients.
+    pub fn configure(&self, config: Config) -> bool {
         let has_certificates = Transport::of(config.api_tls.as_ref()) == Transport::MutualTls;
         if !self.clients.is_empty() && config.api_clients.is_empty() && !has_certificates {
             tracing::warn!("the API has no tokens any more: every program on this machine can use it");
         }
-        self.clients.replace(&config.api_clients);
+        let has_other_clients = self.clients.replace(&config.api_clients);
         self.limits.set(config.api_requests_per_second);
         self.key_now.notify_one();
         self.audit.reopen();
@@ -215,6 +214,7 @@ impl Server {
             options.drain = config.drain;
             options.max_per_address = MediaConnections::per_address(options.max_connections, config.media_per_address);
         });
+        has_other_clients
     }
 
     /// Stops: the server is not ready, accepts no more connections, and lets running requests finish within the drain limit. Then
@@ -240,9 +240,8 @@ impl Server {
 
 /// The options of the media plane's listener.
 fn media_options(config: &Config, metrics: &ListenMetrics) -> Options {
-    let base_files = config.bases.iter().map(|base| base.files.iter().count()).sum();
-    let connections =
-        MediaConnections::within_limit(API_CONNECTIONS, base_files, config.boots.at_once, config.media_per_address);
+    let (base_files, boots) = (config.base_files(), config.boots.at_once);
+    let connections = MediaConnections::within_limit(API_CONNECTIONS, base_files, boots, config.media_per_address);
     Options {
         tls: config.media_tls.clone(),
         idle_timeout: config.media_idle,
@@ -295,7 +294,7 @@ async fn bind(
 async fn bind_media(address: Option<SocketAddr>, options: Options) -> Result<(Listener, SocketAddr), StartError> {
     const PLANE: &str = "images";
     match address {
-        None => bind_everywhere((Ipv6Addr::UNSPECIFIED, MEDIA_PORT).into(), options, PLANE).await,
+        None => bind_everywhere(config::EVERYWHERE, options, PLANE).await,
         Some(address) => bind(address, options, PLANE).await,
     }
 }

@@ -43,7 +43,7 @@ const TLS: [&str; 7] = [
 /// What differs between the settings of a running server and those that were read again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// The settings that the server takes over.
+    /// The settings that the server takes over, and other changes that it has taken over.
     pub live: Vec<String>,
     /// The settings that need a restart.
     pub restart: Vec<String>,

@@ -27,7 +27,7 @@ pub(super) fn refused(command: &Command, setting: &Setting, text: &str) -> Optio
         );
     }
     Some(match error.get(ContextKind::ValidValue) {
-        Some(ContextValue::Strings(words)) => format!("it must be one of {}", words.join(", ")),
+        Some(ContextValue::Strings(words)) if !words.is_empty() => format!("it must be one of {}", words.join(", ")),
         _ => "the value is missing".to_owned(),
     })
 }

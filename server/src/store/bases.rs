@@ -37,7 +37,7 @@ pub(super) struct Bases {
 }
 
 /// Checks that no two bases have the same name.
-pub(super) fn check_names(definitions: &[BaseDefinition]) -> Result<(), DefinitionError> {
+pub(crate) fn check_names(definitions: &[BaseDefinition]) -> Result<(), DefinitionError> {
     let mut names = BTreeSet::new();
     match definitions.iter().find(|base| !names.insert(&base.name)) {
         Some(duplicate) => Err(DefinitionError::DuplicateName(duplicate.name.clone())),

@@ -88,6 +88,7 @@ pub use base_changes::{AddBaseError, FinishBaseError, Finished, RemoveBaseError}
 pub use base_record::{BaseRecord, BaseRecordState, BaseVersion};
 pub use base_source::{BaseSource, BaseSourceFields, Location, SourceError};
 pub use base_use::BaseUse;
+pub(crate) use bases::check_names;
 pub(crate) use boots::BootFile;
 pub use data_keys::{DataKeys, DataKeysError, DecryptError};
 pub use definition::{BASE_FIELDS, BaseDefinition, BaseName, BasePaths, DefinitionError, is_url};

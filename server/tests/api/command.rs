@@ -170,8 +170,14 @@ fn sighup_reloads_the_tokens_and_ends_nothing() {
 
     tokens("another-token-at-last\n", 0o600);
     signal(&child, "-HUP");
-    lines.by_ref().find(|line| line.contains("certificates were read again")).unwrap();
+    // Who has withdrawn a token reads that it counts no more.
+    let read = lines.by_ref().find(|line| line.contains("certificates were read again")).unwrap();
+    assert!(read.contains("changed=\"the API's clients or their tokens\""), "{read}");
     assert_eq!((status("the-first-token-of-all"), status("another-token-at-last")), (401, 200));
+
+    signal(&child, "-HUP");
+    let read = lines.by_ref().find(|line| line.contains("certificates were read again")).unwrap();
+    assert!(read.contains("changed=\"no setting\""), "{read}");
 
     // A file that cannot be used changes nothing.
     tokens("a-token-for-everybody\n", 0o644);

@@ -170,10 +170,9 @@ fn colours_are_for_terminals() {
     let plain = run(&["check", fixture(BAD).to_str().unwrap()]);
     assert!(!plain.out.contains('\x1b'));
     // script(1) is the other end of a pseudo-terminal.
-    let on_terminal = |environment: &[(&str, &str)]| {
-        let command = format!("{} check {}", env!("CARGO_BIN_EXE_dayone"), fixture(BAD).display());
+    let on_terminal = |command: &str, environment: &[(&str, &str)]| {
         let output = Command::new("script")
-            .args(["-qec", &command, "/dev/null"])
+            .args(["-qec", &format!("{} {command}", env!("CARGO_BIN_EXE_dayone")), "/dev/null"])
             .env_remove("NO_COLOR")
             .env("TERM", "xterm")
             .envs(environment.iter().copied())
@@ -183,8 +182,18 @@ fn colours_are_for_terminals() {
         assert_eq!(output.status.code(), Some(1));
         String::from_utf8(output.stdout).unwrap()
     };
-    assert!(on_terminal(&[]).contains("\x1b[1m\x1b[31merror:"), "{:?}", on_terminal(&[]));
-    assert!(!on_terminal(&[("NO_COLOR", "1")]).contains('\x1b'));
+    let check = format!("check {}", fixture(BAD).display());
+    let coloured = on_terminal(&check, &[]);
+    assert!(coloured.contains("\x1b[1m\x1b[31merror:"), "{coloured:?}");
+    // A server does not start without the directory above its data, and its log says so.
+    let serve = "serve --config= --media-url http://192.0.2.1:8081 --api-listen 127.0.0.1:0 --media-listen 127.0.0.1:0 \
+                 --data-dir /nowhere/data";
+    let coloured = on_terminal(serve, &[]);
+    assert!(coloured.contains('\x1b') && coloured.contains("/nowhere/data"), "{coloured:?}");
+    for command in [check.as_str(), serve] {
+        let plain = on_terminal(command, &[("NO_COLOR", "1")]);
+        assert!(!plain.contains('\x1b') && !plain.is_empty(), "{plain:?}");
+    }
 }
 
 /// What is wrong with a whole file names the file, and a URL is told from a file that is missing.

@@ -151,6 +151,7 @@ fn mistakes_in_the_file_have_positions() {
         ("media-url: ftp://192.0.2.10\n", "1:12", "wrong-value", "http:// or https://"),
         ("drain-seconds: soon\n", "1:16", "wrong-value", "write a whole number"),
         ("log-format: xml\n", "1:13", "wrong-value", "one of text, json"),
+        ("data-dir: \"\"\n", "1:11", "wrong-value", "the value is missing"),
         ("bmc-network:\n- 192.0.2.0/24\n- 192.0.2.0/99\n", "3:3", "wrong-value", "192.0.2.0/99"),
         ("api-listen: [127.0.0.1:1, 127.0.0.1:2]\n", "1:13", "wrong-type", "one value"),
         ("bases:\n- name: a\n  isso: /a\n", "3:3", "unknown-setting", "did you mean iso?"),
@@ -212,6 +213,12 @@ fn what_the_settings_name_must_be_there() {
         ("tls", "other", "certificate-wrong-name", 1),
         ("media-tls-key: DIR/tls.key", "", "half-tls", 1),
         ("DIR/data", "DIR/live.iso/data", "data-directory", 1),
+        ("DIR/data", "DIR/missing/data", "data-directory", 1),
+        ("drain-seconds: 7", "audit-log: DIR/missing/audit.jsonl", "audit-log", 1),
+        ("drain-seconds: 7", "audit-log: DIR", "audit-log", 1),
+        ("drain-seconds: 7", "audit-log: DIR/tls.crt", "audit-log", 1),
+        ("drain-seconds: 7", "media-listen: 0.0.0.0:8080", "same-address", 1),
+        ("drain-seconds: 7", "boots-at-once: 4000000000", "doubtful", 0),
         ("drain-seconds: 7", "bmc-ca: DIR/live.iso", "bmc-ca", 1),
         ("drain-seconds: 7", "bmc-credentials: DIR/missing", "bmc-credentials", 1),
         ("drain-seconds: 7", "bmc-credentials: DIR/credentials", "bmc-credentials", 0),
@@ -237,6 +244,14 @@ fn what_the_settings_name_must_be_there() {
         "{}",
         open.out
     );
+    for log in ["DIR/audit.jsonl", "\"-\""] {
+        let checked = site.check(&format!("{GOOD}audit-log: {log}\n"), &[]);
+        assert_eq!((checked.code, checked.out.contains("audit")), (0, false), "{}", checked.out);
+    }
+    assert!(!site.path("audit.jsonl").exists(), "a check creates nothing");
+    let iso = format!("third={}", site.path("live.iso").display());
+    let twice = site.check(GOOD, &["--", "--base", &iso, "--base", &iso]);
+    assert!(twice.code == 1 && twice.out.contains("two bases are named 'third'"), "{}", twice.out);
     let nowhere = site.check("data-dir: DIR/data\n", &[]);
     assert!(nowhere.code == 1 && nowhere.out.contains("media-url (default): error: "), "{}", nowhere.out);
     assert!(!site.path("data").exists(), "a check creates nothing");
@@ -244,6 +259,9 @@ fn what_the_settings_name_must_be_there() {
         site.check_with(GOOD, &[], &[("DAYONE_MEDIA_ULR", "http://192.0.2.1"), ("DAYONE_PORT_80_TCP", "tcp")]);
     assert!(misspelt.code == 0 && misspelt.out.contains("did you mean DAYONE_MEDIA_URL?"), "{}", misspelt.out);
     assert!(!misspelt.out.contains("DAYONE_PORT_80_TCP"), "{}", misspelt.out);
+    let secret = site.check_with(GOOD, &[], &[("DAYONE_API_TOKN", "secret-of-someone")]);
+    assert!(secret.code == 0 && secret.out.contains("did you mean DAYONE_API_TOKEN?"), "{}", secret.out);
+    assert!(!secret.out.contains("of-someone"), "{}", secret.out);
 }
 
 #[test]

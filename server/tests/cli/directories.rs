@@ -1,6 +1,8 @@
 //! Directories where commands take documents.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
@@ -45,6 +47,21 @@ fn a_directory_is_all_documents_below_it() {
     let ended = run(&["convert", "--format", "json", top.to_str().unwrap()]);
     let json: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
     assert_eq!(json["hosts"][0]["name"], "worker-0");
+}
+
+/// Files that people bring from other systems have names in other encodings.
+#[test]
+fn a_path_need_not_be_utf_8() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join(OsStr::from_bytes(b"h\xf6ste.yaml"));
+    fs::write(&path, NMSTATE).unwrap();
+    for argument in [place.path(), &path] {
+        let ended = ended(dayone().arg("check").arg(argument).output().unwrap());
+        assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    }
+    // It is taken for a document, and not for an address.
+    let probed = ended(dayone().args(["bmc", "probe"]).arg(&path).output().unwrap());
+    assert!(probed.code != 0 && !probed.err.contains("UTF-8") && !probed.err.contains("address of"), "{}", probed.err);
 }
 
 #[test]

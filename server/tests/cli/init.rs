@@ -1,9 +1,12 @@
 //! `dayone init`: what it writes is usable as it is.
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::Stdio;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use super::{dayone, ended, run};
 use crate::images::unpack;
@@ -85,4 +88,61 @@ fn init_replaces_nothing() {
         }
     }
     assert_ne!(tokens[0], tokens[1]);
+}
+
+#[test]
+fn the_directory_may_have_any_name_that_a_settings_file_can_hold() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("rack, {1} [a]: #b");
+    let init = |directory: &Path| {
+        ended(dayone().args(["init", "--media-url", "http://192.0.2.1:8081"]).arg(directory).output().unwrap())
+    };
+    let written = init(&directory);
+    assert_eq!((written.code, written.err.as_str()), (0, ""));
+    let settings = directory.join("dayone.yaml");
+    let config = run(&["config", "check", "--format", "json", settings.to_str().unwrap()]);
+    assert_eq!(config.code, 0, "{}", config.out);
+    let config: serde_json::Value = serde_json::from_str(&config.out).unwrap();
+    let value = |name: &str| {
+        let all = config["settings"].as_array().unwrap();
+        all.iter().find(|setting| setting["name"] == name).unwrap()["value"].clone()
+    };
+    let path = |name: &str| directory.join(name).to_str().unwrap().to_owned();
+    assert_eq!(value("api-token-file"), serde_json::json!([path("api-token")]));
+    assert_eq!(value("data-dir"), path("data"));
+
+    for name in [&b"two\nlines"[..], b"h\xf6st"] {
+        let directory = parent.path().join(OsStr::from_bytes(name));
+        let refused = init(&directory);
+        assert!(refused.code == 2 && refused.err.contains("cannot be in a settings file"), "{}", refused.err);
+        assert!(!directory.exists());
+    }
+}
+
+#[test]
+fn two_bases_with_one_name_are_refused() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("rack");
+    let refused = run(&["init", directory.to_str().unwrap(), "--base", "a=/1.iso", "--base", "a=/2.iso"]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("two bases are named 'a'"), "{}", refused.err);
+    assert!(!directory.exists());
+}
+
+/// The limit on the size of files stands for a full disk: the settings are smaller, and the fleet is larger.
+#[test]
+fn a_full_disk_leaves_no_file() {
+    let directory = tempfile::tempdir().unwrap();
+    for blocks in ["0", "1"] {
+        let script = "trap '' XFSZ; ulimit -f \"$1\"; exec \"$2\" init";
+        let mut bash = Command::new("bash");
+        bash.args(["-c", script, "bash", blocks, env!("CARGO_BIN_EXE_dayone")]);
+        let failed = ended(bash.current_dir(directory.path()).output().unwrap());
+        assert!(failed.code == 2 && failed.err.contains("cannot write "), "{blocks}: {}", failed.err);
+        for place in [directory.path(), &directory.path().join("hosts")] {
+            let files = fs::read_dir(place).unwrap().map(Result::unwrap).filter(|entry| !entry.path().is_dir());
+            assert_eq!(files.map(|entry| entry.file_name()).collect::<Vec<_>>(), Vec::<OsString>::new(), "{blocks}");
+        }
+    }
+    assert_eq!(ended(dayone().arg("init").current_dir(directory.path()).output().unwrap()).code, 0);
 }

@@ -20,7 +20,7 @@ const ELSEWHERE: [(&str, &str); 16] = [
     ("sudo systemctl enable --now dayone", "packaging/systemd.rs runs it"),
     ("curl http://127.0.0.1:8080/readyz", "packaging/systemd.rs runs it"),
     ("sudo dayone doctor --self", "packaging/systemd.rs runs it"),
-    ("sudo sh -c 'set -a; . /etc/dayone/dayone.env; dayone config check'", "packaging/systemd.rs runs it"),
+    ("sudo systemd-run --pipe --wait --collect", "packaging/systemd.rs runs it"),
     ("sudo systemctl restart dayone", "packaging/systemd.rs runs it"),
     ("sudo dayone config check && sudo systemctl reload dayone", "packaging/systemd.rs runs it"),
     ("sudo apt purge", "packaging/packages.rs purges the package with dpkg"),

@@ -1,7 +1,7 @@
 //! The packages, as dpkg and rpm read and install them: into roots of their own, which have nothing but a shell.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -122,6 +122,48 @@ fn rpm_installs_keeps_settings_and_removes() {
     assert!(!root.join("usr/bin/dayone").exists());
     // What the user has written is kept aside.
     assert!(root.join("etc/dayone/dayone.yaml.rpmsave").exists());
+}
+
+/// The commands of `docs/install.md` unpack the archive as root over the machine's own directories.
+#[test]
+fn the_archive_leaves_the_directories_of_the_machine_as_they_are() {
+    let directory = tempfile::tempdir().unwrap();
+    let packages = packages(directory.path(), &stripped(directory.path()));
+    let archive = packages.join(format!("dayone-{VERSION}-linux-amd64.tar.gz"));
+    let root = directory.path().join("root");
+    // As systems with ostree have it, and as an administrator may have it.
+    for path in ["etc", "usr", "var/usrlocal/share/pages"] {
+        fs::create_dir_all(root.join(path)).unwrap();
+    }
+    let links = [("usr/local", "../var/usrlocal"), ("var/usrlocal/share/man", "pages")];
+    for (link, target) in links {
+        symlink(target, root.join(link)).unwrap();
+    }
+    let modes = [("etc", 0o2750), ("var/usrlocal/share", 0o2775)];
+    for (path, mode) in modes {
+        fs::set_permissions(root.join(path), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let unpack = |more: &[&str]| {
+        let mut tar = as_root("tar");
+        tar.arg("-xzf").arg(&archive).arg("-C").arg(&root).args(["--strip-components", "1", "--no-same-owner"]);
+        run(tar.args(more));
+    };
+    let settings = root.join("etc/dayone/dayone.yaml");
+    unpack(&[]);
+    fs::write(&settings, "mine").unwrap();
+    unpack(&["--exclude", "*/etc"]);
+    assert_eq!(fs::read_to_string(&settings).unwrap(), "mine");
+    let mode = |path: &str| fs::metadata(root.join(path)).unwrap().permissions().mode() & 0o7777;
+    for (path, before) in modes {
+        assert_eq!(mode(path), before, "{path}");
+    }
+    for (link, target) in links {
+        assert_eq!(fs::read_link(root.join(link)).unwrap(), Path::new(target), "{link}");
+    }
+    assert_eq!((mode("etc/dayone"), mode("etc/dayone/dayone.env")), (0o755, 0o600));
+    for file in ["bin/dayone", "share/pages/man1/dayone.1.gz", "share/doc/dayone/docs/install.md"] {
+        assert!(root.join("var/usrlocal").join(file).exists(), "{file}");
+    }
 }
 
 #[test]

@@ -38,7 +38,7 @@ pub enum TokenFileError {
 #[derive(Clone, Default)]
 pub struct ApiClients(Arc<RwLock<Known>>);
 
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq, Eq)]
 struct Known {
     tokens: Vec<(TokenDigest, Arc<Caller>)>,
     /// By a name in the certificate.
@@ -95,10 +95,11 @@ impl ApiClients {
         Ok(())
     }
 
-    /// Replaces the clients by those of `other`, at once.
-    pub fn replace(&self, other: &Self) {
+    /// Replaces the clients by those of `other`, at once. Returns whether they are others.
+    pub fn replace(&self, other: &Self) -> bool {
         let new = other.read().clone();
-        *self.write() = new;
+        let old = std::mem::replace(&mut *self.write(), new.clone());
+        old != new
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Known> {

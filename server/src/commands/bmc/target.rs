@@ -1,5 +1,8 @@
 //! Finds the BMC that the arguments select: by its address, or with documents.
 
+use std::borrow::Cow;
+use std::ffi::OsString;
+
 use vocabulary::host::BmcSpec;
 
 use crate::arguments::{BmcAccess, BmcArguments, InputFile};
@@ -31,8 +34,8 @@ pub(super) fn of(arguments: &BmcArguments) -> Result<ChosenBmc, Failure> {
     let mode = host.as_ref().and_then(|host| host.boot_mode).map(redfish_boot_mode);
     let spec = host.map(|host| host.bmc);
     let address = match (&spec, arguments.bmc.as_slice()) {
-        (Some(spec), _) => spec.address.as_str(),
-        (None, [address]) => address,
+        (Some(spec), _) => Cow::Borrowed(spec.address.as_str()),
+        (None, [address]) => address.to_string_lossy(),
         (None, _) => return Err(Failure::System("give the address of one BMC, or documents".to_owned())),
     };
     let address: BmcAddress = address.parse().map_err(|error: AddressError| Failure::System(error.to_string()))?;
@@ -51,14 +54,14 @@ pub(super) fn of(arguments: &BmcArguments) -> Result<ChosenBmc, Failure> {
 
 /// Returns the arguments as files, if they are files: an address never has the extension of a document, and never is the path of
 /// a file.
-fn documents_of(arguments: &[String]) -> Option<Vec<InputFile>> {
-    let is_file = |text: &String| {
-        text == "-"
-            || [".yaml", ".yml", ".json"].iter().any(|end| text.ends_with(end))
-            || std::fs::exists(text).unwrap_or(false)
+fn documents_of(arguments: &[OsString]) -> Option<Vec<InputFile>> {
+    let is_file = |argument: &OsString| {
+        let bytes = argument.as_encoded_bytes();
+        bytes == b"-"
+            || [".yaml", ".yml", ".json"].iter().any(|end| bytes.ends_with(end.as_bytes()))
+            || std::fs::exists(argument).unwrap_or(false)
     };
-    // Parsing an InputFile cannot fail.
-    arguments.iter().all(is_file).then(|| arguments.iter().filter_map(|text| text.parse().ok()).collect())
+    arguments.iter().all(is_file).then(|| arguments.iter().cloned().map(InputFile::from).collect())
 }
 
 /// Returns the first of these credentials: those in the arguments, in the documents, and in the environment.

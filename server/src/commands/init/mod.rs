@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use super::failure::Failure;
 use super::terminal;
 use crate::arguments::InitArguments;
+use crate::store::{BaseDefinition, check_names};
 use templates::Place;
 
 /// An address for documentation (RFC 5737), in the direction of the default route.
@@ -27,6 +28,7 @@ pub(super) fn run(arguments: &InitArguments) -> Result<(), Failure> {
     let directory = &arguments.directory;
     let shown = directory.display();
     let existing = std::path::absolute(directory).map_err(|error| Failure::system(&format!("{shown}"), &error))?;
+    refuse_unreadable_settings(&existing, &arguments.bases)?;
     let (media_url, is_guess) = match &arguments.media_url {
         Some(url) => (url.to_string(), false),
         None => (guessed_url(), true),
@@ -56,6 +58,20 @@ pub(super) fn run(arguments: &InitArguments) -> Result<(), Failure> {
         ));
     }
     terminal::print(&(said.join("\n") + "\n"))
+}
+
+/// Refuses names and paths that a server could not read from the settings file.
+fn refuse_unreadable_settings(directory: &Path, bases: &[BaseDefinition]) -> Result<(), Failure> {
+    check_names(bases).map_err(|error| Failure::System(error.to_string()))?;
+    let files = bases.iter().flat_map(|base| base.files.iter().map(|(_, path)| path));
+    for path in [directory].into_iter().chain(files) {
+        // Settings that are lists of paths have one a line.
+        if path.to_str().is_none_or(|text| text.contains('\n')) {
+            let message = "cannot be in a settings file, because it is not UTF-8 or has a line end; use another path";
+            return Err(Failure::System(format!("{} {message}", path.display())));
+        }
+    }
+    Ok(())
 }
 
 fn refuse_existing(directory: &Path, files: &[NewFile]) -> Result<(), Failure> {
@@ -95,7 +111,8 @@ fn write_all(directory: &Path, files: &[NewFile]) -> Result<(), Failure> {
 
 fn write(path: &Path, file: &NewFile) -> io::Result<()> {
     let mut new = OpenOptions::new().write(true).create_new(true).mode(file.mode).open(path)?;
-    new.write_all(file.text.as_bytes())
+    // The file is not the user's own: it was created here.
+    new.write_all(file.text.as_bytes()).inspect_err(|_| drop(fs::remove_file(path)))
 }
 
 fn token() -> Result<String, Failure> {

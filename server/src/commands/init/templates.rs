@@ -111,7 +111,7 @@ pub(super) fn settings(place: &Place<'_>) -> String {
     );
     let _ = writeln!(
         text,
-        "# The API, for programs on this machine. Clients need the token in this file.\napi-listen: 127.0.0.1:8080\napi-token-file: [{}]",
+        "# The API, for programs on this machine. Clients need the token in this file.\napi-listen: 127.0.0.1:8080\napi-token-file:\n- {}",
         path("api-token")
     );
     text

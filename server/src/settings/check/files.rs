@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use crate::audit::log_file::LogFile;
+
 /// Why a file is not usable, and what to do.
 pub(super) struct Unusable {
     pub(super) message: String,
@@ -53,6 +55,32 @@ pub(super) fn closed_to_others(path: &Path) -> Option<PathBuf> {
     path.ancestors().filter(closed).last().map(Path::to_owned)
 }
 
+/// Directories in whose place the packaged service sees others (`PrivateTmp=`, `ProtectHome=`).
+const HIDDEN: [&str; 5] = ["/tmp", "/var/tmp", "/home", "/root", "/run/user"];
+
+/// The directory on the way to a file that the packaged service does not see.
+pub(super) fn hidden_from_service(path: &Path) -> Option<&'static str> {
+    let ways = [std::path::absolute(path).ok(), fs::canonicalize(path).ok()];
+    HIDDEN.into_iter().find(|hidden| {
+        // Systems with ostree have links to these directories.
+        let places = [Some(PathBuf::from(hidden)), fs::canonicalize(hidden).ok()];
+        ways.iter().flatten().any(|way| places.iter().flatten().any(|place| way.starts_with(place)))
+    })
+}
+
+/// Directories that systemd makes when it starts the packaged service.
+const OF_SERVICE: [&str; 2] = ["/var/lib/dayone", "/var/log/dayone"];
+
+/// Why there is no directory for a file or a directory that dayone creates. dayone creates none above it: if a file system is not
+/// mounted, that must not look like a first start.
+pub(super) fn parent_missing(path: &Path) -> Option<Unusable> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty())?;
+    let is_missing =
+        matches!(parent.try_exists(), Ok(false)) && !OF_SERVICE.iter().any(|made| parent == Path::new(made));
+    let message = format!("cannot create {}: the directory {} does not exist", path.display(), parent.display());
+    is_missing.then(|| Unusable::new(message, "correct the path, or create the directory"))
+}
+
 /// Why the user can neither write into a directory nor create it. Leaves nothing behind.
 pub(super) fn unwritable(directory: &Path) -> Option<Unusable> {
     let mut ancestors =
@@ -67,6 +95,49 @@ pub(super) fn unwritable(directory: &Path) -> Option<Unusable> {
     Some(Unusable::new(format!("cannot {what} {}: {error}", directory.display()), fix))
 }
 
+/// Why the audit log cannot be written to this file.
+pub(super) fn no_audit_log(path: &Path) -> Option<Unusable> {
+    if let Some(unusable) = parent_missing(path) {
+        return Some(unusable);
+    }
+    if let Err(error) = LogFile::check(path) {
+        let fix = format!("name a new file, or an audit log of dayone that this user may write ({})", user());
+        return Some(Unusable::new(error.to_string(), fix));
+    }
+    let parent = path.parent().filter(|_| !path.exists())?;
+    unwritable(if parent.as_os_str().is_empty() { Path::new(".") } else { parent })
+}
+
 fn user() -> String {
     format!("user id {}", rustix::process::geteuid().as_raw())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_service_sees_no_temporary_and_no_users_directories() {
+        for (path, hidden) in [
+            ("/tmp/live.iso", Some("/tmp")),
+            ("/var/tmp/a/live.iso", Some("/var/tmp")),
+            ("/home/core/live.iso", Some("/home")),
+            ("/root/live.iso", Some("/root")),
+            ("/run/user/1000/live.iso", Some("/run/user")),
+            ("/srv/tmp/live.iso", None),
+            ("/homes/live.iso", None),
+        ] {
+            assert_eq!(hidden_from_service(Path::new(path)), hidden, "{path}");
+        }
+    }
+
+    #[test]
+    fn nobody_makes_the_directory_above_but_systemd_that_of_the_service() {
+        let directory = tempfile::tempdir().unwrap();
+        assert!(parent_missing(&directory.path().join("data")).is_none());
+        assert!(parent_missing(&directory.path().join("later/data")).is_some());
+        for path in ["data", "/", "/var/log/dayone/audit.jsonl", "/var/lib/dayone", "/var/lib/dayone/data"] {
+            assert!(parent_missing(Path::new(path)).is_none(), "{path}");
+        }
+    }
 }

@@ -7,15 +7,17 @@ use imagelib::base::Base;
 use media::base_file::BaseFile;
 use redfish::Certificates;
 
-use super::super::{Origin, Place, Problem};
+use super::super::{DEFAULT_FILE, Origin, Place, Problem};
 use super::{Checking, files};
 use crate::api::clients::ApiClients;
 use crate::arguments::Settings;
+use crate::audit::AuditTarget;
 use crate::boots::credentials_directory;
 use crate::error_chain::chain;
 use crate::logging::LogFilter;
+use crate::open_files;
 use crate::services::Config;
-use crate::store::{BaseDefinition, DataKeys};
+use crate::store::{BaseDefinition, DataKeys, check_names};
 
 /// Checks all settings.
 pub(super) fn check(mut checking: Checking<'_>) -> Vec<Problem> {
@@ -39,9 +41,10 @@ pub(super) fn check(mut checking: Checking<'_>) -> Vec<Problem> {
     checking.tls(["api-tls-cert", "api-tls-key"], api.each_ref().map(Option::as_deref), None);
     checking.bmcs(&settings);
     let data_dir = settings.data_dir.clone().unwrap_or_else(|| crate::services::DATA_DIR.into());
-    if let Some(unusable) = files::unwritable(&data_dir) {
+    if let Some(unusable) = files::parent_missing(&data_dir).or_else(|| files::unwritable(&data_dir)) {
         checking.mistake("data-dir", "data-directory", unusable.message, unusable.fix);
     }
+    checking.audit_log(settings.audit_log.as_deref());
     if let Some(Err(error)) = settings.data_key_file.as_deref().map(DataKeys::from_file) {
         checking.mistake("data-key-file", "data-key-file", error.to_string(), "");
     }
@@ -55,6 +58,19 @@ impl Checking<'_> {
         if let Some(Err(error)) = filter.map(str::parse::<LogFilter>) {
             self.mistake("log", "wrong-value", error.to_string(), "write a level such as info, or info,media=debug");
         }
+    }
+
+    /// The file of the audit log.
+    pub(super) fn audit_log(&mut self, path: Option<&Path>) {
+        let Some(AuditTarget::File(path)) = path.map(|path| AuditTarget::from(path.to_owned())) else { return };
+        if let Some(unusable) = files::no_audit_log(&path) {
+            self.mistake("audit-log", "audit-log", unusable.message, unusable.fix);
+        }
+    }
+
+    /// Whether these are the settings of the service that the packages install.
+    fn is_of_service(&self) -> bool {
+        self.loaded.path.as_deref() == Some(Path::new(DEFAULT_FILE))
     }
 
     fn tokens(&mut self, settings: &Settings) {
@@ -77,11 +93,14 @@ impl Checking<'_> {
     }
 
     fn bases(&mut self, settings: &Settings) {
-        let origins = self.loaded.base_origins();
+        let (origins, is_of_service) = (self.loaded.base_origins(), self.is_of_service());
         for base in &settings.base {
             let origin = origins.iter().find(|(name, _)| *name == base.name).map(|(_, origin)| origin.clone());
             let place = Place::of("bases", &origin.unwrap_or(Origin::Default));
-            self.problems.extend(base_problems(base, &place));
+            self.problems.extend(base_problems(base, &place, is_of_service));
+        }
+        if let Err(error) = check_names(&settings.base) {
+            self.mistake("bases", "set-twice", error.to_string(), "");
         }
     }
 
@@ -118,6 +137,11 @@ impl Checking<'_> {
         match Config::new(settings, token.as_deref()) {
             Err(error) => self.mistake(error.setting(), error.code(), error.to_string(), ""),
             Ok(config) => {
+                let limit =
+                    if self.is_of_service() { Some(open_files::SERVICE_LIMIT) } else { open_files::hard_limit() };
+                if let Some(warning) = config.too_many_boots(limit) {
+                    self.doubt("boots-at-once", "doubtful", warning, "");
+                }
                 let url =
                     url.or_else(|| media::MediaUrl::of_listener(config.media_listen?, config.media_tls.is_some()).ok());
                 for (key, message) in url.map(|url| config.warnings(&url)).into_iter().flatten() {
@@ -129,7 +153,7 @@ impl Checking<'_> {
 }
 
 /// What is wrong with the files of a base.
-fn base_problems(base: &BaseDefinition, place: &Place) -> Vec<Problem> {
+fn base_problems(base: &BaseDefinition, place: &Place, is_of_service: bool) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut open = BTreeMap::new();
     for (role, path) in base.files.iter() {
@@ -145,7 +169,7 @@ fn base_problems(base: &BaseDefinition, place: &Place) -> Vec<Problem> {
             }
             Ok(file) => {
                 open.insert(role, file);
-                problems.extend(closed(&name, path, place));
+                problems.extend(closed(&name, path, place, is_of_service));
             }
         }
     }
@@ -163,10 +187,15 @@ fn base_problems(base: &BaseDefinition, place: &Place) -> Vec<Problem> {
     problems
 }
 
-/// A warning about a file that the service, which has a user of its own, cannot read.
-fn closed(name: &str, path: &Path, place: &Place) -> Option<Problem> {
-    let closed = files::closed_to_others(path)?;
-    let message = format!("{name}: only its owner may use {}, and the service has a user of its own", closed.display());
+/// A warning about a file that the service cannot read: it has a user of its own, and does not see all directories.
+fn closed(name: &str, path: &Path, place: &Place, is_of_service: bool) -> Option<Problem> {
+    let message = match files::hidden_from_service(path).filter(|_| is_of_service) {
+        Some(hidden) => format!("{name}: the service does not see the files in {hidden}"),
+        None => {
+            let closed = files::closed_to_others(path)?;
+            format!("{name}: only its owner may use {}, and the service has a user of its own", closed.display())
+        }
+    };
     let fix = "put the file where everyone can read it, such as /srv/dayone";
     Some(Problem::warning("base-closed", place.clone(), message, fix))
 }

@@ -19,7 +19,8 @@ const OTHERS: [&str; 6] = [
 pub(super) fn misspelt(program: Program) -> Vec<Problem> {
     let known: Vec<String> =
         Program::ALL.into_iter().flat_map(Program::settings).map(|setting| setting.variable).collect();
-    let own: Vec<String> = program.settings().into_iter().map(|setting| setting.variable).collect();
+    let secrets = program.secrets().iter().map(|secret| secret.name.to_owned());
+    let own: Vec<String> = program.settings().into_iter().map(|setting| setting.variable).chain(secrets).collect();
     let given = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let given =
         given.filter(|name| name.starts_with("DAYONE_") && !OTHERS.contains(&name.as_str()) && !known.contains(name));

@@ -24,11 +24,11 @@ const BASES: [(&str, &str); 3] =
 pub(super) fn check(mut checking: Checking<'_>) -> Vec<Problem> {
     let arguments = match checking.loaded.program {
         Program::StaticServer => {
-            checking.loaded.static_server().map(|all| (all.images, all.contents, None, None, all.nmstate_dir))
+            checking.loaded.static_server().map(|all| (all.images, all.contents, None, all.nmstate_dir))
         }
-        _ => checking.loaded.controller().map(|all| (all.images, all.contents, all.kubeconfig, all.audit_log, None)),
+        _ => checking.loaded.controller().map(|all| (all.images, all.contents, all.kubeconfig, None)),
     };
-    let (images, contents, kubeconfig, audit_log, nmstate_dir) = match arguments {
+    let (images, contents, kubeconfig, nmstate_dir) = match arguments {
         Ok(arguments) => arguments,
         Err(error) => {
             checking.mistake("config", "wrong-value", error.to_string(), "");
@@ -38,7 +38,7 @@ pub(super) fn check(mut checking: Checking<'_>) -> Vec<Problem> {
     checking.log(Some(&images.log));
     checking.images(&images);
     checking.contents(&contents);
-    checking.audit_log(given(audit_log.as_deref()));
+    checking.audit_log(given(images.audit_log.as_deref()));
     for file in given(kubeconfig.as_deref()).map(kubeconfig_files).unwrap_or_default() {
         if let Some(unusable) = files::unreadable(&file) {
             checking.mistake("kubeconfig", "file", unusable.message, unusable.fix);

@@ -78,4 +78,13 @@ fn continued(bytes: &[u8]) {
     assert!(after.ends_with(b"\n") && after.len() <= before.len() + 1024);
     open_audit_log(&path).expect("the file is ours");
     assert!(fs::read(&path).expect("a file") == after, "there is nothing left to repair");
+    let mut lines = bytes.split(|byte| *byte == b'\n').peekable();
+    let is_edit =
+        lines.peek().is_some_and(|first| !first.is_empty() && !first.ends_with(b"\"}")) && bytes.ends_with(b"\n");
+    let is_crash = bytes.len() < 1 << 19 && lines.clone().count() <= 64;
+    let is_crash = is_crash && lines.all(|line| !line.is_empty() && !line.ends_with(b"\"}"));
+    if is_edit || is_crash {
+        let verified = verify(vec![log(&after)], None).expect("it is not compressed");
+        assert!(verified.faults.is_empty() == is_crash, "{verified:?}");
+    }
 }

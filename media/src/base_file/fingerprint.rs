@@ -21,7 +21,7 @@ impl Fingerprint {
         (self.device, self.inode) == (other.device, other.inode)
     }
 
-    pub(super) fn of(metadata: &Metadata, size: u64) -> Self {
+    pub(crate) fn of(metadata: &Metadata, size: u64) -> Self {
         // The ctime of a block device's node changes when udev sets its permissions, which does not change its bytes.
         let changed =
             if metadata.file_type().is_block_device() { (0, 0) } else { (metadata.ctime(), metadata.ctime_nsec()) };

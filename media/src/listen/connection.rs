@@ -1,6 +1,7 @@
 //! One connection, from accept to close.
 
 use std::error::Error;
+use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -19,6 +20,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 use super::client_certificate::ClientCertificate;
@@ -62,6 +64,7 @@ pub(super) async fn serve<S, B, D>(
     let Some(tls) = &options.tls else {
         return serve_http(stream, Peer { address, tls: None }, None, admission, services, options, phase).await;
     };
+    let replaced = tls.replaced();
     let handshake = tls.acceptor().accept(stream);
     let result = tokio::select! {
         result = timeout(options.handshake_timeout, handshake) => result,
@@ -77,6 +80,7 @@ pub(super) async fn serve<S, B, D>(
                 _ => "other",
             };
             let own = stream.get_ref().1.peer_certificates().and_then(<[_]>::first).map(ClientCertificate::new);
+            let own = own.map(|certificate| (certificate, replaced));
             let peer = Peer { address, tls: Some(version) };
             // Boxed, because it is larger than all else here: a connection without TLS would take as much memory.
             Box::pin(serve_http(stream, peer, own, admission, services, options, phase)).await;
@@ -99,7 +103,7 @@ pub(super) async fn serve<S, B, D>(
 async fn serve_http<T, S, B, D>(
     stream: T,
     peer: Peer,
-    certificate: Option<ClientCertificate>,
+    certificate: Option<(ClientCertificate, CancellationToken)>,
     admission: &Admission,
     (service, direct): (S, D),
     options: &Options,
@@ -118,6 +122,7 @@ async fn serve_http<T, S, B, D>(
     let stream = YieldingStream::new(stream, for_byte.clone(), admission.queue()).with_files(files.clone());
     let standing = admission.standing();
     let mut inner_phase = phase.clone();
+    let (certificate, replaced) = certificate.unzip();
     let all = async {
         let sender = Sender { peer, files: files.as_ref() };
         let conversation = Conversation::new(stream, &direct, sender, standing, &for_head);
@@ -125,8 +130,11 @@ async fn serve_http<T, S, B, D>(
             Next::Ended => return Ok(()),
             Next::Hyper(read, stream) => (read, stream),
         };
+        if replaced.as_ref().is_some_and(CancellationToken::is_cancelled) {
+            return Ok(());
+        }
         let service = with_extensions(service, peer, certificate, files.clone(), standing, options);
-        by_hyper(Rewound::new(read, stream), service, options, inner_phase).await.map_err(io::Error::other)
+        by_hyper(Rewound::new(read, stream), service, options, inner_phase, replaced).await.map_err(io::Error::other)
     };
     let mut all = pin!(all);
     let mut stalled = pin!(for_byte.overdue(options.idle_timeout));
@@ -209,12 +217,13 @@ where
     })
 }
 
-/// Serves the rest of a connection, until the listener ends.
+/// Serves the rest of a connection, until the listener ends, or the authorities that vouch for the client are replaced.
 async fn by_hyper<T, S>(
     stream: T,
     service: S,
     options: &Options,
     mut phase: watch::Receiver<Phase>,
+    replaced: Option<CancellationToken>,
 ) -> hyper::Result<()>
 where
     T: AsyncRead + AsyncWrite + Unpin,
@@ -233,7 +242,14 @@ where
     tokio::select! {
         biased;
         result = connection.as_mut() => return result,
-        _ = phase.wait_for(|phase| !phase.is_serving()) => connection.as_mut().graceful_shutdown(),
+        _ = phase.wait_for(|phase| !phase.is_serving()) => {}
+        () = async {
+            match &replaced {
+                Some(replaced) => replaced.cancelled().await,
+                None => pending().await,
+            }
+        } => {}
     }
+    connection.as_mut().graceful_shutdown();
     connection.await
 }

@@ -91,7 +91,11 @@ impl LiveOptions {
     /// Changes the options.
     pub fn change(&self, change: impl FnOnce(&mut Options)) {
         let mut options = self.0.write();
+        let before = options.tls.clone();
         change(Arc::make_mut(&mut options));
+        if let (Some(before), Some(after)) = (before, &options.tls) {
+            before.replace_by(after);
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use rustls::crypto::CryptoProvider;
@@ -16,6 +16,9 @@ use rustls::{RootCertStore, ServerConfig};
 use rustls_pki_types::pem::{self, PemObject as _};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+
+use crate::base_file::Fingerprint;
 
 /// The time between two checks of the files. A renewed certificate is in use after at most this time.
 pub(super) const RELOAD: Duration = Duration::from_secs(10);
@@ -89,7 +92,9 @@ struct Files {
 
 struct Loaded {
     config: Arc<ServerConfig>,
-    modified: [Option<SystemTime>; 3],
+    files: [Option<Fingerprint>; 3],
+    /// Is cancelled when other authorities replace those of this configuration.
+    replaced: CancellationToken,
 }
 
 impl Tls {
@@ -105,9 +110,9 @@ impl Tls {
     }
 
     fn new(certificate: &Path, key: &Path, authorities: Option<&Path>) -> Result<Self, TlsError> {
-        let modified = [Some(certificate), Some(key), authorities].map(|path| path.and_then(modified));
+        let files = [Some(certificate), Some(key), authorities].map(|path| path.and_then(fingerprint));
         let config = load(certificate, key, authorities)?;
-        let loaded = Mutex::new(Loaded { config, modified });
+        let loaded = Mutex::new(Loaded { config, files, replaced: CancellationToken::new() });
         let (certificate, key) = (certificate.to_owned(), key.to_owned());
         let client_authorities = authorities.map(Path::to_owned);
         Ok(Self(Arc::new(Files { certificate, key, client_authorities, loaded })))
@@ -123,6 +128,24 @@ impl Tls {
         TlsAcceptor::from(Arc::clone(&self.0.loaded.lock().config))
     }
 
+    /// Is cancelled when other authorities replace those that vouch for the clients of new connections. Ask for it before the
+    /// [`acceptor`](Self::acceptor).
+    pub(super) fn replaced(&self) -> CancellationToken {
+        self.0.loaded.lock().replaced.clone()
+    }
+
+    /// Ends the connections of clients for which the successor's authorities may not vouch.
+    pub(super) fn replace_by(&self, successor: &Self) {
+        if Arc::ptr_eq(&self.0, &successor.0) {
+            return;
+        }
+        let [_, _, authorities] = successor.0.loaded.lock().files;
+        let loaded = self.0.loaded.lock();
+        if authorities != loaded.files[2] {
+            loaded.replaced.cancel();
+        }
+    }
+
     /// Reads the files again if they have changed. On another thread, because their file system may be slow.
     pub(super) async fn renew(&self) {
         let files = Arc::clone(&self.0);
@@ -134,15 +157,19 @@ impl Tls {
 impl Files {
     fn reload(&self) {
         let authorities = self.client_authorities.as_deref();
-        let modified = [Some(&*self.certificate), Some(&*self.key), authorities].map(|path| path.and_then(modified));
-        let known = self.loaded.lock().modified;
-        let read = (modified != known).then(|| load(&self.certificate, &self.key, authorities));
+        let files = [Some(&*self.certificate), Some(&*self.key), authorities].map(|path| path.and_then(fingerprint));
+        let known = self.loaded.lock().files;
+        let read = (files != known).then(|| load(&self.certificate, &self.key, authorities));
         match read {
             Some(Ok(config)) => {
                 tracing::info!(certificate = %self.certificate.display(), "loaded the changed TLS certificate");
-                *self.loaded.lock() = Loaded { config, modified };
+                let mut loaded = self.loaded.lock();
+                if files[2] != known[2] {
+                    std::mem::take(&mut loaded.replaced).cancel();
+                }
+                (loaded.config, loaded.files) = (config, files);
             }
-            // Keeps the old times, so that the files are read again: the other file may not be written yet.
+            // Keeps the old fingerprints, so that the files are read again: the other file may not be written yet.
             Some(Err(error)) => {
                 tracing::error!(%error, "cannot load the changed TLS certificate; the previous one remains in use");
             }
@@ -157,8 +184,9 @@ impl fmt::Debug for Tls {
     }
 }
 
-fn modified(path: &Path) -> Option<SystemTime> {
-    fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
+/// Changes whenever the file does. Its modification time does not: every file of a Nix store or an `OSTree` has the same one.
+fn fingerprint(path: &Path) -> Option<Fingerprint> {
+    fs::metadata(path).ok().map(|metadata| Fingerprint::of(&metadata, metadata.len()))
 }
 
 fn load(certificate: &Path, key: &Path, authorities: Option<&Path>) -> Result<Arc<ServerConfig>, TlsError> {
@@ -232,5 +260,53 @@ mod tests {
         let second = in_use(&tls).await;
         assert!(!Arc::ptr_eq(&first, &second));
         assert!(Arc::ptr_eq(&second, &in_use(&tls).await));
+    }
+
+    #[tokio::test]
+    async fn another_file_with_the_same_modification_time_is_taken() {
+        let directory = tempfile::tempdir().unwrap();
+        let time = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1);
+        let path = |name: &str| directory.path().join(name);
+        for version in ["1", "2"] {
+            fs::create_dir(path(version)).unwrap();
+            write(&path(version), "the-same.example");
+            for name in ["tls.crt", "tls.key"] {
+                fs::File::options().write(true).open(path(version).join(name)).unwrap().set_modified(time).unwrap();
+            }
+        }
+        let publish = |version: &str| {
+            std::os::unix::fs::symlink(version, path("new")).unwrap();
+            fs::rename(path("new"), path("current")).unwrap();
+        };
+        publish("1");
+        let tls = Tls::from_files(&path("current/tls.crt"), &path("current/tls.key")).unwrap();
+        let first = in_use(&tls).await;
+        publish("2");
+        assert!(!Arc::ptr_eq(&first, &in_use(&tls).await));
+    }
+
+    #[tokio::test]
+    async fn only_other_authorities_end_the_connections_of_clients() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        let authority = |name: &str| rcgen::generate_simple_self_signed([name.to_owned()]).unwrap().cert.pem();
+        write(directory.path(), "first.example");
+        fs::write(path("ca.pem"), authority("one.example")).unwrap();
+        let open = || Tls::for_clients_of(&path("tls.crt"), &path("tls.key"), &path("ca.pem")).unwrap();
+        let tls = open();
+        let replaced = tls.replaced();
+        std::thread::sleep(Duration::from_millis(20));
+        write(directory.path(), "second.example");
+        tls.renew().await;
+        tls.replace_by(&open());
+        assert!(!replaced.is_cancelled(), "the authorities are the same");
+        fs::write(path("ca.pem"), authority("two.example")).unwrap();
+        tls.renew().await;
+        assert!(replaced.is_cancelled() && !tls.replaced().is_cancelled());
+        let replaced = tls.replaced();
+        std::thread::sleep(Duration::from_millis(20));
+        fs::write(path("ca.pem"), authority("three.example")).unwrap();
+        tls.replace_by(&open());
+        assert!(replaced.is_cancelled());
     }
 }

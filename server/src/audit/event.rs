@@ -81,12 +81,15 @@ pub enum Event {
         #[serde(skip_serializing_if = "Option::is_none")]
         earlier: Option<String>,
     },
-    /// The end of the file was not an entry, because the machine failed while the server wrote it, or because somebody changed it.
+    /// The end of a file was not an entry, because the machine failed while the server wrote it, or because somebody changed it.
     LogRecovered {
         /// How many bytes after the last entry that is intact were no entry.
         bytes: u64,
         /// Their SHA-256.
         sha256: String,
+        /// The earlier file that ends with them. `None`: the file of this entry.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        file: Option<String>,
     },
     /// The server could not keep entries, because it could not write them for a long time or there were too many at once.
     EntriesLost {

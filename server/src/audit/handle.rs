@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, SyncSender, TrySendError};
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::oneshot;
 
@@ -18,8 +18,15 @@ use super::writer::{Message, Shared, Writer};
 /// How many entries may wait for the thread. An order of many hosts makes two for each of them.
 const CHANNEL: usize = 16 << 10;
 
-/// How long the answer to a change waits for the disk.
+/// How long the answer to a change waits for the disk. If the thread waits for as long, the log cannot be written.
 const WAIT: Duration = Duration::from_secs(10);
+
+/// How long the end of the server waits for the disk, after all requests have ended. The packaged service and the charts leave room for
+/// it (`TimeoutStopSec=`).
+const LAST_WAIT: Duration = Duration::from_secs(5);
+
+/// The time between two attempts to send to a thread that has no place for messages.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// The settings of an audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,9 +92,14 @@ impl Audit {
     pub fn record(&self, who: Who, event: Event) {
         let Some(open) = &self.0 else { return };
         let entry = Entry { time: SystemTime::now(), who, event };
+        // First, because the thread may have written it before this goes on.
+        open.shared.unwritten.fetch_add(1, Ordering::Relaxed);
         match open.sender.try_send(Message::Entry(entry)) {
             Ok(()) => {}
-            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => open.shared.count_lost(),
+            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
+                open.shared.unwritten.fetch_sub(1, Ordering::Relaxed);
+                open.shared.count_lost();
+            }
         }
     }
 
@@ -107,6 +119,13 @@ impl Audit {
         matches!(tokio::time::timeout(WAIT, written).await, Ok(Ok(true)))
     }
 
+    /// Notices that the disk hangs, also while nobody changes anything. [`state`](Self::state) tells it then.
+    pub(super) fn notice_stall(&self) {
+        if let Some(open) = &self.0 {
+            open.shared.notice_stall(WAIT);
+        }
+    }
+
     /// Opens the log again, because somebody may have renamed it.
     pub fn reopen(&self) {
         if let Some(open) = &self.0 {
@@ -116,13 +135,35 @@ impl Audit {
         }
     }
 
-    /// Writes all that was recorded, and ends the thread. Waits for the disk.
+    /// Writes all that was recorded, and ends the thread. Waits for the disk, for some seconds at most.
     pub fn stop(&self) {
-        let Some(open) = &self.0 else { return };
+        self.stop_within(LAST_WAIT);
+    }
+
+    /// Returns whether the thread has ended.
+    fn stop_within(&self, limit: Duration) -> bool {
+        let Some(open) = &self.0 else { return true };
+        let deadline = Instant::now() + limit;
         let (reply, end) = mpsc::sync_channel(1);
-        if open.sender.send(Message::Stop(reply)).is_ok() {
-            let _ = end.recv();
+        let mut message = Message::Stop(reply);
+        let is_sent = loop {
+            match open.sender.try_send(message) {
+                Err(TrySendError::Full(unsent)) if Instant::now() < deadline => {
+                    message = unsent;
+                    thread::sleep(PAUSE);
+                }
+                result => break result.is_ok(),
+            }
+        };
+        let has_ended = is_sent && end.recv_timeout(deadline.saturating_duration_since(Instant::now())).is_ok();
+        let missing = open.shared.missing();
+        if !has_ended && missing > 0 {
+            tracing::error!(
+                entries = missing,
+                "the audit log lacks its last entries: writing it does not end, and the server does not wait for it"
+            );
         }
+        has_ended
     }
 }
 

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::chain::{Link, seal};
 use super::event::{Event, Who};
-use super::tail::{Tail, of_earlier};
+use super::tail::{Earlier, Tail, of_earlier};
 
 /// Why the audit log cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +28,9 @@ pub enum AuditError {
     /// The file is something else.
     #[error("{} is not an audit log of dayone: name another file (--audit-log), or move this one away", .0.display())]
     Foreign(PathBuf),
+    /// The path leads to a pipe, a terminal or another device.
+    #[error("{} is not a regular file; name a file, or `-` for the standard output (--audit-log)", .0.display())]
+    NotAFile(PathBuf),
     /// Another process writes it.
     #[error("another process writes the audit log {}; each server needs its own", .0.display())]
     InUse(PathBuf),
@@ -73,6 +76,8 @@ pub(super) enum FileState {
     InPlace,
     /// Somebody has renamed it, as programs that rotate logs do. Its entries still exist.
     Renamed,
+    /// At its path, but somebody has cut entries off, as logrotate does with `copytruncate`.
+    Shortened,
 }
 
 /// The file, open at the end of the chain.
@@ -81,6 +86,7 @@ pub(crate) struct LogFile {
     path: PathBuf,
     file: File,
     link: Link,
+    /// The size after the last entry, in bytes.
     size: u64,
 }
 
@@ -105,6 +111,9 @@ impl LogFile {
         let failed = |source| AuditError::Write { path: path.to_owned(), source };
         let open = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path);
         let mut file = open.map_err(failed)?;
+        if !file.metadata().map_err(failed)?.is_file() {
+            return Err(AuditError::NotAFile(path.to_owned()));
+        }
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(AuditError::InUse(path.to_owned())),
@@ -116,37 +125,62 @@ impl LogFile {
         match tail {
             Tail::Foreign => return Err(AuditError::Foreign(path.to_owned())),
             Tail::Empty => {
-                let earlier = of_earlier(path).filter(|(link, _)| link.sequence >= known.sequence);
-                log.link = earlier.as_ref().map_or(known, |(link, _)| *link);
-                let earlier = earlier.map(|(_, name)| name);
-                log.append(&Entry::of_server(Event::LogBegun { earlier })).map_err(failed)?;
+                let earlier = log.continue_earlier();
+                let name = earlier.as_ref().map(|earlier| earlier.name.clone());
+                log.append(&Entry::of_server(Event::LogBegun { earlier: name })).map_err(failed)?;
+                log.recover_earlier(earlier).map_err(failed)?;
                 sync_directory(path);
             }
-            Tail::Entry { link, damaged, is_unterminated } => {
+            Tail::FirstTorn(damaged) => {
+                let earlier = log.continue_earlier();
+                log.recover(&damaged, None).map_err(failed)?;
+                log.recover_earlier(earlier).map_err(failed)?;
+            }
+            Tail::Entry { link, damaged, is_unterminated, is_first } => {
                 log.link = if link.sequence >= known.sequence { link } else { known };
                 if !damaged.is_empty() {
-                    log.recover(&damaged).map_err(failed)?;
+                    log.recover(&damaged, None).map_err(failed)?;
                 } else if is_unterminated {
                     log.write("\n").map_err(failed)?;
                 }
+                // The server that began the file may have failed before it recorded the end of the file before.
+                let earlier = if is_first { of_earlier(path) } else { None };
+                let earlier = earlier.filter(|earlier| earlier.link.sequence.checked_add(1) == Some(link.sequence));
+                log.recover_earlier(earlier).map_err(failed)?;
             }
-            Tail::FirstTorn(damaged) => log.recover(&damaged).map_err(failed)?,
         }
         Ok(log)
     }
 
-    /// Records that the end of the file is no entry.
-    fn recover(&mut self, damaged: &[u8]) -> io::Result<()> {
+    /// Continues the chain after the file that was split off last, unless a later entry is known.
+    fn continue_earlier(&mut self) -> Option<Earlier> {
+        let earlier = of_earlier(&self.path).filter(|earlier| earlier.link.sequence >= self.link.sequence)?;
+        self.link = earlier.link;
+        Some(earlier)
+    }
+
+    /// Records that the end of the file that was split off last is no entry, if it is none.
+    fn recover_earlier(&mut self, earlier: Option<Earlier>) -> io::Result<()> {
+        match earlier {
+            Some(Earlier { damaged, name, .. }) if !damaged.is_empty() => self.recover(&damaged, Some(name)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Records that the end of this file, or of an earlier one, is no entry.
+    fn recover(&mut self, damaged: &[u8], earlier: Option<String>) -> io::Result<()> {
+        let file = earlier.as_deref().map_or(&*self.path, Path::new);
         tracing::warn!(
-            file = %self.path.display(),
+            file = %file.display(),
             bytes = damaged.len(),
             "the end of the audit log is not intact: the machine has failed, or somebody has changed the file"
         );
+        let separator = if earlier.is_some() || damaged.ends_with(b"\n") { "" } else { "\n" };
         let event = Event::LogRecovered {
             bytes: u64::try_from(damaged.len()).unwrap_or(u64::MAX),
             sha256: Digest::of(damaged).to_string(),
+            file: earlier,
         };
-        let separator = if damaged.ends_with(b"\n") { "" } else { "\n" };
         self.append_after(separator, &Entry::of_server(event))
     }
 
@@ -165,12 +199,20 @@ impl LogFile {
     }
 
     fn write(&mut self, text: &str) -> io::Result<()> {
+        let size = self.file.metadata()?.len();
+        if size < self.size {
+            // The file may end within a line now. The next `open` finds that.
+            return Err(io::Error::other("somebody has cut off entries at its end"));
+        }
         if let Err(error) = self.file.write_all(text.as_bytes()) {
             // So that a full disk leaves no part of an entry. If this fails, too, the next `open` finds that part and records it.
-            let _ = self.file.set_len(self.size);
+            // `set_len` must not lengthen a file that somebody has just cut.
+            if self.file.metadata().is_ok_and(|now| now.len() > size) {
+                let _ = self.file.set_len(size);
+            }
             return Err(error);
         }
-        self.size = self.size.saturating_add(u64::try_from(text.len()).unwrap_or(u64::MAX));
+        self.size = size.saturating_add(u64::try_from(text.len()).unwrap_or(u64::MAX));
         Ok(())
     }
 
@@ -183,7 +225,9 @@ impl LogFile {
     pub(super) fn file_state(&self) -> io::Result<FileState> {
         let file = self.file.metadata()?;
         match fs::metadata(&self.path) {
-            Ok(found) if (found.dev(), found.ino()) == (file.dev(), file.ino()) => Ok(FileState::InPlace),
+            Ok(found) if (found.dev(), found.ino()) == (file.dev(), file.ino()) => {
+                Ok(if file.len() < self.size { FileState::Shortened } else { FileState::InPlace })
+            }
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             Ok(_) | Err(_) if file.nlink() > 0 => Ok(FileState::Renamed),
             Ok(_) => Err(io::Error::other("somebody has put another file in its place; its entries are gone")),
@@ -196,7 +240,7 @@ impl LogFile {
         self.link
     }
 
-    /// The size in bytes.
+    /// The size after the last entry, in bytes.
     pub(super) fn size(&self) -> u64 {
         self.size
     }
@@ -220,3 +264,6 @@ fn sync_directory(path: &Path) {
         tracing::warn!(directory = %directory.display(), %error, "cannot sync the directory of the audit log");
     }
 }
+
+#[cfg(test)]
+mod tests;

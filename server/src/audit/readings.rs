@@ -47,7 +47,10 @@ impl Readings {
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                _ = pace.tick() => self.record_finished(AFTER),
+                _ = pace.tick() => {
+                    self.audit.notice_stall();
+                    self.record_finished(AFTER);
+                }
                 () = stopping.cancelled() => return self,
             }
         }

@@ -1,31 +1,44 @@
 //! Shows entries to people.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 
 use serde_json::Value;
 
 use super::log_text::{LogText, LogTextError};
-use super::unfinished::Unexplained;
+use super::unfinished::{Recovered, Unexplained};
 
-/// Hands over the entries of a file, and returns the number of the first line that is not an entry. What a server has left of an entry
-/// when it failed is none, and is fine if the next entry says so.
-pub fn entries(file: &LogText, mut entry: impl FnMut(Value)) -> Result<Option<usize>, LogTextError> {
-    let (mut wrong, mut unexplained) = (None, Unexplained::None);
-    file.each_line(|line| {
-        match serde_json::from_slice::<Value>(line.bytes) {
-            _ if line.bytes.is_empty() => {}
-            Ok(read) if read.get("sequence").is_some_and(Value::is_u64) => {
-                if unexplained.explained_by(line.bytes).is_none() {
-                    wrong = wrong.or(unexplained.first());
+/// Hands over the entries of files, and returns a line that is not an entry: its file and its number. What a server has left of an entry
+/// when it failed is none, and is fine if an entry says so: the next one, or one in the file after.
+pub fn entries(files: &[LogText], mut entry: impl FnMut(Value)) -> Result<Option<(&Path, usize)>, LogTextError> {
+    let (mut wrong, mut ends, mut of_earlier) = (None, Vec::new(), Vec::new());
+    for file in files {
+        let place = move |number| (file.path.as_path(), number);
+        let mut unexplained = Unexplained::default();
+        file.each_line(|line| {
+            match serde_json::from_slice::<Value>(line.bytes) {
+                _ if line.bytes.is_empty() => {}
+                Ok(read) if read.get("sequence").is_some_and(Value::is_u64) => {
+                    let recovered = Recovered::read(line.bytes);
+                    let before = std::mem::take(&mut unexplained);
+                    if !recovered.as_ref().is_some_and(|recovered| recovered.explains(&before)) {
+                        wrong = wrong.or(before.first().map(place));
+                    }
+                    of_earlier.extend(recovered.filter(Recovered::is_of_earlier));
+                    entry(read);
                 }
-                unexplained = Unexplained::None;
-                entry(read);
+                _ => {
+                    if !unexplained.add(line.number, line.bytes) {
+                        wrong = wrong.or(unexplained.first().or(Some(line.number)).map(place));
+                    }
+                }
             }
-            _ => drop(unexplained.add(line.number, line.bytes)),
-        }
-        ControlFlow::Continue(())
-    })?;
-    Ok(wrong.or(unexplained.first()))
+            ControlFlow::Continue(())
+        })?;
+        ends.push((file.path.as_path(), unexplained));
+    }
+    ends.retain(|(_, end)| !of_earlier.iter().any(|recovered| recovered.explains(end)));
+    Ok(wrong.or_else(|| ends.iter().find_map(|(path, end)| Some((*path, end.first()?)))))
 }
 
 /// Which entries to show.
@@ -70,7 +83,10 @@ pub fn sentence(entry: &Value) -> Shown {
     let what = match text("event") {
         "log-begun" if text("earlier").is_empty() => "began the log".to_owned(),
         "log-begun" => format!("began this file after {}", text("earlier")),
-        "log-recovered" => format!("found {} bytes that are no entry at the end of the log", number("bytes")),
+        "log-recovered" => {
+            let file = if text("file").is_empty() { "the log" } else { text("file") };
+            format!("found {} bytes that are no entry at the end of {file}", number("bytes"))
+        }
         "entries-lost" => format!("lost {} entries", number("entries")),
         "server-started" => format!("started dayone {}", text("version")),
         "server-stopped" => "stopped".to_owned(),

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use super::chain::{Chained, Link};
 
 /// How much of the end of a file is read. An entry has at most some tens of KiB.
-const WINDOW: u64 = 1 << 20;
+pub(super) const WINDOW: u64 = 1 << 20;
 
-/// How the first entry of a chain begins.
-const FIRST: &[u8] = b"{\"sequence\":1,";
+/// How an entry begins. Its number follows.
+const BEGIN: &[u8] = b"{\"sequence\":";
 
 /// The end of a file.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,8 +23,10 @@ pub(super) enum Tail {
         damaged: Vec<u8>,
         /// Whether the file lacks the line end of the last entry.
         is_unterminated: bool,
+        /// Whether it is the first line of the file, too.
+        is_first: bool,
     },
-    /// The file has only a part of the first entry.
+    /// The file has only a part of its first entry.
     FirstTorn(Vec<u8>),
     /// The file is something else.
     Foreign,
@@ -53,19 +55,35 @@ impl Tail {
             if let Some(entry) = Chained::read(line) {
                 let is_unterminated = is_last;
                 let damaged = bytes.get(end + usize::from(!is_unterminated)..).unwrap_or_default().to_vec();
-                return Self::Entry { link: entry.link(), damaged, is_unterminated };
+                let is_first = is_whole && begin == 0;
+                return Self::Entry { link: entry.link(), damaged, is_unterminated, is_first };
             }
             is_last = false;
             end = begin.saturating_sub(1);
         }
-        let is_part = bytes.starts_with(FIRST) || FIRST.starts_with(bytes) || bytes.iter().all(|byte| *byte == 0);
+        let is_part = begins_entry(bytes) || bytes.iter().all(|byte| *byte == 0);
         if is_whole && is_part { Self::FirstTorn(bytes.to_vec()) } else { Self::Foreign }
     }
 }
 
-/// The end of the chain in the files that were split off from `path`: `audit.jsonl.1`, or `audit.jsonl-20260228`. With the name of the
-/// file.
-pub(super) fn of_earlier(path: &Path) -> Option<(Link, String)> {
+/// Whether bytes begin as an entry does, or are a part of such a beginning.
+fn begins_entry(bytes: &[u8]) -> bool {
+    let Some(rest) = bytes.strip_prefix(BEGIN) else { return BEGIN.starts_with(bytes) };
+    rest.iter().find(|byte| !byte.is_ascii_digit()).is_none_or(|byte| *byte == b',')
+}
+
+/// The end of a file that was split off.
+#[derive(Debug)]
+pub(super) struct Earlier {
+    pub(super) link: Link,
+    /// What is after the last entry.
+    pub(super) damaged: Vec<u8>,
+    /// The name of the file.
+    pub(super) name: String,
+}
+
+/// The end of the chain in the files that were split off from `path`: `audit.jsonl.1`, or `audit.jsonl-20260228`.
+pub(super) fn of_earlier(path: &Path) -> Option<Earlier> {
     let name = path.file_name()?.to_str()?;
     let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let paths = fs::read_dir(directory).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
@@ -73,12 +91,12 @@ pub(super) fn of_earlier(path: &Path) -> Option<(Link, String)> {
         let rest = path.file_name().and_then(|other| other.to_str()).and_then(|other| other.strip_prefix(name));
         rest.is_some_and(|rest| rest.starts_with(['.', '-'])) && path.is_file()
     };
-    let links = paths.filter(is_earlier).filter_map(|path| {
+    let ends = paths.filter(is_earlier).filter_map(|path| {
         let tail = Tail::read(&mut File::open(&path).ok()?).ok()?;
-        let Tail::Entry { link, .. } = tail else { return None };
-        Some((link, path.file_name()?.to_string_lossy().into_owned()))
+        let Tail::Entry { link, damaged, .. } = tail else { return None };
+        Some(Earlier { link, damaged, name: path.file_name()?.to_string_lossy().into_owned() })
     });
-    links.max_by_key(|(link, _)| link.sequence)
+    ends.max_by_key(|earlier| earlier.link.sequence)
 }
 
 #[cfg(test)]
@@ -95,7 +113,8 @@ mod tests {
     fn the_last_intact_entry_is_found_whatever_is_after_it() {
         let lines = line(1) + &line(2);
         let read = |text: &str| match Tail::of(text.as_bytes(), true) {
-            Tail::Entry { link, damaged, is_unterminated } => {
+            Tail::Entry { link, damaged, is_unterminated, is_first } => {
+                assert_eq!(is_first, link.sequence == 1);
                 (link.sequence, String::from_utf8(damaged).unwrap(), is_unterminated)
             }
             other => panic!("{text}: {other:?}"),
@@ -114,5 +133,10 @@ mod tests {
         let torn = b"{\"sequence\":1,\"ti";
         assert_eq!(Tail::of(torn, true), Tail::FirstTorn(torn.to_vec()));
         assert_eq!(Tail::of(b"{\"s", true), Tail::FirstTorn(b"{\"s".to_vec()));
+        // After a rotation, the first entry of a file has a larger number.
+        for torn in ["{\"sequence\":", "{\"sequence\":57", "{\"sequence\":57,\"time\":\"2026-"] {
+            assert_eq!(Tail::of(torn.as_bytes(), true), Tail::FirstTorn(torn.as_bytes().to_vec()));
+        }
+        assert_eq!(Tail::of(b"{\"sequence\":\"x\"}", true), Tail::Foreign);
     }
 }

@@ -1,7 +1,7 @@
 //! Finds entries that were changed, removed, inserted or moved.
 
 use std::fmt;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
 
 use imagelib::digest::Digest;
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::chain::{Chained, Link};
 use super::log_text::{Line, LineEnd, LogText, LogTextError};
-use super::unfinished::Unexplained;
+use super::unfinished::{Recovered, Unexplained};
 
 /// How many faults are listed. Whoever has replaced a file by something else need not read a line about each of its lines.
 const MAX_FAULTS: usize = 10_000;
@@ -83,6 +83,12 @@ pub enum NoteKind {
         "the server found {0} bytes of an unfinished entry before this line, and recorded them: it or its machine had failed"
     )]
     Unfinished(u64),
+    /// The file before ends with so many bytes that are not an entry. The server found and recorded them.
+    #[error(
+        "the server found {0} bytes of an unfinished entry at the end of the file before this one, and recorded them: it or its \
+         machine had failed"
+    )]
+    UnfinishedEarlier(u64),
     /// The first entry of all files is not the first one of the log.
     #[error(
         "entries 1 to {0} are not in these files: pass the earlier files, too, unless they were deleted on purpose"
@@ -135,7 +141,8 @@ pub fn verify(files: Vec<LogText>, known: Option<Digest>) -> Result<Verified, Lo
         verified: Verified::default(),
         expected: None,
         known,
-        unexplained: Unexplained::None,
+        unexplained: Unexplained::default(),
+        earlier: None,
         is_running: false,
     };
     for (_, file) in &files {
@@ -161,24 +168,28 @@ struct Verifier {
     known: Option<Digest>,
     /// Lines that are not entries, and that no later entry has explained.
     unexplained: Unexplained,
+    /// The end of the file before, which the first entries of this one may explain.
+    earlier: Option<EarlierEnd>,
     /// Whether a server has recorded something since the last `server-stopped`.
     is_running: bool,
+}
+
+/// The end of a file that is not an entry.
+struct EarlierEnd {
+    lines: Unexplained,
+    /// Where its faults are.
+    faults: Range<usize>,
 }
 
 impl Verifier {
     fn file(&mut self, file: &LogText) -> Result<(), LogTextError> {
         let mut unfinished = None;
         file.each_line(|line| {
-            match self.verified.faults.len() {
-                ..MAX_FAULTS => {}
-                MAX_FAULTS => {
-                    self.fault(file, line.number, FaultKind::TooMany);
-                    return ControlFlow::Break(());
-                }
-                _ => return ControlFlow::Break(()),
+            if self.verified.faults.len() > MAX_FAULTS {
+                return ControlFlow::Break(());
             }
             match line.end {
-                LineEnd::File => unfinished = Some(line.number),
+                LineEnd::File => unfinished = Some((line.number, line.bytes.to_vec())),
                 LineEnd::Cut => self.unexplained_line(file, line),
                 // A server that writes to its standard output ends a line that it may have begun before.
                 LineEnd::Newline if line.bytes.is_empty() => {}
@@ -189,14 +200,35 @@ impl Verifier {
             }
             ControlFlow::Continue(())
         })?;
-        self.report_unexplained(file);
-        if let Some(number) = unfinished {
-            self.fault(file, number, FaultKind::Unfinished);
+        self.earlier = None;
+        match unfinished {
+            Some((number, bytes)) if self.unexplained.add(number, &bytes) => self.end_unfinished(file, number),
+            Some((number, _)) => {
+                self.report_unexplained(file);
+                self.fault(file, number, FaultKind::Unfinished);
+            }
+            None => self.report_unexplained(file),
         }
         Ok(())
     }
 
+    /// Reports the lines at the end of a file, the last of which has no line end. The chain continues after the last entry, because
+    /// there may have been no others.
+    fn end_unfinished(&mut self, file: &LogText, last: usize) {
+        let lines = std::mem::take(&mut self.unexplained);
+        let first = self.verified.faults.len();
+        for (line, _) in lines.lines() {
+            self.fault(file, line, if line == last { FaultKind::Unfinished } else { FaultKind::Changed });
+        }
+        self.earlier = Some(EarlierEnd { lines, faults: first..self.verified.faults.len() });
+    }
+
     fn fault(&mut self, file: &LogText, line: usize, kind: FaultKind) {
+        let kind = match self.verified.faults.len() {
+            ..MAX_FAULTS => kind,
+            MAX_FAULTS => FaultKind::TooMany,
+            _ => return,
+        };
         self.verified.faults.push(Fault { path: file.path.clone(), line, kind });
     }
 
@@ -206,12 +238,11 @@ impl Verifier {
 
     fn entry(&mut self, file: &LogText, read: Line<'_>, entry: Chained) {
         let line = read.number;
-        if let Some(bytes) = self.unexplained.explained_by(read.bytes) {
-            self.note(file, line, NoteKind::Unfinished(bytes));
-            self.unexplained = Unexplained::None;
-        }
-        if let Ok(happened) = serde_json::from_slice::<Happened>(read.bytes) {
-            self.look_for_stop(file, line, &happened.event);
+        let happened = serde_json::from_slice::<Happened>(read.bytes).ok();
+        let event = happened.as_ref().map(|happened| happened.event.as_str());
+        self.look_for_recovery(file, read, event);
+        if let Some(event) = event {
+            self.look_for_stop(file, line, event);
         }
         self.report_unexplained(file);
         let found = entry.sequence;
@@ -241,6 +272,30 @@ impl Verifier {
         self.expected = Some(entry.link());
     }
 
+    /// Notes that the entry explains lines before it that are not entries.
+    fn look_for_recovery(&mut self, file: &LogText, read: Line<'_>, event: Option<&str>) {
+        if self.unexplained.first().is_none() && self.earlier.is_none() {
+            return;
+        }
+        let recovered = Recovered::read(read.bytes);
+        let (own, of_earlier) = match &recovered {
+            Some(recovered) if recovered.is_of_earlier() => (None, Some(recovered)),
+            own => (own.as_ref(), None),
+        };
+        if let Some(own) = own.filter(|own| own.explains(&self.unexplained)) {
+            self.note(file, read.number, NoteKind::Unfinished(own.bytes));
+            self.unexplained = Unexplained::default();
+        }
+        // The server records the end of the file before in the first entries of a new one, or not at all.
+        let Some(earlier) = self.earlier.take() else { return };
+        if let Some(recovered) = of_earlier.filter(|recovered| recovered.explains(&earlier.lines)) {
+            self.verified.faults.drain(earlier.faults);
+            self.note(file, read.number, NoteKind::UnfinishedEarlier(recovered.bytes));
+        } else if own.is_some() || event == Some("log-begun") {
+            self.earlier = Some(earlier);
+        }
+    }
+
     /// Notes a start without a stop before it.
     fn look_for_stop(&mut self, file: &LogText, line: usize, event: &str) {
         match event {
@@ -252,20 +307,19 @@ impl Verifier {
         }
     }
 
-    /// A line that is not an entry. The next entry explains it only if it is the only one.
+    /// A line that is not an entry. The next entry may explain it.
     fn unexplained_line(&mut self, file: &LogText, line: Line<'_>) {
-        if let Some((before, bytes)) = self.unexplained.add(line.number, line.bytes) {
-            self.report_changed(file, before, &bytes);
-        }
-        if matches!(self.unexplained, Unexplained::More(_)) {
+        if !self.unexplained.add(line.number, line.bytes) {
+            self.report_unexplained(file);
             self.report_changed(file, line.number, line.bytes);
         }
     }
 
-    /// Reports a line that the entry after it has not explained.
+    /// Reports the lines that the entry after them has not explained.
     fn report_unexplained(&mut self, file: &LogText) {
-        if let Unexplained::One(line, bytes) = std::mem::take(&mut self.unexplained) {
-            self.report_changed(file, line, &bytes);
+        let unexplained = std::mem::take(&mut self.unexplained);
+        for (line, bytes) in unexplained.lines() {
+            self.report_changed(file, line, bytes);
         }
     }
 

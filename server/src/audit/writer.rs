@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::chain::Link;
@@ -41,10 +42,14 @@ pub(super) enum Message {
 pub(super) struct Shared {
     /// Whether the file cannot be written at the moment.
     pub(super) is_failing: AtomicBool,
+    /// Since when the thread has been busy with the file.
+    pub(super) busy_since: Mutex<Option<Instant>>,
     /// Whether to open the file again, because somebody may have renamed it.
     pub(super) reopen: AtomicBool,
     /// How many entries were lost and are not recorded as lost yet.
     pub(super) lost: AtomicU64,
+    /// How many entries wait for the thread, or in it.
+    pub(super) unwritten: AtomicU64,
     pub(super) metrics: AuditMetrics,
 }
 
@@ -52,6 +57,37 @@ impl Shared {
     pub(super) fn count_lost(&self) {
         self.lost.fetch_add(1, Ordering::Relaxed);
         self.metrics.lost.inc();
+    }
+
+    /// Notices that the thread has waited for the file for so long: storage hangs, or whoever reads the standard output does not. The
+    /// next attempt that succeeds ends this state.
+    pub(super) fn notice_stall(&self, limit: Duration) {
+        // The thread takes the lock before it tells how it went, so that this never overwrites a later success.
+        let busy_since = self.busy_since.lock();
+        let stalled = busy_since.map(|since| since.elapsed()).filter(|stalled| *stalled >= limit);
+        if let Some(stalled) = stalled
+            && !self.is_failing.swap(true, Ordering::Relaxed)
+        {
+            self.metrics.failing.set(1);
+            let seconds = stalled.as_secs();
+            tracing::error!(
+                seconds,
+                "writing the audit log does not end: `dayone serve` refuses all changes by the API until it does; images are served"
+            );
+        }
+    }
+
+    /// How many entries the log lacks now.
+    pub(super) fn missing(&self) -> u64 {
+        self.unwritten.load(Ordering::Relaxed).saturating_add(self.lost.load(Ordering::Relaxed))
+    }
+
+    fn begin(&self) {
+        *self.busy_since.lock() = Some(Instant::now());
+    }
+
+    fn end(&self) {
+        *self.busy_since.lock() = None;
     }
 }
 
@@ -62,6 +98,8 @@ pub(super) struct Writer {
     pub(super) max_bytes: Option<u64>,
     pub(super) shared: Arc<Shared>,
     log: Option<Log>,
+    /// Why the last attempt failed, if it did.
+    reason: Option<String>,
     /// The end of the chain when the file was last open.
     link: Link,
     pending: VecDeque<Entry>,
@@ -74,7 +112,8 @@ impl Writer {
     pub(super) fn open(target: AuditTarget, max_bytes: Option<u64>, shared: Arc<Shared>) -> Result<Self, AuditError> {
         let log = target.open(Link::START)?;
         let link = log.link();
-        Ok(Self { target, max_bytes, shared, log: Some(log), link, pending: VecDeque::new(), waiting: Vec::new() })
+        let (pending, waiting) = (VecDeque::new(), Vec::new());
+        Ok(Self { target, max_bytes, shared, log: Some(log), reason: None, link, pending, waiting })
     }
 
     /// Writes until the last sender is gone or says stop.
@@ -111,7 +150,10 @@ impl Writer {
     /// Returns whom to reply to at the end.
     fn take(&mut self, message: Message) -> Option<SyncSender<()>> {
         match message {
-            Message::Entry(_) if self.pending.len() >= MAX_PENDING => self.shared.count_lost(),
+            Message::Entry(_) if self.pending.len() >= MAX_PENDING => {
+                self.shared.unwritten.fetch_sub(1, Ordering::Relaxed);
+                self.shared.count_lost();
+            }
             Message::Entry(entry) => self.pending.push_back(entry),
             Message::Sync(reply) => self.waiting.push(reply),
             Message::Wake => {}
@@ -124,9 +166,13 @@ impl Writer {
     /// the file is gone, before it makes a change that it could not record.
     fn is_idle(&self) -> bool {
         let is_in_place = |log: &Log| log.file_state().is_ok_and(|state| state == FileState::InPlace);
-        self.pending.is_empty()
+        self.shared.begin();
+        let is_idle = self.pending.is_empty()
             && !self.shared.reopen.load(Ordering::Relaxed)
-            && self.log.as_ref().is_some_and(is_in_place)
+            && self.log.as_ref().is_some_and(is_in_place);
+        self.shared.end();
+        // The look may have taken so long that it counts as a failure.
+        is_idle && !self.shared.is_failing.load(Ordering::Relaxed)
     }
 
     fn close(&mut self) {
@@ -140,18 +186,24 @@ impl Writer {
         if self.shared.reopen.swap(false, Ordering::Relaxed) {
             self.close();
         }
-        let result = self.write();
-        let is_failing = result.is_err();
+        self.shared.begin();
+        let reason = self.write().err().map(|error| error.to_string());
+        self.shared.end();
+        let is_failing = reason.is_some();
         self.shared.metrics.failing.set(is_failing.into());
-        if self.shared.is_failing.swap(is_failing, Ordering::Relaxed) != is_failing {
-            match &result {
-                Ok(()) => tracing::info!(file = %self.target.path().display(), "the audit log can be written again"),
-                Err(error) => tracing::error!(
-                    %error,
-                    "the audit log cannot be written: `dayone serve` refuses all changes by the API until it can; images are served"
-                ),
+        let was_failing = self.shared.is_failing.swap(is_failing, Ordering::Relaxed);
+        match &reason {
+            None if was_failing => {
+                tracing::info!(file = %self.target.path().display(), "the audit log can be written again");
             }
+            // The reason may change, for example when there is room again but the file is gone.
+            Some(error) if reason != self.reason => tracing::error!(
+                %error,
+                "the audit log cannot be written: `dayone serve` refuses all changes by the API until it can; images are served"
+            ),
+            _ => {}
         }
+        self.reason = reason;
         if is_failing {
             // What was written in part is seen to when the file is opened again.
             self.close();
@@ -166,6 +218,7 @@ impl Writer {
     fn give_up(&mut self) {
         let pending = u64::try_from(self.pending.len()).unwrap_or(u64::MAX);
         self.pending.clear();
+        self.shared.unwritten.fetch_sub(pending, Ordering::Relaxed);
         self.shared.metrics.lost.inc_by(pending);
         let lost = pending.saturating_add(self.shared.lost.swap(0, Ordering::Relaxed));
         if lost > 0 {
@@ -184,6 +237,14 @@ impl Writer {
             match log.file_state().map_err(failed)? {
                 FileState::InPlace => {}
                 FileState::Renamed => self.close(),
+                FileState::Shortened => {
+                    tracing::error!(
+                        file = %path.display(),
+                        "somebody has cut entries off the audit log while the server writes it: `dayone audit verify` tells which \
+                         are missing. To rotate it, rename it"
+                    );
+                    self.close();
+                }
             }
         }
         let mut log = match self.log.take() {
@@ -193,12 +254,14 @@ impl Writer {
         self.link = log.link();
         let lost = self.shared.lost.swap(0, Ordering::Relaxed);
         if lost > 0 {
+            self.shared.unwritten.fetch_add(1, Ordering::Relaxed);
             self.pending.push_front(Entry::of_server(Event::EntriesLost { entries: lost }));
         }
         while let Some(entry) = self.pending.front() {
             log.append(entry).map_err(failed)?;
             self.link = log.link();
             self.shared.metrics.entries.inc();
+            self.shared.unwritten.fetch_sub(1, Ordering::Relaxed);
             self.pending.pop_front();
         }
         log.sync().map_err(failed)?;

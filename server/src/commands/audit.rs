@@ -84,16 +84,13 @@ fn text(verified: &Verified, lacks_known: bool) -> String {
 fn show(arguments: &AuditShowArguments) -> Result<(), Failure> {
     let filter = Filter { host: arguments.host.clone(), image: arguments.image.clone() };
     let mut shown = Vec::new();
-    let mut wrong = None;
-    for file in open(&arguments.files)? {
-        let admitted = |entry| {
-            if filter.admits(&entry) {
-                shown.push(entry);
-            }
-        };
-        let line = entries(&file, admitted).map_err(|error| unreadable(&error))?;
-        wrong = wrong.or(line.map(|line| format!("{}:{line}", file.path.display())));
-    }
+    let files = open(&arguments.files)?;
+    let admitted = |entry| {
+        if filter.admits(&entry) {
+            shown.push(entry);
+        }
+    };
+    let wrong = entries(&files, admitted).map_err(|error| unreadable(&error))?;
     shown.sort_by_key(|entry| entry.get("sequence").and_then(Value::as_u64));
     match arguments.format {
         OutputFormat::Json => terminal::print_json(&shown)?,
@@ -104,7 +101,9 @@ fn show(arguments: &AuditShowArguments) -> Result<(), Failure> {
     }
     match wrong {
         None => Ok(()),
-        Some(place) => Err(Failure::Input(format!("{place} is not an entry; run: dayone audit verify"))),
+        Some((path, line)) => {
+            Err(Failure::Input(format!("{}:{line} is not an entry; run: dayone audit verify", path.display())))
+        }
     }
 }
 

@@ -322,6 +322,21 @@ async fn a_log_that_was_renamed_is_opened_again_without_a_reload() {
     assert_intact(&place);
 }
 
+/// What logrotate does with `copytruncate`.
+#[tokio::test]
+async fn a_log_that_was_copied_and_cut_is_begun_anew() {
+    let dayone = start().await;
+    order(&dayone, "a").await;
+    let log = dayone.place.path("audit.jsonl");
+    until_recorded(&log, "image-ordered").await;
+    fs::copy(&log, dayone.place.path("audit.jsonl.1")).unwrap();
+    fs::File::options().write(true).open(&log).unwrap().set_len(0).unwrap();
+    order(&dayone, "b").await;
+    let place = stop(dayone).await;
+    assert_eq!(events(&log), ["log-begun", "image-ordered", "server-stopped"]);
+    assert_intact(&place);
+}
+
 async fn wait_until(mut is_true: impl AsyncFnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);
     while !is_true().await {

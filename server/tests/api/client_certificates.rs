@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use dayone::services::{Config, Server, StartError};
 use media::listen::Tls;
@@ -203,10 +204,22 @@ async fn a_reload_takes_over_another_authority() {
         async |world: &World, identity| world.client(Some(identity)).get(url(&dayone, "/healthz")).send().await.is_ok();
     let (old, new) = (world.clients.issue("old", &[]), other.clients.issue("new", &[]));
     assert!(answers(&other, old.clone()).await && !answers(&other, new.clone()).await);
+    let kept = other.client(Some(old.clone()));
+    let asks = async || match kept.get(url(&dayone, "/healthz")).send().await {
+        Ok(answer) => answer.bytes().await.is_ok(),
+        Err(_) => false,
+    };
+    assert!(asks().await);
     let mut config = other.config(&dayone.place);
     config.api_clients.add(TOKEN, "the test").unwrap();
     dayone.server.configure(config);
     assert!(!answers(&other, old).await && answers(&other, new).await);
+    // The connections of the former authority's clients end, at the latest after their next answer.
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while asks().await {
+        assert!(Instant::now() < deadline);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 #[tokio::test]

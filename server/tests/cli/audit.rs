@@ -78,7 +78,7 @@ fn what_the_server_has_recovered_is_no_reason_to_fail() {
     assert!(shown.out.contains("worker-3") && shown.out.contains("that are no entry at the end of the log"));
     assert!(!shown.out.contains("worker-4"), "{}", shown.out);
 
-    // Neither explains the entry a line that somebody has changed, nor two of them.
+    // The entry explains neither a line that somebody has changed, nor one more.
     let recovered = fs::read_to_string(&log).unwrap();
     for wrong in
         [recovered.replacen("worker-4", "worker-5", 1), recovered.replacen("{\"sequence\":5", "x\n{\"sequence\":5", 1)]
@@ -89,5 +89,23 @@ fn what_the_server_has_recovered_is_no_reason_to_fail() {
         assert_eq!(shown.code, 1);
         assert!(shown.err.contains("wrong.jsonl:5 is not an entry; run: dayone audit verify"), "{}", shown.err);
         assert_eq!(run(&["audit", "verify", &log]).code, 1);
+    }
+}
+
+#[test]
+fn what_the_server_has_recovered_after_a_rotation_is_no_reason_to_fail() {
+    let (place, lines) = (Place::new(), lines());
+    let old = place.write("audit.jsonl.1", &lines.concat().as_bytes()[..lines.concat().len() - 9]);
+    assert_eq!(run(&["audit", "verify", &old]).code, 1, "nobody has recorded it yet");
+    let new = place.argument("audit.jsonl");
+    open_audit_log(new.as_ref()).unwrap();
+    let verified = run(&["audit", "verify", &new, &old]);
+    assert_eq!(verified.code, 0, "{}", verified.out);
+    assert!(verified.out.contains("audit.jsonl:2: the server found "), "{}", verified.out);
+    let shown = run(&["audit", "show", &new, &old]);
+    assert_eq!((shown.code, shown.err.as_str()), (0, ""));
+    assert!(shown.out.contains("that are no entry at the end of audit.jsonl.1"), "{}", shown.out);
+    for command in ["verify", "show"] {
+        assert_eq!(run(&["audit", command, &old]).code, 1, "the entry that says so is in the other file");
     }
 }

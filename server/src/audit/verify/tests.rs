@@ -85,6 +85,40 @@ fn an_unfinished_line_is_a_note_only_once_the_server_has_recorded_it() {
 }
 
 #[test]
+fn several_failures_in_a_row_are_notes_and_an_edit_is_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.jsonl");
+    let whole = log(ENTRIES);
+    let recovered = |end: &[u8]| {
+        fs::write(&path, [&whole[..], end].concat()).unwrap();
+        drop(LogFile::open(&path, Link::START).unwrap());
+        fs::read(&path).unwrap()
+    };
+    let mut torn = b"{\"sequence\":7,\"ti".to_vec();
+    for _ in 0..3 {
+        let after = recovered(&torn);
+        let verified = check(after.clone());
+        assert!(verified.faults.is_empty(), "{verified:?}");
+        let bytes = u64::try_from(torn.len()).unwrap();
+        assert_eq!(verified.notes.iter().map(|note| note.kind).collect::<Vec<_>>(), [NoteKind::Unfinished(bytes)]);
+        // Nobody may insert a line afterwards, or remove one.
+        let at = whole.len() + torn.len() + 1;
+        let inserted = [&after[..at], b"x\n", &after[at..]].concat();
+        assert_eq!(check(inserted).faults.last().map(|fault| fault.kind), Some(FaultKind::Changed));
+        let removed = [&whole[..], &after[at..]].concat();
+        assert!(check(removed).faults.is_empty(), "an unfinished entry says nothing");
+        // The next server fails while it records what it found.
+        torn = after[whole.len()..after.len() - 9].to_vec();
+    }
+
+    // An entry that somebody has changed, also without its line end, and lines that somebody has appended.
+    let changed = String::from_utf8(lines(&whole)[ENTRIES - 1].clone()).unwrap().replace("worker", "walker");
+    for edit in [changed.trim_end(), &format!("x\n{}", changed.trim_end()), &format!("{changed}x"), "x\n", "x\ny\n"] {
+        assert!(!check(recovered(edit.as_bytes())).faults.is_empty(), "{edit}");
+    }
+}
+
+#[test]
 fn a_line_that_was_changed_while_the_server_did_not_run_stays_a_fault() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("audit.jsonl");

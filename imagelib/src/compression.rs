@@ -1,6 +1,7 @@
 //! The compressions of initramfs members: recognised by their first bytes, written deterministically, read with limits.
 
 mod gzip;
+mod kernel;
 mod lz4;
 
 use std::io::{self, BufRead, Read, Write};
@@ -8,6 +9,8 @@ use std::io::{self, BufRead, Read, Write};
 use liblzma::stream::{Check, LzmaOptions, Stream};
 
 use crate::cpio::Skip;
+pub use kernel::KernelLacks;
+pub(crate) use kernel::SETTINGS_BYTES;
 
 /// Why compressing or decompressing fails.
 #[derive(Debug, thiserror::Error)]

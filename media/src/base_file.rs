@@ -11,12 +11,13 @@
 //! * A block device has no ctime of its contents. It must be read-only for everybody (`blockdev --setro`).
 //!
 //! Where the file system can share blocks between files, the bytes come from a copy that no other program can open
-//! ([`BaseFile::with_shared_copy`]). The first two changes do not reach it.
+//! ([`BaseFile::with_shared_copy`]). The first two changes do not reach it, and a change of the ctime alone does not count.
 //!
 //! The file is never mapped into memory: reading a truncated file is then an error, and not a signal that kills the
 //! process.
 
 mod check;
+mod error;
 mod fingerprint;
 mod operations;
 mod settling;
@@ -40,6 +41,7 @@ use rustix::io::{Errno, ReadWriteFlags};
 use tokio::sync::Semaphore;
 
 use crate::SingleFlight;
+pub use error::{BaseError, Change};
 pub use fingerprint::Fingerprint;
 use operations::Operations;
 
@@ -49,70 +51,6 @@ const RAMFS_MAGIC: u64 = 0x8584_58f6;
 
 /// How far apart the bytes are by which a range is found to be cached.
 const CACHED_STEP: usize = 64 << 10;
-
-/// How a base's file has changed since it was opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Change {
-    /// There is no file at its path.
-    #[error("was deleted or moved away")]
-    Vanished,
-    /// Another file is at its path.
-    #[error("was replaced by another file")]
-    Replaced,
-    /// The file is longer or shorter.
-    #[error("changed its size from {was} to {now} bytes")]
-    Resized {
-        /// The size when it was opened, in bytes.
-        was: u64,
-        /// The size now, in bytes.
-        now: u64,
-    },
-    /// The file was written to, or its metadata changed in a way that looks the same.
-    #[error("was modified (its mtime or ctime moved)")]
-    Modified,
-}
-
-/// Why a base's file cannot be used.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum BaseError {
-    /// The file cannot be opened, or its attributes cannot be read.
-    #[error("base image {}: {source}", path.display())]
-    Inaccessible {
-        /// The file's path.
-        path: PathBuf,
-        /// The system's error.
-        source: Arc<io::Error>,
-    },
-    /// The path leads neither to a regular file nor to a block device.
-    #[error("base image {}: neither a file nor a block device", .0.display())]
-    NotAFile(PathBuf),
-    /// The file has changed since it was registered.
-    #[error("base image {} {change} since it was registered; put the original back or register it again", path.display())]
-    Changed {
-        /// The file's path.
-        path: PathBuf,
-        /// What has changed.
-        change: Change,
-    },
-    /// The file system does not answer, for example because its server is down.
-    #[error("base image {}: its file system has not answered for {} s; check its server or its disk", path.display(), waited.as_secs())]
-    Unresponsive {
-        /// The file's path.
-        path: PathBuf,
-        /// For how long it has not answered.
-        waited: Duration,
-    },
-}
-
-impl From<BaseError> for io::Error {
-    fn from(error: BaseError) -> Self {
-        match error {
-            BaseError::Inaccessible { ref source, .. } => Self::new(source.kind(), error),
-            BaseError::NotAFile(_) | BaseError::Changed { .. } => Self::other(error),
-            BaseError::Unresponsive { .. } => Self::new(io::ErrorKind::TimedOut, error),
-        }
-    }
-}
 
 /// The result of [`BaseFile::read_cached`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -236,11 +174,20 @@ impl BaseFile {
     /// it must be opened again. Waits for the file system, however long that takes.
     pub fn check(&self) -> Result<(), BaseError> {
         self.verify()?;
-        match std::fs::metadata(&self.path) {
-            Ok(found) if (found.dev(), found.ino()) == (self.fingerprint.device, self.fingerprint.inode) => Ok(()),
-            Ok(_) => Err(self.changed(Change::Replaced)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(self.changed(Change::Vanished)),
+        match self.moved() {
+            Ok(None) => Ok(()),
+            Ok(Some(change)) => Err(self.changed(change)),
             Err(source) => Err(self.inaccessible(source)),
+        }
+    }
+
+    /// Whether the path no longer leads to the file.
+    fn moved(&self) -> io::Result<Option<Change>> {
+        match std::fs::metadata(&self.path) {
+            Ok(found) if (found.dev(), found.ino()) == (self.fingerprint.device, self.fingerprint.inode) => Ok(None),
+            Ok(_) => Ok(Some(Change::Replaced)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Some(Change::Vanished)),
+            Err(source) => Err(source),
         }
     }
 
@@ -323,15 +270,29 @@ impl BaseFile {
         }
         let metadata = self.file.metadata().map_err(|source| self.inaccessible(source))?;
         let size = if self.block_device { self.fingerprint.size } else { metadata.size() };
-        if Fingerprint::of(&metadata, size) == self.fingerprint {
+        let now = Fingerprint::of(&metadata, size);
+        let is_gone = metadata.nlink() == 0;
+        // The ctime shows writes that keep the mtime, and these do not reach a copy. The operator still replaces a base by writing to its
+        // file, or by another file.
+        let is_same = match self.shared_copy {
+            Some(_) => !is_gone && Fingerprint { changed: self.fingerprint.changed, ..now } == self.fingerprint,
+            None => now == self.fingerprint,
+        };
+        if is_same {
             return Ok(());
         }
-        Err(self.changed(if metadata.nlink() == 0 {
+        // Once only: the first change is final. Moving a file changes its ctime, too.
+        let moved = self.moved().unwrap_or_default();
+        Err(self.changed(if let Some(change) = moved {
+            change
+        } else if is_gone {
             Change::Vanished
         } else if size != self.fingerprint.size {
             Change::Resized { was: self.fingerprint.size, now: size }
-        } else {
+        } else if now.modified != self.fingerprint.modified {
             Change::Modified
+        } else {
+            Change::Touched
         }))
     }
 

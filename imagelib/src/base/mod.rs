@@ -27,7 +27,7 @@ use crate::boot_medium::{BootMediumError, EspError};
 pub use crate::delivery::DeliveryProfile;
 use crate::digest::Digest;
 use crate::disk::IncompleteDisk;
-use crate::initramfs::InitramfsError;
+use crate::initramfs::{InitramfsError, StopReason};
 use crate::iso::IsoError;
 use crate::iso::coreos::CoreosIsoError;
 use crate::kernel_arguments::{KernelArgumentEdits, KernelArgumentError};
@@ -136,9 +136,10 @@ impl Base {
                 probed => probed.map(Self::Iso),
             },
             (None, Some(initrd)) => match KernelInitrdBase::probe(files, initrd) {
-                Err(BaseError::Initramfs(error @ InitramfsError::NotAnInitramfs(_))) => {
-                    Err(unpack_first(Role::Initrd, initrd)?.unwrap_or(BaseError::Initramfs(error)))
-                }
+                Err(BaseError::Initramfs(
+                    error @ (InitramfsError::NotAnInitramfs(_)
+                    | InitramfsError::Unreadable { offset: 0, reason: StopReason::Unsupported(_) }),
+                )) => Err(unpack_first(Role::Initrd, initrd)?.unwrap_or(BaseError::Initramfs(error))),
                 probed => probed.map(Self::KernelInitrd),
             },
             (None, None) => Err(BaseError::NoFiles),
@@ -284,6 +285,9 @@ mod tests {
                     "{error}"
                 );
             }
+            // What is inside, nobody knows: dayone does not read it. Every base can be given uncompressed.
+            let error = refused(role, &b"BZh91AY&SY".repeat(400));
+            assert!(error.contains("compressed with bzip2") && error.contains("decompress it"), "{error}");
         }
     }
 }

@@ -33,10 +33,10 @@ impl<'s, S: Source + ?Sized> Cursor<'s, S> {
         self.failure.take()
     }
 
-    /// The next two bytes, fewer at the end.
-    pub(super) fn peek(&mut self) -> io::Result<Vec<u8>> {
+    /// The next `count` bytes, fewer at the end.
+    pub(super) fn peek(&self, count: u64) -> io::Result<Vec<u8>> {
         let left = self.source.size().saturating_sub(self.position());
-        self.source.read_vec(self.position(), left.min(2))
+        self.source.read_vec(self.position(), left.min(count))
     }
 
     fn rest(&self) -> &[u8] {

@@ -1,3 +1,4 @@
+mod kernel_settings;
 mod properties;
 
 use std::io::Read;

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use super::InitramfsError;
 use super::cursor::Cursor;
-use crate::compression::{Compression, Decoder, Magic};
+use crate::compression::{self, Compression, Decoder, KernelLacks, Magic};
 use crate::cpio::{CpioError, Entry, FileKind, Reader, Skip};
 use crate::source::Source;
 
@@ -78,6 +78,8 @@ pub enum StopReason {
     Unsupported(&'static str),
     /// A raw archive, or what follows one, does not begin at a multiple of 4.
     Misaligned,
+    /// The member is good, but the kernel cannot unpack it.
+    KernelLacks(KernelLacks),
     /// The bytes are neither an archive nor a known compression, perhaps a signature or a checksum.
     UnknownMagic,
     /// An archive or its compressed stream is damaged.
@@ -91,6 +93,7 @@ impl fmt::Display for StopReason {
         match self {
             Self::Unsupported(name) => write!(f, "it is compressed with {name}, which dayone does not read"),
             Self::Misaligned => f.write_str("it does not begin at a multiple of 4, where the kernel would look for it"),
+            Self::KernelLacks(setting) => setting.fmt(f),
             Self::UnknownMagic => f.write_str("it is neither a cpio archive nor compressed in a known way"),
             Self::Damaged(error) => error.fmt(f),
             Self::TooLarge => f.write_str("there are more members, entries or bytes than an initramfs has"),
@@ -169,7 +172,7 @@ where
         loop {
             skip_zeros(cursor)?;
             let offset = cursor.position();
-            let magic = cursor.peek()?;
+            let magic = cursor.peek(2)?;
             let aligned = offset.is_multiple_of(4);
             let behind_raw = self.members.last().is_some_and(|member| member.compression.is_none());
             let compression = match (magic.first(), Magic::sniff(&magic)) {
@@ -188,7 +191,14 @@ where
             self.open = false;
             let result = match compression {
                 None => self.archive(cursor).map(drop),
-                Some(compression) => self.compressed(compression, &mut *cursor),
+                Some(compression) => {
+                    let start = cursor.peek(compression::SETTINGS_BYTES)?;
+                    // What is not an initramfs, or is damaged, needs other advice.
+                    self.compressed(compression, &mut *cursor).and_then(|()| {
+                        let lacks = KernelLacks::for_stream(compression, &start);
+                        lacks.map_or(Ok(()), |setting| Err(StopReason::KernelLacks(setting)))
+                    })
+                }
             };
             if let Err(reason) = result {
                 return Ok(Some((offset, reason)));

@@ -13,8 +13,8 @@ use super::{BaseError, BaseFile, Storage};
 
 impl BaseFile {
     /// Reads from now on from a copy that shares the blocks of the file, in one of these directories, if the file system can make
-    /// one. The copy has no name, and is gone when the file is closed. All checks are still those of the file itself: if it changes,
-    /// that is an error as before.
+    /// one. The copy has no name, and is gone when the file is closed. All checks are still those of the file itself: if somebody writes to
+    /// it or replaces it, that is an error as before. Its other attributes no longer matter.
     pub fn with_shared_copy<'a>(self, directories: impl IntoIterator<Item = &'a Path>) -> Result<Self, BaseError> {
         if self.private || self.block_device || self.storage != Storage::Local {
             return Ok(self);

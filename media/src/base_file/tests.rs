@@ -1,5 +1,6 @@
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 
 use tempfile::TempDir;
 
@@ -51,7 +52,7 @@ fn every_change_is_seen_by_the_next_read_and_by_the_check() {
     type Act = fn(&Path);
     let resized = |now| Change::Resized { was: 16, now };
     let append: Act = |path| File::options().append(true).open(path).unwrap().write_all(b"!").unwrap();
-    let cases: [(&str, Act, Change); 7] = [
+    let cases: [(&str, Act, Change); 9] = [
         ("truncated", |path| File::options().write(true).open(path).unwrap().set_len(5).unwrap(), resized(5)),
         ("grown", append, resized(17)),
         (
@@ -67,22 +68,24 @@ fn every_change_is_seen_by_the_next_read_and_by_the_check() {
                 file.write_all(b"X").unwrap();
                 file.set_modified(before).unwrap();
             },
-            Change::Modified,
+            Change::Touched,
         ),
         ("deleted", |path| fs::remove_file(path).unwrap(), Change::Vanished),
+        ("moved away", |path| fs::rename(path, path.with_extension("aside")).unwrap(), Change::Vanished),
         (
             "replaced by a file of the same content",
             |path| {
                 fs::write(path.with_extension("new"), CONTENT).unwrap();
                 fs::rename(path.with_extension("new"), path).unwrap();
             },
-            Change::Vanished,
+            Change::Replaced,
         ),
         (
             "given up for another with a second link",
             |path| fs::hard_link(path, path.with_extension("link")).unwrap(),
-            Change::Modified,
+            Change::Touched,
         ),
+        ("given other permissions", chmod, Change::Touched),
     ];
     for (name, act, expected) in cases {
         let (_directory, path, base) = base();
@@ -92,6 +95,35 @@ fn every_change_is_seen_by_the_next_read_and_by_the_check() {
         assert_eq!(read_fails_with(&base), expected, "{name}");
         assert_eq!(change(&base.check().unwrap_err()), expected, "{name}");
     }
+}
+
+fn chmod(path: &Path) {
+    fs::set_permissions(path, fs::Permissions::from_mode(0o640)).unwrap();
+}
+
+#[test]
+fn attributes_of_the_file_do_not_matter_if_the_bytes_come_from_a_copy() {
+    let copied = || {
+        let (directory, path, base) = base();
+        let copy = directory.path().join("copy");
+        fs::copy(&path, &copy).unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+        (directory, path, BaseFile { shared_copy: Some(File::open(copy).unwrap()), ..base })
+    };
+    let (_directory, path, base) = copied();
+    chmod(&path);
+    fs::hard_link(&path, path.with_extension("link")).unwrap();
+    assert_eq!(base.read_at(0, &mut [0; 4]).unwrap(), 4);
+    base.check().unwrap();
+
+    fs::remove_file(&path).unwrap();
+    assert_eq!(change(&base.check().unwrap_err()), Change::Vanished, "the other link is no base");
+    let (_directory, path, base) = copied();
+    fs::write(&path, CONTENT).unwrap();
+    assert_eq!(read_fails_with(&base), Change::Modified);
+    let (_directory, path, base) = copied();
+    fs::remove_file(&path).unwrap();
+    assert_eq!(read_fails_with(&base), Change::Vanished);
 }
 
 #[test]
@@ -151,4 +183,5 @@ fn errors_name_the_file_and_say_what_to_do() {
     fs::remove_file(&path).unwrap();
     let error = base.read_at(0, &mut [0; 4]).unwrap_err().to_string();
     assert!(error.contains(path.to_str().unwrap()) && error.contains("register it again"), "{error}");
+    assert!(error.contains("no chmod, link, rename or label") && error.contains("dayone base add"), "{error}");
 }

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -21,14 +22,17 @@ const WRITES: [(&str, Act); 2] = [
     }),
 ];
 
-/// What happens to any file.
-const MOVES: [(&str, Act); 2] = [
+/// What happens to any file. A change of its attributes alone looks like a write whose mtime was set back.
+const MOVES: [(&str, Act); 5] = [
     ("replaced", |path| {
         let new = path.with_extension("new");
         fs::write(&new, vec![0xEE; SIZE]).unwrap();
         fs::rename(new, path).unwrap();
     }),
     ("deleted", |path| fs::remove_file(path).unwrap()),
+    ("moved away", |path| fs::rename(path, path.with_extension("aside")).unwrap()),
+    ("given other permissions", |path| fs::set_permissions(path, fs::Permissions::from_mode(0o640)).unwrap()),
+    ("given a second link", |path| fs::hard_link(path, path.with_extension("link")).unwrap()),
 ];
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::{Args, Subcommand};
 use imagelib::base::Role;
 use imagelib::delivery::DeliveryProfile;
-use imagelib::digest::Digest;
+use imagelib::digest::{Digest, DigestError};
 use url::Url;
 
 use super::{ListFormat, OutputFormat, ServerAccess, path_to_write};
@@ -97,7 +97,7 @@ pub struct BaseAddArguments {
 #[derive(Debug, Args)]
 pub struct ProofArguments {
     /// SHA-256 of the file; of one of several: `ROLE:DIGEST`, repeatable
-    #[arg(long, value_name = "[ROLE:]DIGEST")]
+    #[arg(long, value_name = "[ROLE:]DIGEST", value_parser = published_of_role)]
     pub sha256: Vec<OfRole<Digest>>,
 
     /// URL or absolute path of the file's detached GPG signature; of one of several: `ROLE:SOURCE`, repeatable
@@ -130,16 +130,31 @@ pub struct OfRole<T> {
     pub value: T,
 }
 
+impl<T> OfRole<T> {
+    fn read<E>(text: &str, value: impl FnOnce(&str) -> Result<T, E>) -> Result<Self, E> {
+        let of_role = text.split_once(':').and_then(|(word, rest)| Some((Role::of_word(word)?, rest)));
+        match of_role {
+            Some((role, rest)) => Ok(Self { role: Some(role), value: value(rest)? }),
+            None => Ok(Self { role: None, value: value(text)? }),
+        }
+    }
+}
+
 impl<T: FromStr> FromStr for OfRole<T> {
     type Err = T::Err;
 
     fn from_str(text: &str) -> Result<Self, T::Err> {
-        let of_role = text.split_once(':').and_then(|(word, rest)| Some((Role::of_word(word)?, rest)));
-        match of_role {
-            Some((role, rest)) => Ok(Self { role: Some(role), value: rest.parse()? }),
-            None => Ok(Self { role: None, value: text.parse()? }),
-        }
+        Self::read(text, str::parse::<T>)
     }
+}
+
+/// Reads a digest as publishers print it: some use capital letters.
+fn published(text: &str) -> Result<Digest, DigestError> {
+    text.parse().or_else(|error| text.to_ascii_lowercase().parse().map_err(|_| error))
+}
+
+fn published_of_role(text: &str) -> Result<OfRole<Digest>, DigestError> {
+    OfRole::read(text, published)
 }
 
 /// The arguments of `dayone base fetch`.
@@ -164,7 +179,7 @@ pub struct BaseFetchArguments {
     pub output: PathBuf,
 
     /// SHA-256 of the file
-    #[arg(long, value_name = "DIGEST")]
+    #[arg(long, value_name = "DIGEST", value_parser = published)]
     pub sha256: Option<Digest>,
 
     /// URL or absolute path of the file's detached GPG signature
@@ -254,6 +269,11 @@ mod tests {
         assert_eq!(digest.to_string().parse(), Ok(OfRole { role: None, value: digest }));
         assert_eq!(format!("kernel:{digest}").parse(), Ok(OfRole { role: Some(Role::Kernel), value: digest }));
         assert!(format!("ramdisk:{digest}").parse::<OfRole<Digest>>().is_err());
+        let capital = digest.to_string().to_uppercase();
+        assert_eq!(published(&capital), Ok(digest));
+        let kernel = OfRole { role: Some(Role::Kernel), value: digest };
+        assert_eq!(published_of_role(&format!("kernel:{capital}")), Ok(kernel));
+        assert!(published("ABC").unwrap_err().to_string().contains("\"ABC\""));
         let url: Location = "https://example.com/a.sig".parse().unwrap();
         assert_eq!("https://example.com/a.sig".parse(), Ok(OfRole { role: None, value: url.clone() }));
         assert_eq!("iso:https://example.com/a.sig".parse(), Ok(OfRole { role: Some(Role::Iso), value: url }));

@@ -5,9 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use redfish::{Verification, client_config};
-use reqwest::header::{
-    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_RANGE, ETAG, HeaderMap, IF_RANGE, LAST_MODIFIED, RANGE,
-};
+use reqwest::header::{ACCEPT_ENCODING, IF_RANGE, RANGE};
 use reqwest::redirect::Policy;
 use reqwest::{Response, StatusCode};
 use tokio::io::{AsyncSeekExt as _, AsyncWriteExt as _, BufWriter};
@@ -15,6 +13,7 @@ use tracing::{info, warn};
 use url::Url;
 
 use super::allowed::AllowedSources;
+use super::answer::{self, Part};
 use super::beginning::Beginning;
 use super::error::FetchError;
 use super::final_error::{final_error, redirect, shown};
@@ -67,6 +66,22 @@ pub(crate) struct Downloader {
     patience: Patience,
     limit: u64,
     readers: Readers,
+}
+
+/// How a file was downloaded.
+#[derive(Debug, Default)]
+pub(super) struct Downloaded {
+    /// Whether some of it is from an earlier attempt.
+    pub(super) resumed: bool,
+    /// The encoding that the server named, if it named one.
+    pub(super) encoding: Option<String>,
+}
+
+/// What an attempt has brought.
+struct Received {
+    how: Downloaded,
+    /// Whether the file is complete.
+    is_complete: bool,
 }
 
 /// Why an attempt failed.
@@ -122,23 +137,28 @@ impl Downloader {
         &self.allowed
     }
 
-    /// Downloads the whole file to the partial file of `target`. Returns whether some of it is from an earlier attempt. Calls
-    /// `trouble` with what goes wrong while it tries again, and with `None` when it goes on.
+    /// Downloads the whole file to the partial file of `target`. Calls `trouble` with what goes wrong while it tries again, and with
+    /// `None` when it goes on.
     pub(super) async fn download(
         &self,
         url: &Url,
         target: &Path,
         progress: &FileProgress,
         trouble: &(dyn Fn(Option<String>) + Send + Sync),
-    ) -> Result<bool, FetchError> {
+    ) -> Result<Downloaded, FetchError> {
         self.allowed.check_url(url)?;
         let (mut failures, mut resumed) = (0, false);
         loop {
             let before = progress.done();
             match self.attempt(url, target, progress, trouble).await {
-                Ok(continued) => {
+                Ok(Received { how, is_complete }) => {
                     trouble(None);
-                    return Ok(resumed || continued);
+                    resumed |= how.resumed;
+                    if is_complete {
+                        return Ok(Downloaded { resumed, ..how });
+                    }
+                    // The server has sent fewer bytes than dayone asked for.
+                    failures = 0;
                 }
                 Err(Failed::Finally(error)) => return Err(error),
                 Err(Failed::Again(why)) => {
@@ -162,52 +182,62 @@ impl Downloader {
         target: &Path,
         progress: &FileProgress,
         trouble: &(dyn Fn(Option<String>) + Send + Sync),
-    ) -> Result<bool, Failed> {
+    ) -> Result<Received, Failed> {
         let mut partial = PartialFile::open(target, url, self.readers).map_err(storage)?;
         progress.set_done(partial.length);
         progress.set_total(partial.total());
         if partial.is_complete() {
-            return Ok(true);
+            let how = Downloaded { resumed: true, encoding: partial.encoding().map(str::to_owned) };
+            return Ok(Received { how, is_complete: true });
         }
         let mut request = self.http.get(url.clone()).header(ACCEPT_ENCODING, "identity");
         if let Some(validator) = partial.validator() {
             request = request.header(RANGE, format!("bytes={}-", partial.length)).header(IF_RANGE, validator);
         }
         let answer = self.send(request).await?;
+        let headers = answer.headers();
+        let encoding = answer::encoding(headers);
         let continued = match answer.status() {
-            StatusCode::PARTIAL_CONTENT if continues(answer.headers(), partial.length, partial.total()) => true,
-            StatusCode::OK => {
+            StatusCode::PARTIAL_CONTENT => Part::continuing(headers, partial.length, partial.total()),
+            _ => None,
+        };
+        let continued = continued.filter(|part| match partial.length {
+            // Nobody asked for a part.
+            0 => part.is_last(),
+            // A server need not repeat the encoding (RFC 9110 §15.3.7).
+            _ => encoding.is_none() || encoding.as_deref() == partial.encoding(),
+        });
+        let part = match (answer.status(), continued) {
+            (StatusCode::OK, _) => {
                 partial.restart().map_err(storage)?;
-                false
+                Part::whole(answer.content_length())
             }
-            StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE if partial.length > 0 => {
+            (_, Some(part)) => part,
+            (StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE, None) if partial.length > 0 => {
                 partial.restart().map_err(storage)?;
                 progress.set_done(0);
                 return Err(Failed::Again("the file has changed since the download began".to_owned()));
             }
-            status => return Err(FetchError::Status { url: shown(url), status }.into()),
+            (status, None) => return Err(FetchError::Status { url: shown(url), status }.into()),
         };
-        if let Some(encoding) = answer.headers().get(CONTENT_ENCODING).filter(|value| *value != "identity") {
-            let encoding = encoding.to_str().unwrap_or("an unknown encoding");
-            return Err(
-                FetchError::Unreachable(format!("the server sends the file with {encoding}, not as it is")).into()
-            );
-        }
         trouble(None);
-        let rest = answer.content_length();
-        let total = rest.map(|rest| partial.length + rest);
-        if continued {
+        let total = part.total.or(part.end);
+        let resumed = partial.length > 0;
+        let encoding = if resumed {
             info!(url = %shown(url), from = partial.length, ?total, "continuing a download");
+            partial.encoding().map(str::to_owned)
         } else {
-            partial.begin(validator(answer.headers()), total).map_err(storage)?;
-        }
+            partial.begin(answer::validator(headers), encoding.clone(), part.total).map_err(storage)?;
+            encoding
+        };
         progress.set_done(partial.length);
         progress.set_total(total);
         if total.is_some_and(|total| total > self.limit) {
             return Err(FetchError::TooLarge { limit: self.limit }.into());
         }
-        space::check(&partial.file, rest.unwrap_or(0))?;
-        self.receive(answer, partial, total, progress).await.map(|()| continued)
+        space::check(&partial.file, total.map_or(0, |total| total.saturating_sub(partial.length)))?;
+        self.receive(answer, partial, part, progress).await?;
+        Ok(Received { how: Downloaded { resumed, encoding }, is_complete: part.is_last() })
     }
 
     async fn send(&self, request: reqwest::RequestBuilder) -> Result<Response, Failed> {
@@ -228,7 +258,7 @@ impl Downloader {
         &self,
         mut answer: Response,
         partial: PartialFile,
-        total: Option<u64>,
+        part: Part,
         progress: &FileProgress,
     ) -> Result<(), Failed> {
         let limit = self.limit;
@@ -254,7 +284,7 @@ impl Downloader {
             }
             if progress.done() >= next_look {
                 next_look = progress.done() + LOOK;
-                let rest = total.map_or(0, |total| total.saturating_sub(progress.done()));
+                let rest = part.total.map_or(0, |total| total.saturating_sub(progress.done()));
                 if let Err(full) = space::check(&room, rest) {
                     break Err(full.into());
                 }
@@ -262,11 +292,13 @@ impl Downloader {
         };
         file.flush().await.map_err(storage)?;
         received?;
-        if total.is_some_and(|total| progress.done() < total) {
+        if part.end.is_some_and(|end| progress.done() < end) {
             return Err(Failed::Again("the server has closed the connection before the end".to_owned()));
         }
         file.get_ref().sync_all().await.map_err(storage)?;
-        progress.set_total(Some(progress.done()));
+        if part.is_last() {
+            progress.set_total(Some(progress.done()));
+        }
         Ok(())
     }
 
@@ -305,69 +337,5 @@ impl Downloader {
     }
 }
 
-/// What identifies the representation in a later request for the rest: a strong entity tag, or the date.
-fn validator(headers: &HeaderMap) -> Option<String> {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    text(ETAG).filter(|tag| tag.starts_with('"')).or_else(|| text(LAST_MODIFIED))
-}
-
-/// Whether an answer has the bytes from `offset` to the end (RFC 9110 §14.4).
-fn continues(headers: &HeaderMap, offset: u64, total: Option<u64>) -> bool {
-    let parse = || {
-        let range = headers.get(CONTENT_RANGE)?.to_str().ok()?.strip_prefix("bytes ")?;
-        let (range, length) = range.split_once('/')?;
-        let (first, last) = range.split_once('-')?;
-        let (first, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
-        let length = if length == "*" { None } else { Some(length.parse::<u64>().ok()?) };
-        Some((first, last, length))
-    };
-    let Some((first, last, length)) = parse() else { return false };
-    let whole = length.or(total);
-    first == offset
-        && whole.is_none_or(|whole| last.checked_add(1) == Some(whole))
-        && (length == total || total.is_none() || length.is_none())
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_rest_of_the_same_file_continues() {
-        let is_rest = |range: &str, offset, total| {
-            continues(&HeaderMap::from_iter([(CONTENT_RANGE, range.parse().unwrap())]), offset, total)
-        };
-        assert!(is_rest("bytes 3-9/10", 3, Some(10)) && is_rest("bytes 3-9/10", 3, None));
-        assert!(is_rest("bytes 3-9/*", 3, Some(10)));
-        for (range, offset, total) in [
-            ("bytes 3-9/10", 4, Some(10)),
-            ("bytes 3-8/10", 3, Some(10)),
-            ("bytes 3-9/10", 3, Some(11)),
-            ("bytes 3-9/*", 3, Some(11)),
-            ("bytes */10", 3, Some(10)),
-            ("items 3-9/10", 3, Some(10)),
-            ("bytes 3-18446744073709551615/10", 3, Some(10)),
-        ] {
-            assert!(!is_rest(range, offset, total), "{range}");
-        }
-        assert!(!continues(&HeaderMap::new(), 0, None));
-    }
-
-    #[test]
-    fn a_weak_tag_does_not_identify_bytes() {
-        let headers = |pairs: &[(reqwest::header::HeaderName, &str)]| {
-            pairs.iter().map(|(name, value)| (name.clone(), value.parse().unwrap())).collect::<HeaderMap>()
-        };
-        let date = "Tue, 24 Nov 2026 18:00:00 GMT";
-        let both = |tag| headers(&[(ETAG, tag), (LAST_MODIFIED, date)]);
-        assert_eq!(validator(&both("\"a\"")).as_deref(), Some("\"a\""));
-        assert_eq!(validator(&both("W/\"a\"")).as_deref(), Some(date));
-        assert_eq!(validator(&headers(&[(ETAG, "W/\"a\"")])), None);
-    }
-
-    #[test]
-    fn waits_grow_up_to_a_limit() {
-        let waits: Vec<u64> = (1..9).map(|attempt| Patience::default().wait(attempt).as_secs()).collect();
-        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 32, 32]);
-    }
-}
+mod tests;

@@ -69,6 +69,16 @@ pub enum FetchError {
         /// What it is.
         found: Digest,
     },
+    /// The bytes are not the published ones, and the server named an encoding.
+    #[error(
+        "{error}; the server sent it with {encoding} (Content-Encoding), so it may have compressed the file by itself"
+    )]
+    Encoded {
+        /// The encoding.
+        encoding: String,
+        /// Why the bytes are wrong.
+        error: Box<FetchError>,
+    },
     /// The signature does not show that the bytes are right.
     #[error(transparent)]
     Signature(#[from] SignatureError),
@@ -78,6 +88,16 @@ pub enum FetchError {
 }
 
 impl FetchError {
+    /// Adds the encoding that the server named, if the bytes are not the published ones.
+    pub(super) fn with_encoding(self, encoding: Option<String>) -> Self {
+        match (self, encoding) {
+            (error @ (Self::Digest { .. } | Self::Signature(SignatureError::Forged(_))), Some(encoding)) => {
+                Self::Encoded { encoding, error: Box::new(error) }
+            }
+            (error, _) => error,
+        }
+    }
+
     /// The file cannot be written.
     pub(super) fn storage(source: io::Error) -> Self {
         Self::Storage(source)

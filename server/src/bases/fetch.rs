@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::copy::{self, Copied};
-use super::download::Downloader;
+use super::download::{Downloaded, Downloader};
 use super::error::FetchError;
 use super::openpgp::Keyring;
 use super::partial_file;
@@ -70,7 +70,7 @@ impl Fetcher {
         };
         loop {
             order.progress.set_phase(Phase::Fetching);
-            let resumed = match self.bytes(order).await {
+            let Downloaded { resumed, encoding } = match self.bytes(order).await {
                 // Another attempt would continue after the first bytes, and would not see them.
                 Err(error @ FetchError::Packed(_)) => {
                     discard(order.target)?;
@@ -90,15 +90,15 @@ impl Fetcher {
                 }
                 Err(error) => {
                     discard(order.target)?;
-                    return Err(error);
+                    return Err(error.with_encoding(encoding));
                 }
             }
         }
         partial_file::complete(order.target).map_err(FetchError::storage)
     }
 
-    /// Fetches the bytes to the partial file. Returns whether some are from an earlier attempt.
-    async fn bytes(&self, order: &Order<'_>) -> Result<bool, FetchError> {
+    /// Fetches the bytes to the partial file.
+    async fn bytes(&self, order: &Order<'_>) -> Result<Downloaded, FetchError> {
         match &order.source.location {
             Location::Url(url) => {
                 let trouble = |what| order.progress.set_trouble(what);
@@ -112,7 +112,7 @@ impl Fetcher {
                 let copied = tokio::task::spawn_blocking(move || copy::copy(&from, &to, limit, &file, &cancelled));
                 let how = copied.await.map_err(|error| FetchError::storage(io::Error::other(error)))??;
                 info!(path = %path.display(), shared = how == Copied::Shared, "copied a file of a base");
-                Ok(false)
+                Ok(Downloaded::default())
             }
         }
     }

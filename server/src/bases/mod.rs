@@ -4,6 +4,7 @@
 //! restarted server continues where the partial files end.
 
 mod allowed;
+mod answer;
 mod beginning;
 mod copy;
 mod download;

@@ -21,6 +21,9 @@ struct Origin {
     validator: String,
     /// How long the whole file is.
     total: Option<u64>,
+    /// The encoding that the server named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    encoding: Option<String>,
 }
 
 /// A file that has arrived in part.
@@ -64,8 +67,13 @@ impl PartialFile {
     }
 
     /// Notes of what the bytes are a part. Without a validator, nobody can continue.
-    pub(super) fn begin(&mut self, validator: Option<String>, total: Option<u64>) -> io::Result<()> {
-        self.origin = validator.map(|validator| Origin { url: self.url, validator, total });
+    pub(super) fn begin(
+        &mut self,
+        validator: Option<String>,
+        encoding: Option<String>,
+        total: Option<u64>,
+    ) -> io::Result<()> {
+        self.origin = validator.map(|validator| Origin { url: self.url, validator, total, encoding });
         match &self.origin {
             Some(origin) => fs::write(&self.origin_path, serde_json::to_vec(origin)?),
             None => remove(&self.origin_path),
@@ -80,6 +88,11 @@ impl PartialFile {
     /// How long the whole file is, as far as known.
     pub(super) fn total(&self) -> Option<u64> {
         self.origin.as_ref().and_then(|origin| origin.total)
+    }
+
+    /// The encoding that the server named when the download began.
+    pub(super) fn encoding(&self) -> Option<&str> {
+        self.origin.as_ref().and_then(|origin| origin.encoding.as_deref())
     }
 
     /// Whether everything has arrived.
@@ -144,7 +157,7 @@ mod tests {
         let arrived = |validator: &str, total, bytes: &[u8]| {
             let mut partial = open();
             partial.restart().unwrap();
-            partial.begin(Some(validator.to_owned()), total).unwrap();
+            partial.begin(Some(validator.to_owned()), Some("x-gzip".to_owned()), total).unwrap();
             write(&mut partial, bytes);
         };
         arrived("\"1\"", Some(6), b"abc");
@@ -153,6 +166,7 @@ mod tests {
         let again = open();
         assert_eq!((again.length, again.validator(), again.total()), (3, Some("\"1\""), Some(6)));
         assert!(!again.is_complete());
+        assert_eq!(again.encoding(), Some("x-gzip"));
         drop(again);
 
         let other = PartialFile::open(&target, &"https://example.com/b.iso".parse().unwrap(), Readers::Owner).unwrap();

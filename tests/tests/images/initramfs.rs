@@ -202,3 +202,24 @@ fn the_kernel_does_not_see_a_misaligned_archive_and_neither_do_we() {
     let survey = survey(&image, &[keyfile("raw")], 1 << 20).unwrap();
     assert!(survey.files.is_empty() && survey.outcome.stops_the_kernel());
 }
+
+#[test]
+fn the_kernel_does_not_unpack_what_other_programs_do_and_we_know() {
+    let directory = tempfile::tempdir().unwrap();
+    let base = base(directory.path());
+    let archive = addition(&base, &[keyfile("raw")]).to_bytes();
+    let file = directory.path().join("archive");
+    fs::write(&file, &archive).unwrap();
+    // The default of xz, and an extra field of four bytes in a gzip header (RFC 1952 §2.3.1).
+    let crc64 = run(Command::new("xz").args(["--check=crc64", "--stdout"]).arg(&file));
+    let mut gzip = Compression::Gzip.compress(&archive).unwrap();
+    gzip[3] |= 4;
+    gzip.splice(10..10, *b"\x04\0ABCD");
+    for member in [crc64, gzip] {
+        let image = [base.clone(), member].concat();
+        let console = boot(directory.path(), &image);
+        assert!(!console.contains("FOUND"), "{console}");
+        let error = survey(&image, &[], 0).unwrap().outcome.complete().unwrap_err().to_string();
+        assert!(error.contains("the kernel cannot unpack"), "{error}");
+    }
+}

@@ -12,6 +12,7 @@ use acceptance::gpg::Gpg;
 use acceptance::nginx::Nginx;
 use acceptance::peers::{run, run_text};
 use acceptance::server::{Server, dayone, free_address};
+use imagelib::compression::Compression;
 use imagelib::digest::Digest;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -237,6 +238,41 @@ fn a_download_survives_the_death_of_the_server_and_of_dayone() {
     assert_eq!(refused.status.code(), Some(2));
     assert_eq!(fs::read(&path).unwrap(), b"mine");
     Fetched::of(&command.arg("--force").output().unwrap(), path).succeeded(&bytes);
+}
+
+#[test]
+fn a_compressed_file_is_what_the_publisher_has_digested_whatever_the_server_calls_it() {
+    let mut nginx = Nginx::start(None);
+    // As Apache with `AddEncoding x-gzip .gz`: the file as it is, under the name of an encoding.
+    let encoded = "location ~ \\.gz$ { add_header Content-Encoding x-gzip;";
+    nginx.kill();
+    nginx.start_again(&format!("{encoded} limit_rate 1m; }}"));
+    let directory = tempfile::tempdir().unwrap();
+    let initrd = large();
+    fs::write(nginx.root().join("initrd.gz"), &initrd).unwrap();
+    let (url, sum) = (nginx.url("initrd.gz"), Digest::of(&initrd).to_string());
+    let path = directory.path().join("fetched.iso");
+    let mut command = dayone();
+    command.args(["base", "fetch", &url, "--sha256", &sum.to_uppercase(), "-o"]).arg(&path);
+    let mut first = command.spawn().unwrap();
+    let partial = directory.path().join("fetched.iso.partial");
+    let start = Instant::now();
+    while fs::metadata(&partial).map_or(0, |metadata| metadata.len()) < 1 << 20 {
+        assert!(start.elapsed() < Duration::from_secs(60), "nothing arrives");
+        thread::sleep(Duration::from_millis(20));
+    }
+    first.kill().unwrap();
+    first.wait().unwrap();
+    nginx.kill();
+    nginx.start_again(&format!("{encoded} }}"));
+    Fetched::of(&command.output().unwrap(), path.clone()).succeeded(&initrd);
+    assert!(nginx.requests("initrd.gz").last().unwrap().starts_with("206 "), "{:?}", nginx.requests("initrd.gz"));
+
+    // A server that compresses by itself sends other bytes.
+    fs::remove_file(path).unwrap();
+    fs::write(nginx.root().join("list.gz"), Compression::Gzip.compress(b"published").unwrap()).unwrap();
+    let published = Digest::of(b"published").to_string();
+    fetch(&directory, &nginx.url("list.gz"), &["--sha256", &published]).refused("the server sent it with x-gzip");
 }
 
 #[test]

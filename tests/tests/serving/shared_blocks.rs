@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -166,4 +166,29 @@ fn a_base_on_btrfs_is_sent_by_the_kernel_and_writes_to_it_reach_no_client() {
 #[test]
 fn writes_to_a_base_on_ext4_reach_no_client() {
     writes_reach_no_client("ext4", false);
+}
+
+/// A change of the base that changes no byte ends no transfer of the copy.
+fn attributes_end_no_transfer(kind: &str) {
+    let Some(file_system) = FileSystem::make(kind, MEBIBYTES) else { return };
+    let base = base_in(&file_system.path().join("bases"));
+    thread::sleep(SETTLED);
+    let site = Site::start(&base, Some(&file_system.path().join("data")));
+    assert!(site.server.log().contains("shares its blocks"), "{kind}");
+    let image = site.whole();
+    let client = site.slow_client();
+    fs::set_permissions(&base, fs::Permissions::from_mode(0o640)).unwrap();
+    fs::hard_link(&base, base.with_extension("link")).unwrap();
+    assert!(rest(client) == image, "{kind}: the transfer ended early");
+    assert!(site.whole() == image, "{kind}: a later transfer");
+}
+
+#[test]
+fn attributes_of_a_base_on_xfs_end_no_transfer() {
+    attributes_end_no_transfer("xfs");
+}
+
+#[test]
+fn attributes_of_a_base_on_btrfs_end_no_transfer() {
+    attributes_end_no_transfer("btrfs");
 }

@@ -6,7 +6,9 @@ use std::time::SystemTime;
 
 use pgp::composed::{SignedKeyDetails, SignedPublicKey, SignedPublicSubKey};
 use pgp::packet::{self, KeyFlags, Signature, SignatureType};
-use pgp::types::{Duration, Fingerprint, KeyDetails, Tag, Timestamp};
+use pgp::types::{
+    Duration, EcdsaPublicParams, EddsaLegacyPublicParams, Fingerprint, KeyDetails, PublicParams, Tag, Timestamp,
+};
 
 use super::error::SignatureError;
 
@@ -73,12 +75,31 @@ impl Certificate {
     /// The key that a signature names, if it is one of these, or why it may not sign.
     pub(super) fn signer(&self, signature: &Signature) -> Option<Result<Signer<'_>, SignatureError>> {
         if names(signature, &self.0.primary_key) {
-            let usable = self.usable().and_then(|flags| self.for_signing(flags.is_none_or(|flags| flags.sign())));
+            let usable = self.supported(&self.0.primary_key).and_then(|()| self.usable());
+            let usable = usable.and_then(|flags| self.for_signing(flags.is_none_or(|flags| flags.sign())));
             return Some(usable.map(|()| Signer { certificate: self, subkey: None }));
         }
         let subkey = self.0.public_subkeys.iter().find(|subkey| names(signature, &subkey.key))?;
-        let usable = self.usable().and_then(|_| self.usable_subkey(subkey));
+        // The primary key must have signed the subkey.
+        let supported = self.supported(&self.0.primary_key).and_then(|()| self.supported(&subkey.key));
+        let usable = supported.and_then(|()| self.usable()).and_then(|_| self.usable_subkey(subkey));
         Some(usable.map(|()| Signer { certificate: self, subkey: Some(&subkey.key) }))
+    }
+
+    /// Checks that dayone can verify signatures of this key. The library knows secp256k1, but refuses half of the signatures that GnuPG makes
+    /// with it, and OpenPGP does not have this curve (RFC 9580 §9.2).
+    fn supported(&self, key: &impl KeyDetails) -> Result<(), SignatureError> {
+        let kind = match key.public_params() {
+            PublicParams::ECDSA(
+                key @ (EcdsaPublicParams::Secp256k1 { .. } | EcdsaPublicParams::Unsupported { .. }),
+            ) => key.curve().name().to_owned(),
+            PublicParams::EdDSALegacy(key @ EddsaLegacyPublicParams::Unsupported { .. }) => {
+                key.curve().name().to_owned()
+            }
+            PublicParams::Unknown { .. } => "an unknown algorithm".to_owned(),
+            _ => return Ok(()),
+        };
+        Err(SignatureError::UnsupportedKey(kind, self.describe()))
     }
 
     /// Checks that the primary key is neither revoked nor expired, and returns what it is for, if its owner has said.

@@ -9,9 +9,9 @@ pub enum SignatureError {
     /// It is of another kind.
     #[error("the signature is not a signature of a file's bytes")]
     Kind,
-    /// Its digest is no longer trusted.
-    #[error("the signature uses the digest {0}, which can be forged")]
-    Weak(String),
+    /// Its digest can be forged, or is too rare to be accepted.
+    #[error("the signature uses the digest {0}; dayone accepts SHA-256, SHA-384, SHA-512, SHA3-256 and SHA3-512")]
+    Digest(String),
     /// The key is unknown.
     #[error("the key that made the signature, {0}, is none of the trusted keys ({1})")]
     UnknownKey(String, String),
@@ -30,6 +30,9 @@ pub enum SignatureError {
     /// The owner of the key has revoked it.
     #[error("the key that made the signature was revoked: {0}")]
     KeyRevoked(String),
+    /// dayone cannot verify signatures of such a key. With the kind of the key, and whose it is.
+    #[error("dayone does not support keys of the kind that made the signature, {0}: {1}")]
+    UnsupportedKey(String, String),
     /// The key is not for signatures, or its owner has not confirmed it.
     #[error("the key that made the signature is not a signing key: {0}")]
     NotForSigning(String),

@@ -90,15 +90,17 @@ impl Keyring {
 
     /// Checks that one of the keys has signed `data`, which is read to its end. Returns whose key it is.
     pub fn verify(&self, signature: &[u8], mut data: impl Read) -> Result<String, SignatureError> {
-        let parse = |error: PgpError| SignatureError::Parse(reason(&error));
-        let (signatures, _) = DetachedSignature::from_reader_many(signature).map_err(parse)?;
         let mut refusal = SignatureError::Parse("it is empty".to_owned());
-        for signature in signatures {
-            let signature = signature.map_err(parse)?.signature;
-            let checked = check(&signature, SystemTime::now()).and_then(|()| self.signer(&signature));
+        for signature in blocks(signature).into_iter().flat_map(signatures) {
+            let checked = signature.as_ref().map_err(Clone::clone).and_then(|signature| {
+                check(signature, SystemTime::now())?;
+                Ok((signature, self.signer(signature)?))
+            });
             match checked {
                 // The data can be read only once: the first signature that could be good decides.
-                Ok(signer) => return signer.verify(&signature, &mut data),
+                Ok((signature, signer)) => return signer.verify(signature, &mut data),
+                // A damaged block says less than a signature that was refused.
+                Err(SignatureError::Parse(_)) if !matches!(refusal, SignatureError::Parse(_)) => {}
                 Err(error) => refusal = error,
             }
         }
@@ -128,7 +130,7 @@ fn check(signature: &Signature, now: SystemTime) -> Result<(), SignatureError> {
         HashAlgorithm::Sha3_512,
     ];
     if !digest.is_some_and(|digest| strong.contains(&digest)) {
-        return Err(SignatureError::Weak(
+        return Err(SignatureError::Digest(
             digest.map_or_else(|| "of an unknown kind".to_owned(), |digest| digest.to_string()),
         ));
     }
@@ -138,6 +140,24 @@ fn check(signature: &Signature, now: SystemTime) -> Result<(), SignatureError> {
     }
     let expires = signature.signature_expiration_time().and_then(|lifetime| end(created, lifetime));
     if expires.is_some_and(|end| end < now) { Err(SignatureError::Expired) } else { Ok(()) }
+}
+
+/// The signatures of a block, up to the first packet that is damaged.
+fn signatures(block: &[u8]) -> Vec<Result<Signature, SignatureError>> {
+    let parse = |error: PgpError| SignatureError::Parse(reason(&error));
+    let found = match DetachedSignature::from_reader_many(block) {
+        Ok((found, _)) => found,
+        Err(error) => return vec![Err(parse(error))],
+    };
+    let mut signatures = Vec::new();
+    for signature in found {
+        let is_damaged = signature.is_err();
+        signatures.push(signature.map(|detached| detached.signature).map_err(parse));
+        if is_damaged {
+            break;
+        }
+    }
+    signatures
 }
 
 /// Why the packets cannot be read. Some texts of the library are for its developers: whole structures, and backtraces.
@@ -157,8 +177,7 @@ fn issuer(signature: &Signature) -> String {
 /// The revocations of whole keys in a block. They stand before the users of a key, or alone: `gpg --gen-revoke` makes such files.
 fn key_revocations(block: &[u8]) -> Result<Vec<Signature>, PgpError> {
     let mut packets = Vec::new();
-    // The first bit of binary packets is set, and that of text is not.
-    if block.first().is_some_and(|first| first & 0x80 == 0) {
+    if !is_binary(block) {
         Dearmor::new(block).read_to_end(&mut packets)?;
     } else {
         packets.extend_from_slice(block);
@@ -171,9 +190,17 @@ fn key_revocations(block: &[u8]) -> Result<Vec<Signature>, PgpError> {
     Ok(PacketParser::new(packets.as_slice()).filter_map(revocation).collect())
 }
 
+/// Whether these are packets, and not an armored block: the first bit of packets is set, and that of text is not.
+fn is_binary(bytes: &[u8]) -> bool {
+    bytes.first().is_none_or(|first| first & 0x80 != 0)
+}
+
 /// The armored blocks of a file, which may be several, one after the other; or the whole file, if it is not armored.
 fn blocks(bytes: &[u8]) -> Vec<&[u8]> {
     const BEGIN: &[u8] = b"-----BEGIN PGP ";
+    if is_binary(bytes) {
+        return vec![bytes];
+    }
     let starts: Vec<usize> =
         bytes.windows(BEGIN.len()).enumerate().filter(|(_, part)| *part == BEGIN).map(|(at, _)| at).collect();
     if starts.is_empty() {

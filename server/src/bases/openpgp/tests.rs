@@ -108,6 +108,45 @@ fn what_copies_say_of_subkeys_is_taken_together() {
 }
 
 #[test]
+fn one_of_several_signatures_is_enough_wherever_it_is_in_the_file() {
+    let (key, both) = (fixture!("several.asc"), fixture!("image.several.sig"));
+    let [first, second] = blocks(both)[..] else { panic!("two blocks") };
+    assert!(matches!(verified(&[key], first), Err(SignatureError::UnknownKey(..))));
+    let damaged = b"-----BEGIN PGP SIGNATURE-----\n\nAAAA\n-----END PGP SIGNATURE-----\n".as_slice();
+    let files = [
+        second.to_vec(),
+        both.to_vec(),
+        [second, first].concat(),
+        [damaged, both].concat(),
+        [binary(first), binary(second)].concat(),
+    ];
+    for file in files {
+        assert!(verified(&[key], &file).unwrap().ends_with("(Several <several@example.com>)"));
+    }
+    // What is said of several that are refused: of those that can be read.
+    assert!(matches!(verified(&[key], &[first, damaged].concat()), Err(SignatureError::UnknownKey(..))));
+    // The data can be read only once: the first that could be good decides.
+    let mut keys = Keyring::default();
+    keys.add(key).unwrap();
+    assert!(matches!(keys.verify(both, &b"other"[..]), Err(SignatureError::Forged(_))));
+}
+
+#[test]
+fn a_digest_and_a_key_that_dayone_does_not_support_are_told_as_such() {
+    let error = verified(&[fixture!("several.asc")], fixture!("image.sha224.sig")).unwrap_err().to_string();
+    assert!(error.contains("SHA224; dayone accepts SHA-256") && !error.contains("forged"), "{error}");
+    for (key, signature, curve) in [
+        (fixture!("brainpool.asc"), fixture!("image.brainpool.sig"), "brainpoolP256r1"),
+        (fixture!("secp256k1.asc"), fixture!("image.secp256k1.sig"), "secp256k1"),
+    ] {
+        let error = verified(&[key], signature).unwrap_err();
+        assert!(matches!(error, SignatureError::UnsupportedKey(..)) && error.to_string().contains(curve), "{error}");
+    }
+    let page = include_str!("../../../../docs/bases.md");
+    assert!(page.contains("SHA-256, SHA-384, SHA-512, SHA3-256 and SHA3-512"), "docs/bases.md names other digests");
+}
+
+#[test]
 fn a_key_that_is_added_twice_is_one_key() {
     let mut keys = Keyring::bundled();
     let before: Vec<String> = keys.0.iter().map(Certificate::describe).collect();

@@ -1,0 +1,68 @@
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
+
+use super::*;
+
+/// A server that sends the file as these answers, one for each connection.
+fn serve(answers: Vec<String>) -> Url {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/a", listener.local_addr().unwrap()).parse().unwrap();
+    std::thread::spawn(move || {
+        for (stream, answer) in listener.incoming().flatten().zip(answers) {
+            let mut stream = BufReader::new(stream);
+            let lines = stream.by_ref().lines().map_while(Result::ok);
+            lines.take_while(|line| !line.is_empty()).for_each(drop);
+            stream.get_mut().write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    url
+}
+
+/// An answer with headers, and a body that is as long as announced, or shorter.
+fn answer(head: &str, length: usize, body: &str) -> String {
+    format!("HTTP/1.1 {head}\r\nETag: \"1\"\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
+}
+
+fn downloaded(answers: Vec<String>) -> (Downloaded, Vec<u8>) {
+    let directory = tempfile::tempdir().unwrap();
+    let target = directory.path().join("a");
+    let patience = Patience { attempts: 3, longest_wait: Duration::from_millis(10) };
+    let downloader = Downloader::new(AllowedSources::any(), &Verification::System, patience, 1 << 20).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (url, progress) = (serve(answers), FileProgress::default());
+    let how = runtime.block_on(downloader.download(&url, &target, &progress, &|_| ())).unwrap();
+    let bytes = std::fs::read(super::super::partial_file::path(&target)).unwrap();
+    assert_eq!((progress.done(), progress.total()), (bytes.len() as u64, Some(bytes.len() as u64)));
+    (how, bytes)
+}
+
+#[test]
+fn a_server_may_send_fewer_bytes_than_dayone_asks_for() {
+    let (how, bytes) = downloaded(vec![
+        answer("200 OK", 12, "one "),
+        answer("206 Partial Content\r\nContent-Range: bytes 4-7/12", 4, "two "),
+        answer("206 Partial Content\r\nContent-Range: bytes 8-9/12", 2, "th"),
+        answer("206 Partial Content\r\nContent-Range: bytes 10-11/12", 2, "r."),
+    ]);
+    assert_eq!((how.resumed, bytes.as_slice()), (true, &b"one two thr."[..]));
+}
+
+#[test]
+fn an_encoding_is_remembered_and_another_one_is_another_file() {
+    let rest = "206 Partial Content\r\nContent-Range: bytes 4-7/8";
+    let encoded = |head: &str, encoding: &str| format!("{head}\r\nContent-Encoding: {encoding}");
+    let first = || answer(&encoded("200 OK", "x-gzip"), 8, "one ");
+    for again in [rest.to_owned(), encoded(rest, "x-gzip")] {
+        let (how, bytes) = downloaded(vec![first(), answer(&again, 4, "two.")]);
+        assert_eq!((how.encoding.as_deref(), bytes.as_slice()), (Some("x-gzip"), &b"one two."[..]));
+    }
+    let other = answer(&encoded(rest, "br"), 4, "xxxx");
+    let (how, bytes) = downloaded(vec![first(), other, answer("200 OK", 8, "one two.")]);
+    assert_eq!((how.encoding, bytes.as_slice()), (None, &b"one two."[..]));
+}
+
+#[test]
+fn waits_grow_up_to_a_limit() {
+    let waits: Vec<u64> = (1..9).map(|attempt| Patience::default().wait(attempt).as_secs()).collect();
+    assert_eq!(waits, [1, 2, 4, 8, 16, 32, 32, 32]);
+}

@@ -207,6 +207,20 @@ mod tests {
                 "Set min-links",
             ),
             (
+                "ethernets: {a: {}}, bonds: {bond0: {interfaces: [a], macaddress: '02:00:00:00:00:01', dhcp4: true, parameters: \
+                 {mode: active-backup, fail-over-mac-policy: follow}}}"
+                    .to_owned(),
+                "bond-mac-refused",
+                "bonds.bond0",
+                "Remove macaddress",
+            ),
+            (
+                format!("ethernets: {{a: {{{nic}, routes: [{{to: 10.0.0.0/8, via: 192.0.2.1, from: 198.51.100.5}}]}}, b: {{addresses: [198.51.100.5/24]}}}}"),
+                "route-source-elsewhere",
+                "ethernets.a.routes[0].from",
+                "remove from",
+            ),
+            (
                 "ethernets: {a: {}}, bonds: {bond0: {interfaces: [a], dhcp4: true, parameters: {mode: 802.3ad}}}".to_owned(),
                 "bond-of-one-port",
                 "bonds.bond0",

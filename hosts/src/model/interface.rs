@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use super::{Address, Ip, kernel_metric};
+use super::{Address, Bridge, BridgePort, Ip, kernel_metric};
 use crate::family::Family;
 use vocabulary::host::MacAddress;
 use vocabulary::report::DocumentPath;
@@ -76,17 +76,6 @@ pub enum WaitIp {
     V6,
     /// One of each family.
     Both,
-}
-
-/// What the port of a bridge says about itself. The bridge decides what is not set.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct BridgePort {
-    /// Its cost in the spanning tree.
-    pub path_cost: Option<u32>,
-    /// Its priority among the ports of the bridge.
-    pub priority: Option<u32>,
-    /// Whether it sends packets out through the port that they came from.
-    pub hairpin: Option<bool>,
 }
 
 /// How a profile finds its device.
@@ -215,40 +204,6 @@ pub struct Vxlan {
     pub local: Option<IpAddr>,
     /// The UDP port that it sends its packets to, and receives them at.
     pub port: u16,
-}
-
-/// A bridge.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Bridge {
-    /// Whether it speaks the spanning tree protocol.
-    pub stp: bool,
-    /// How long its ports listen and learn, in seconds.
-    pub forward_delay: Option<u32>,
-    /// The time between two of its messages, in seconds.
-    pub hello_time: Option<u32>,
-    /// How old a message may become, in seconds.
-    pub max_age: Option<u32>,
-    /// Its priority among the bridges of the tree.
-    pub priority: Option<u32>,
-    /// Whether it keeps VLANs apart.
-    pub vlan_filtering: bool,
-    /// Its other settings.
-    pub options: BridgeOptions,
-}
-
-/// Settings that few bridges have, each if it is set.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct BridgeOptions {
-    /// After how many seconds it forgets an address.
-    pub ageing_time: Option<u32>,
-    /// The link-local groups whose packets it forwards, as a bit mask.
-    pub group_forward_mask: Option<u32>,
-    /// Whether it forwards multicast only to ports with members.
-    pub multicast_snooping: Option<bool>,
-    /// Whether it asks for members of multicast groups.
-    pub multicast_querier: Option<bool>,
-    /// The protocol of its VLAN tags, `802.1q` or `802.1ad`.
-    pub vlan_protocol: Option<String>,
 }
 
 /// Options of bonds that are words, each with its words in the order of the kernel's numbers for them.

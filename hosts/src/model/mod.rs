@@ -5,6 +5,7 @@
 //! profiles does. Of the document they keep only where each part comes from.
 
 mod address;
+mod bridge;
 mod from_keyfiles;
 pub(crate) mod from_nmstate;
 mod interface;
@@ -12,10 +13,10 @@ mod route;
 
 pub use crate::family::Family;
 pub use address::{Address, Ip, Method};
+pub use bridge::{Bridge, BridgeOptions, BridgePort, BridgeVlans};
 pub(crate) use interface::BOND_MODES;
 pub use interface::{
-    Bond, Bridge, BridgeOptions, BridgePort, Device, Interface, InterfaceOptions, Kind, Port, PriorityMap,
-    Registration, Vlan, VlanOptions, Vxlan, WaitIp,
+    Bond, Device, Interface, InterfaceOptions, Kind, Port, PriorityMap, Registration, Vlan, VlanOptions, Vxlan, WaitIp,
 };
 pub(crate) use route::kernel_metric;
 pub use route::{Dns, NameServer, Route, RouteKind, RouteOptions, Rule};

@@ -45,9 +45,9 @@ const DIFFERENCES: &[(&str, &str, &str)] = &[
     ("inputs/site-config/cluster-instance-0", "bond0: primary", A_FINDING),
     ("nmstate/bond-primary-alias", "bond0: primary", A_FINDING),
     ("nmstate/bond-vlan", "\"eth0\": priority", A_FINDING),
-    ("nmstate/bridge-vlan-filtering", "br0", NO_VLAN),
-    ("nmstate/bridge-vlan-filtering", "name servers", NO_VLAN),
-    ("nmstate/bridge-vlan-filtering", "search domains", NO_VLAN),
+    ("nmstate/bridge-vlan-filtering", "br0", A_FINDING),
+    ("nmstate/bridge-vlan-filtering", "name servers", A_FINDING),
+    ("nmstate/bridge-vlan-filtering", "search domains", A_FINDING),
     ("nmstate/dropped-features without SR-IOV", "eth0: ipv6 addresses", A_FINDING),
     ("nmstate/escapes", "Lab__1___floor_2.nmconnection", NO_SUPPLICANT),
     ("nmstate/escapes", "eth0: ipv4: no address", NO_SUPPLICANT),
@@ -58,9 +58,9 @@ const DIFFERENCES: &[(&str, &str, &str)] = &[
     ("nmstate/every-bond-option", "bond1: arp_missed_max", A_FINDING),
     ("nmstate/every-bond-option", "bond4", NO_NFTABLES),
     ("nmstate/every-bond-option", "eth6", NO_NFTABLES),
-    ("nmstate/every-bridge-option", "br0", NO_VLAN),
-    ("nmstate/every-bridge-option", "name servers", NO_VLAN),
-    ("nmstate/every-bridge-option", "search domains", NO_VLAN),
+    ("nmstate/every-bridge-option", "br0", A_FINDING),
+    ("nmstate/every-bridge-option", "name servers", A_FINDING),
+    ("nmstate/every-bridge-option", "search domains", A_FINDING),
     ("nmstate/nics-bond-primary", "bond0: primary", A_FINDING),
     (
         "nmstate/vlan-qos",
@@ -102,10 +102,15 @@ const WARNINGS: &[(&str, &str, &str)] = &[
 const A_FINDING: &str = "a finding says so";
 const NO_NFTABLES: &str = "balance-slb takes nftables, which the machine does not have";
 const NO_SUPPLICANT: &str = "802.1X takes a supplicant, which the machine does not have";
-const NO_VLAN: &str = "the bridge itself is in a VLAN that comes through no port, so nobody offers it an address";
 const NO_SLOT: &str = "stand-ins have no PCI address";
 const NO_MACSEC: &str = "MACsec: no supplicant, and nobody at the other end who knows the key";
 const STAND_IN: &str = "stand-ins for NICs have nothing of the kind";
+
+/// Documents of `fixtures/checks/host` that dayone only warns about, and what NetworkManager logs because of them.
+const WARNED: [(&str, &[&str]); 2] = [
+    ("bond-use-carrier", &["use_carrier cannot be disabled"]),
+    ("route-source-elsewhere", &["failure to add IPv4 route", "failure to add IPv6 route"]),
+];
 
 /// Documents that other hosts fulfil, too: the host of the document, these others, and why.
 const ALIKE: &[(&str, &[&str], &str)] = &[
@@ -353,4 +358,20 @@ fn network_manager_makes_of_keyfiles_what_the_documents_say() {
     let expected = ALIKE.iter().flat_map(|(document, hosts, _)| hosts.iter().map(|host| (*document, *host)));
     assert_eq!(alike, expected.collect(), "of {pairs} pairs");
     assert!(pairs > 5000, "{pairs}");
+}
+
+#[test]
+fn network_manager_fails_with_what_dayone_warns_about() {
+    let directory = fixtures("checks/host");
+    let hosts = WARNED.map(|(name, _)| {
+        let text = fs::read_to_string(directory.join(format!("{name}.yaml"))).unwrap();
+        Case::of(name.to_owned(), &host(serde_yaml::from_str(&text).unwrap(), &directory)).unwrap().host()
+    });
+    let reports = bring_up(&hosts);
+    for (host, (name, failures)) in hosts.iter().zip(WARNED) {
+        let log = reports[&host.name].lines("log");
+        for failure in failures {
+            assert!(log.iter().any(|line| line.contains(failure)), "{name}: {failure}: {log:#?}");
+        }
+    }
 }

@@ -10,6 +10,9 @@ const LACP: &str = "802.3ad";
 const WITH_PRIMARY: [&str; 3] = ["active-backup", "balance-tlb", "balance-alb"];
 
 pub(super) fn check(network: &Network<'_>, interface: &Interface, bond: &Bond, report: &mut Report) {
+    if interface.active {
+        refused(network, interface, bond, report);
+    }
     let ports = network.ports(&interface.name);
     let names: Vec<&str> = ports.iter().take(8).map(|port| port.name.as_str()).collect();
     if !interface.active || names.is_empty() {
@@ -36,6 +39,23 @@ pub(super) fn check(network: &Network<'_>, interface: &Interface, bond: &Bond, r
         let message =
             format!("has the mode {LACP} and only one port, {only}: when its link fails, the bond has no other");
         report.warning("bond-of-one-port", &interface.path, message);
+    }
+}
+
+/// Options with which the kernel sets no MAC address of the bond, or does not create the bond.
+fn refused(network: &Network<'_>, interface: &Interface, bond: &Bond, report: &mut Report) {
+    // The kernel reports success and keeps the address (`bond_set_mac_address`). NetworkManager sees that and gives up.
+    let is_of_port = |policy: &&str| bond.mode == "active-backup" && matches!(*policy, "active" | "follow");
+    if let (Some(mac), Some(policy)) = (interface.mac, bond.option("fail_over_mac").filter(is_of_port)) {
+        let message = format!(
+            "sets the MAC address {mac}, and with fail_over_mac {policy} the kernel gives the bond the address of a \
+             port: NetworkManager does not activate the bond"
+        );
+        report.error("bond-mac-refused", &interface.path, message);
+    }
+    if bond.option("use_carrier") == Some("0") {
+        let message = "is 0, and recent kernels do not create a bond with this value; remove the option";
+        report.warning("bond-use-carrier", &place(network, interface, "use_carrier"), message);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Checks that a host has an address at all.
 
-use super::Network;
+use super::{Network, has_address};
 use crate::model::{Device, Interface, Method};
 use vocabulary::report::Report;
 
@@ -20,10 +20,6 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
         );
         report.warning("boot-nic-unused", &nic.path, message);
     }
-}
-
-fn has_address(interface: &Interface) -> bool {
-    interface.families().iter().any(|ip| !matches!(ip.method, Method::Disabled | Method::LinkLocal))
 }
 
 fn is_idle(network: &Network<'_>, nic: &Interface) -> bool {

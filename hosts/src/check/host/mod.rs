@@ -2,6 +2,7 @@
 
 mod addresses;
 mod bonds;
+mod bridges;
 mod connectivity;
 mod default_routes;
 mod dns;
@@ -22,7 +23,7 @@ use ipnet::IpNet;
 
 use super::CheckedHost;
 use super::words::{self, Words};
-use crate::model::{Interface, Kind, MAIN_TABLE, Route, Topology};
+use crate::model::{Interface, Kind, MAIN_TABLE, Method, Route, Topology};
 use vocabulary::host::{HostSpec, NetworkDocument};
 use vocabulary::report::{DocumentPath, Report, Severity};
 
@@ -35,6 +36,7 @@ pub(super) fn check(checked: CheckedHost<'_>, report: &mut Report) {
         loops::check,
         vlans::check,
         twins::check,
+        bridges::check,
         stacks::check,
         mtu::check,
         routes::check,
@@ -141,6 +143,11 @@ impl<'a> Network<'a> {
     fn is_nmstate(&self) -> bool {
         matches!(self.host.network, NetworkDocument::Nmstate(_))
     }
+}
+
+/// Whether an interface has addresses by which others reach it, or gets some.
+fn has_address(interface: &Interface) -> bool {
+    interface.families().iter().any(|ip| !matches!(ip.method, Method::Disabled | Method::LinkLocal))
 }
 
 #[cfg(test)]

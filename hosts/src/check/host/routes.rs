@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use super::Network;
 use crate::model::{Family, Interface, Kind, Route, RouteKind};
-use vocabulary::report::Report;
+use vocabulary::report::{DocumentPath, Report};
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     for route in &network.topology.routes {
@@ -41,21 +41,68 @@ fn sources(network: &Network<'_>, report: &mut Report) {
         }
         // Each interface makes its own link-local address, and what the network gives may be any.
         let is_local = source.is_loopback() || matches!(source, IpAddr::V6(ip) if ip.is_unicast_link_local());
+        if is_local {
+            continue;
+        }
+        let family = Family::of(source);
         let has = |interface: &Interface| {
-            let ip = interface.ip(Family::of(source));
-            ip.addresses.iter().any(|address| address.network.addr() == source)
+            interface.ip(family).addresses.iter().any(|address| address.network.addr() == source)
         };
-        let may_have = |interface: &Interface| {
-            let ip = interface.ip(Family::of(source));
-            has(interface) || ip.is_automatic()
-        };
-        if is_local || network.active().any(may_have) {
+        let mut holders: Vec<&Interface> = network.active().filter(|interface| has(interface)).collect();
+        if holders.is_empty() {
+            holders.extend(network.active().filter(|interface| interface.ip(family).is_automatic()));
+        }
+        if !holders.is_empty() {
+            of_another_interface(network, route, &holders, &path, report);
             continue;
         }
         let down = network.topology.interfaces.iter().find(|interface| has(interface));
         let but = down.map_or_else(String::new, |down| format!(" while {} is down ({})", down.name, down.path));
         let message = format!("is {source}, which is not an address of the host{but}: the kernel refuses the route");
         report.error("route-source-not-own", &path, message);
+    }
+}
+
+/// NetworkManager sets a route once, when the interface of the route has its addresses. `holders` have the source, or may
+/// get it from the network.
+fn of_another_interface(
+    network: &Network<'_>,
+    route: &Route,
+    holders: &[&Interface],
+    path: &DocumentPath,
+    report: &mut Report,
+) {
+    let Some(egress) = route.interface.as_deref().and_then(|name| network.interface(name)) else { return };
+    let vrf = network.vrf_of(egress).map(|(name, _)| name);
+    // A VRF has its addresses before its ports have theirs.
+    let is_settled = |holder: &&Interface| holder.name == egress.name || Some(holder.name.as_str()) == vrf;
+    let Some(source) = route.source.filter(|_| egress.active && !holders.iter().any(is_settled)) else { return };
+    // IPv4 has a table of addresses for each VRF, and one for all else (`fib_valid_prefsrc`). IPv6 compares the VRFs
+    // (`ipv6_chk_addr`).
+    let table_of = |interface: &Interface| match interface.kind {
+        Kind::Vrf(table) => Some(table),
+        _ => network.vrf_of(interface).map(|(_, table)| table),
+    };
+    let is_usable = |holder: &&&Interface| match (source, table_of(holder)) {
+        (IpAddr::V4(_), Some(table)) => table == network.table_of(route),
+        (IpAddr::V4(_), None) => true,
+        (IpAddr::V6(_), table) => table == table_of(egress),
+    };
+    let usable = holders.iter().find(is_usable);
+    let Some(holder) = usable.or_else(|| holders.first()) else { return };
+    let is_static = holder.addresses().any(|address| address.network.addr() == source);
+    let has = if is_static { "has" } else { "may get" };
+    let whose =
+        format!("is {source}, which {} does not have, and {} {has} ({})", egress.name, holder.name, holder.path);
+    if usable.is_some() {
+        let message = format!(
+            "{whose}: if {} comes up first, the kernel refuses the route, and NetworkManager does not try again",
+            egress.name
+        );
+        report.warning("route-source-elsewhere", path, message);
+    } else {
+        let message = format!("{whose}, and a VRF separates the two: the kernel refuses the route");
+        report.error("route-source-not-own", path, message);
     }
 }
 

@@ -113,7 +113,8 @@ fn refusals_about_a_users_own_profiles_are_warnings() {
         let network = NetworkDocument::Keyfiles(profiles.into());
         let report = network::convert(&HostSpec { network, ..host("{}") }).1;
         let findings = report.findings().iter().map(|finding| format!("{} {}", finding.severity, finding.code));
-        findings.filter(|finding| finding.ends_with("-twice") || finding.ends_with("-shared")).collect::<Vec<_>>()
+        let ends = ["-twice", "-shared", "-without-base"];
+        findings.filter(|finding| ends.iter().any(|end| finding.ends_with(end))).collect::<Vec<_>>()
     };
     let vxlan = |name: &str, rest: &str| profile(name, "vxlan", rest);
     let twice = of([vxlan("a", "id=7\nremote=192.0.2.1"), vxlan("b", "id=7\nremote=192.0.2.2\ndestination-port=8472")]);
@@ -125,9 +126,73 @@ fn refusals_about_a_users_own_profiles_are_warnings() {
     let on_a_link = |parent: &str| format!("id=7\nlocal=fe80::1\nparent={parent}");
     assert_eq!(of([vxlan("a", &on_a_link("eth0")), vxlan("b", &on_a_link("eth1"))]), [""; 0]);
     assert_eq!(of([vxlan("a", &on_a_link("eth0")), vxlan("b", &on_a_link("eth0"))]), ["warning vxlan-twice"]);
+    let groups = of([vxlan("a", "id=7\nremote=239.1.1.1"), vxlan("b", "id=8\nremote=239.1.1.1\nparent=eth0")]);
+    assert_eq!(groups, ["warning vxlan-without-base"]);
     let macvlan = |name: &str, mode: u32| profile(name, "macvlan", &format!("parent=eth0\nmode={mode}"));
     assert_eq!(of([macvlan("a", 4), macvlan("b", 2)]), ["warning macvlan-passthru-shared"]);
     assert_eq!(of([macvlan("a", 1), macvlan("b", 2)]), [""; 0]);
+    let with_mac = |name: &str, mac: &str| {
+        profile(name, "macvlan", &format!("parent=eth0\nmode=2\n[ethernet]\ncloned-mac-address={mac}"))
+    };
+    let [first, second] = ["02:00:00:00:00:01", "02:00:00:00:00:02"];
+    assert_eq!(of([with_mac("a", first), with_mac("b", first)]), ["warning macvlan-mac-shared"]);
+    assert_eq!(of([with_mac("a", first), with_mac("b", second)]), [""; 0]);
+}
+
+/// The codes about a user's own profiles: each with its name and what it says, without families that are off.
+fn codes_of(profiles: &[(&str, &str)]) -> Vec<&'static str> {
+    let document = |(name, content): &(&str, &str)| KeyfileDocument {
+        name: format!("{name}.nmconnection"),
+        content: format!("[connection]\nid={name}\ninterface-name={name}\n{content}"),
+        path: DocumentPath::document(name),
+    };
+    let network = NetworkDocument::Keyfiles(profiles.iter().map(document).collect());
+    codes(&network::convert(&HostSpec { network, ..host("{}") }).1)
+}
+
+const BOND_PORT: &str = "type=ethernet\nmaster=bond0\nslave-type=bond\n";
+
+/// NetworkManager sees that the kernel keeps another address, whoever wrote the profile.
+#[test]
+fn bonds_with_the_address_of_a_port_have_no_other() {
+    for (mode, policy, is_refused) in [
+        ("active-backup", "active", true),
+        ("1", "2", true),
+        ("active-backup", "follow", true),
+        ("active-backup", "none", false),
+        ("balance-xor", "active", false),
+    ] {
+        let bond = |mac: &str| {
+            format!(
+                "type=bond\n[bond]\nmode={mode}\nmiimon=100\nfail_over_mac={policy}\n{mac}[ipv6]\nmethod=disabled\n"
+            )
+        };
+        let of = |mac: &str| {
+            let codes = codes_of(&[("bond0", &bond(mac)), ("eth0", BOND_PORT), ("eth1", BOND_PORT)]);
+            codes.contains(&"bond-mac-refused")
+        };
+        assert_eq!(of("[ethernet]\ncloned-mac-address=02:00:00:00:00:01\n"), is_refused, "{mode} {policy}");
+        assert!(!of(""), "{mode} {policy}");
+    }
+}
+
+/// Keyfiles can put the bridge itself into VLANs.
+#[test]
+fn bridges_may_be_in_vlans_of_their_own() {
+    let port = "type=ethernet\nmaster=br0\nslave-type=bridge\n[bridge-port]\nvlans=10 pvid untagged, 20-29\n";
+    let vlan = "type=vlan\n[vlan]\nparent=br0\nid=20\n[ipv6]\nmethod=disabled\n";
+    let of = |bridge: &str| {
+        let bridge = format!(
+            "type=bridge\n[bridge]\nstp=false\n{bridge}[ipv4]\nmethod=manual\naddress1=192.0.2.10/24\n[ipv6]\nmethod=disabled\n"
+        );
+        codes_of(&[("br0", &bridge), ("br0.20", vlan), ("eth0", port)])
+    };
+    assert_eq!(of(""), [""; 0]);
+    assert_eq!(of("vlan-filtering=true\n"), ["bridge-outside-vlan"; 2]);
+    assert_eq!(of("vlan-filtering=true\nvlan-default-pvid=10\n"), ["bridge-outside-vlan"]);
+    assert_eq!(of("vlan-filtering=true\nvlans=10 pvid untagged, 20\n"), [""; 0]);
+    assert_eq!(of("vlan-filtering=true\nvlans=10 pvid untagged, 20 untagged\n"), ["bridge-outside-vlan"]);
+    assert_eq!(of("vlan-filtering=true\nvlans=20 pvid untagged\n"), ["bridge-outside-vlan"]);
 }
 
 fn interface(name: usize, kind: usize, below: usize, controller: Option<usize>, active: bool) -> Interface {

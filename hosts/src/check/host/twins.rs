@@ -1,15 +1,17 @@
-//! Interfaces of which the kernel creates only one.
+//! Interfaces that the kernel refuses, most often because of another one: of the two, it creates only one.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use super::Network;
-use crate::model::{Family, Interface, Kind, Vxlan};
+use crate::model::{Device, Family, Interface, Kind, Vxlan};
+use vocabulary::host::MacAddress;
 use vocabulary::report::Report;
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     vxlans(network, report);
     macvlans(network, report);
+    macs_of_macvlans(network, report);
 }
 
 /// What tells VXLANs apart. The interface below counts only where the local address means something on one link alone.
@@ -25,6 +27,13 @@ fn vxlans(network: &Network<'_>, report: &mut Report) {
     let mut seen: BTreeMap<VxlanKey<'_>, &Interface> = BTreeMap::new();
     for interface in network.active() {
         let Kind::Vxlan(vxlan) = &interface.kind else { continue };
+        if let Some(remote) = vxlan.remote.filter(|remote| remote.is_multicast() && vxlan.parent.is_none()) {
+            let message = format!(
+                "has the multicast address {remote} as remote and no interface below, by which the kernel would join \
+                 the group: the kernel does not create the VXLAN"
+            );
+            report.add(network.severity(), "vxlan-without-base", &interface.path, message);
+        }
         let first = *seen.entry(key(vxlan)).or_insert(interface);
         if std::ptr::eq(first, interface) {
             continue;
@@ -58,4 +67,32 @@ fn macvlans(network: &Network<'_>, report: &mut Report) {
         );
         report.add(network.severity(), "macvlan-passthru-shared", &interface.path, message);
     }
+}
+
+/// MACVLANs on one interface have MAC addresses of their own (`macvlan_addr_busy`). With mode passthru, one may have that of
+/// the interface.
+fn macs_of_macvlans(network: &Network<'_>, report: &mut Report) {
+    let mut seen: BTreeMap<(&str, MacAddress), &Interface> = BTreeMap::new();
+    for interface in network.active() {
+        let Kind::MacVlan { parent, passthru: false, .. } = &interface.kind else { continue };
+        let Some(mac) = interface.mac else { continue };
+        let below = network.interface(parent).filter(|below| address_of(below) == Some(mac));
+        let first = *seen.entry((parent.as_str(), mac)).or_insert(interface);
+        if let Some(other) = below.or_else(|| Some(first).filter(|first| !std::ptr::eq(*first, interface))) {
+            let message = format!(
+                "sets the MAC address {mac}, like {} ({}): a MACVLAN needs an address that neither {parent} nor another \
+                 MACVLAN on it has",
+                other.name, other.path
+            );
+            report.add(network.severity(), "macvlan-mac-shared", &interface.path, message);
+        }
+    }
+}
+
+/// The MAC address of an interface, if the documents have it.
+fn address_of(interface: &Interface) -> Option<MacAddress> {
+    interface.mac.or(match interface.device {
+        Device::Mac(mac) => Some(mac),
+        Device::Name | Device::Pci(_) | Device::Any => None,
+    })
 }

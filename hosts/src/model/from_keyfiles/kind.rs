@@ -7,7 +7,7 @@ use super::Names;
 use super::profile::Profile;
 use super::section::Section;
 use crate::model::{
-    BOND_MODES, Bond, Bridge, BridgeOptions, Kind, PriorityMap, Registration, Vlan, VlanOptions, Vxlan,
+    BOND_MODES, Bond, Bridge, BridgeOptions, BridgeVlans, Kind, PriorityMap, Registration, Vlan, VlanOptions, Vxlan,
 };
 
 /// The mode of a MACVLAN that has its parent to itself (`NMSettingMacvlanMode`).
@@ -36,6 +36,8 @@ pub(super) fn read(profile: &Profile<'_>, names: &Names) -> Kind {
                     multicast_snooping: bridge.flag("multicast-snooping"),
                     multicast_querier: bridge.flag("multicast-querier"),
                     vlan_protocol: bridge.text("vlan-protocol").map(|protocol| protocol.to_ascii_lowercase()),
+                    default_vlan: bridge.parsed("vlan-default-pvid"),
+                    vlans: bridge_vlans(&bridge),
                 },
             }))
         }
@@ -55,6 +57,25 @@ pub(super) fn read(profile: &Profile<'_>, names: &Names) -> Kind {
         _ => None,
     };
     known.unwrap_or_else(|| Kind::Other(profile.kind.clone()))
+}
+
+/// The VLANs of a bridge or of a port of one: `10 pvid untagged, 20-29`.
+pub(super) fn bridge_vlans(section: &Section<'_, '_>) -> BridgeVlans {
+    let (mut untagged, mut tagged) = (None, Vec::new());
+    for item in section.text("vlans").unwrap_or_default().split(',') {
+        let mut words = item.split_ascii_whitespace();
+        let Some(ids) = words.next() else { continue };
+        let (first, last) = ids.split_once('-').unwrap_or((ids, ids));
+        let (Ok(first), Ok(last)) = (first.parse::<u16>(), last.parse::<u16>()) else { continue };
+        let words: Vec<&str> = words.collect();
+        if words.contains(&"pvid") {
+            untagged = Some(first);
+        }
+        if !words.contains(&"untagged") {
+            tagged.push(first..=last);
+        }
+    }
+    BridgeVlans::new(untagged, tagged)
 }
 
 fn bond(profile: &Profile<'_>) -> Bond {

@@ -114,6 +114,7 @@ fn interface(profile: &Profile<'_>, names: &Names) -> Interface {
                 path_cost: port.parsed("path-cost"),
                 priority: port.parsed("priority"),
                 hairpin: port.flag("hairpin-mode"),
+                vlans: kind::bridge_vlans(&port),
             },
             authenticates: profile.has_section("802-1x"),
         },

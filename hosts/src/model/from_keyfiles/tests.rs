@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::{Bond, Bridge, Device, Method, RouteKind, Vlan, VlanOptions};
+use crate::model::{Bond, Bridge, BridgeVlans, Device, Method, RouteKind, Vlan, VlanOptions};
 
 fn topology(profiles: &[(&str, &str)]) -> Topology {
     Topology::from_profiles(profiles.iter().map(|(name, content)| (DocumentPath::document(name), *content)), None)
@@ -114,6 +114,14 @@ fn what_nothing_is_said_about_is_as_networkmanager_has_it() {
     assert_eq!(topology.ports("br0").count(), 1);
     let any = topology.interface("any").unwrap();
     assert_eq!((&any.device, any.ipv4.method), (&Device::Any, Method::Dhcp));
+}
+
+#[test]
+fn vlans_of_bridges_are_ranges() {
+    let bridge = "[connection]\nid=br0\ntype=bridge\n[bridge]\nvlans=30 untagged,25-29, 7 pvid untagged,20-24,9\n";
+    let topology = topology(&[("0", bridge)]);
+    let Kind::LinuxBridge(bridge) = &topology.interface("br0").unwrap().kind else { panic!("{topology:?}") };
+    assert_eq!(bridge.options.vlans, BridgeVlans { untagged: Some(7), tagged: vec![9..=9, 20..=29] });
 }
 
 proptest! {

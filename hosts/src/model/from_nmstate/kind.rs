@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 
 use serde_yaml::{Mapping, Value};
 
 use super::super::{
-    BOND_MODES, Bond, Bridge, BridgeOptions, BridgePort, Kind, PriorityMap, Registration, Vlan, VlanOptions, Vxlan,
+    BOND_MODES, Bond, Bridge, BridgeOptions, BridgePort, BridgeVlans, Kind, PriorityMap, Registration, Vlan,
+    VlanOptions, Vxlan,
 };
 use crate::members::get;
 use crate::nmstate_document::interfaces::Interface as Entry;
@@ -107,6 +109,9 @@ fn bridge(section: &Mapping) -> Bridge {
             multicast_snooping: flag(options, "multicast-snooping"),
             multicast_querier: flag(options, "multicast-querier"),
             vlan_protocol: text(options, "vlan-protocol").map(str::to_owned),
+            default_vlan: small(options, "vlan-default-pvid"),
+            // NMState has no key for them.
+            vlans: BridgeVlans::default(),
         },
     }
 }
@@ -118,7 +123,25 @@ pub(super) fn bridge_port(bridge: &Mapping, name: &str) -> BridgePort {
         path_cost: small(port, "stp-path-cost"),
         priority: small(port, "stp-priority"),
         hairpin: flag(port, "stp-hairpin-mode"),
+        vlans: mapping(port, "vlan").map(port_vlans).unwrap_or_default(),
     })
+}
+
+/// The VLANs of a port as nmstate writes them: without a mode, none.
+fn port_vlans(section: &Mapping) -> BridgeVlans {
+    let range = |tag: &Mapping| -> Option<RangeInclusive<u16>> {
+        if let Some(id) = small(tag, "id") {
+            return Some(id..=id);
+        }
+        let range = mapping(tag, "id-range")?;
+        Some(small(range, "min")?..=small(range, "max")?)
+    };
+    let tags = elements(section, &["trunk-tags"]).iter().filter_map(Value::as_mapping);
+    match text(section, "mode") {
+        Some("trunk") => BridgeVlans::new(small(section, "tag"), tags.filter_map(range).collect()),
+        Some("access") => BridgeVlans::new(small(section, "tag"), Vec::new()),
+        _ => BridgeVlans::default(),
+    }
 }
 
 fn vlan(parent: String, section: &Mapping) -> Vlan {

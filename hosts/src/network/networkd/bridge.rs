@@ -19,7 +19,16 @@ pub(super) fn write(bridge: &Bridge, netdev: &mut Content) {
         priority,
         // The settings of VLANs, without which nothing filters them, are refused.
         vlan_filtering: _,
-        options: BridgeOptions { ageing_time, group_forward_mask, multicast_snooping, multicast_querier, vlan_protocol },
+        options:
+            BridgeOptions {
+                ageing_time,
+                group_forward_mask,
+                multicast_snooping,
+                multicast_querier,
+                vlan_protocol,
+                default_vlan: _,
+                vlans: _,
+            },
     } = bridge;
     netdev.set("NetDev", "Kind", "bridge");
     netdev.set("Bridge", "STP", yes(*stp));
@@ -39,7 +48,7 @@ pub(super) fn write(bridge: &Bridge, netdev: &mut Content) {
 pub(super) fn attach_ports(plan: &mut Plan<'_>, interface: &Interface, findings: &mut Findings<'_>) {
     for port in &interface.ports {
         let Some(node) = plan.attach(&port.name, "Bridge", &interface.label, &port.path, findings) else { continue };
-        let BridgePort { path_cost, priority, hairpin } = &node.interface.options.bridge_port;
+        let BridgePort { path_cost, priority, hairpin, vlans: _ } = &node.interface.options.bridge_port;
         let (priority, hairpin) = (*priority, *hairpin);
         node.network.set("Bridge", "Cost", path_cost.unwrap_or(USUAL_COST).to_string());
         node.network.set_some("Bridge", "Priority", priority.map(|priority| priority.to_string()));

@@ -22,11 +22,13 @@ pub(super) struct Bond<'a> {
 }
 
 impl Bond<'_> {
-    /// Whether the bond always has the MAC address of its active port.
-    pub(super) fn follows_active_port(&self) -> bool {
-        let active = |value: &Value| matches!(value.as_str(), Some("active" | "1")) || value.as_u64() == Some(1);
+    /// Whether the bond has the MAC address of a port, and the kernel sets no other.
+    pub(super) fn has_address_of_port(&self) -> bool {
+        let of_port = |value: &Value| {
+            matches!(value.as_str(), Some("active" | "1" | "follow" | "2")) || matches!(value.as_u64(), Some(1 | 2))
+        };
         self.mode == "active-backup"
-            && self.options.iter().any(|(name, value, _)| name == "fail_over_mac" && active(value))
+            && self.options.iter().any(|(name, value, _)| name == "fail_over_mac" && of_port(value))
     }
 }
 

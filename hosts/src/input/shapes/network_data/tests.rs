@@ -164,8 +164,8 @@ fn a_bonds_own_address_is_set_whichever_port_comes_first() {
 }
 
 #[test]
-fn a_bond_that_follows_its_active_port_is_given_no_address() {
-    for (value, is_set) in [("active", false), ("1", false), ("follow", true), ("none", true)] {
+fn a_bond_with_the_address_of_a_port_is_given_no_address() {
+    for (value, is_set) in [("active", false), ("1", false), ("follow", false), ("2", false), ("none", true)] {
         let options = format!("bond_fail_over_mac: {value}, bond_links");
         let yaml = BOND.replacen("802.3ad", "active-backup", 1).replacen("bond_links", &options, 1);
         let yaml = yaml.replacen(", bond_xmit_hash_policy: layer3+4", "", 1);

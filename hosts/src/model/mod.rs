@@ -8,6 +8,7 @@ mod address;
 mod from_keyfiles;
 pub(crate) mod from_nmstate;
 mod interface;
+mod mtu;
 mod route;
 
 pub use crate::family::Family;

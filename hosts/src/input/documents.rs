@@ -164,7 +164,10 @@ impl<'a> Documents<'a> {
                 booleans::read_embedded(&mut document);
                 self.add_object(document, &kind, report)?;
             }
-            Err(("document-not-read", message)) => self.unknown.push((document.path, message)),
+            Err(("document-not-read", message)) => {
+                self.tables.add_unknown(document.path.clone());
+                self.unknown.push((document.path, message));
+            }
             Err((code, message)) => return Err(report.refuse(code, &document.path, message)),
         }
         Ok(())

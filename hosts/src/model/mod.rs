@@ -9,6 +9,7 @@ mod bridge;
 mod from_keyfiles;
 pub(crate) mod from_nmstate;
 mod interface;
+mod mtu;
 mod route;
 
 pub use crate::family::Family;

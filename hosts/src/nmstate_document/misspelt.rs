@@ -65,7 +65,7 @@ fn slip(name: &[u8], other: &[u8]) -> Option<Slip> {
 }
 
 /// Whether the kernel or udev gives NICs such names (`systemd.net-naming-scheme(7)`).
-fn is_usual(name: &str) -> bool {
+pub(super) fn is_usual(name: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if ["eth", "em", "ib", "veth", "wlan", "usb"].iter().any(|kind| name.strip_prefix(kind).is_some_and(is_number)) {
         return true;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_yaml::Value;
 
 use super::interfaces::{Interface, kernel_name_problem, known_names};
-use super::misspelt::may_mean;
+use super::misspelt::{is_usual, may_mean};
 use super::pattern::{Pattern, Searched};
 use super::{descend, is_true, mapping, quoted};
 use vocabulary::host::NamedNic;
@@ -112,9 +112,11 @@ fn without(at: &Pattern) -> &'static str {
 fn mistaken(name: &str, known: &BTreeSet<&str>, aliases: &BTreeSet<&str>) -> Option<String> {
     let plain = |name: &str| name.replace(['-', '_'], "").to_ascii_lowercase();
     let letters = |name: &str| name.replace(|c: char| c.is_ascii_digit(), "");
-    let similar = known.iter().find(|known| plain(known) == plain(name)).or_else(|| {
+    // A host may have NICs of both names.
+    let may_be = |other: &&&str| !(is_usual(name) && is_usual(other));
+    let similar = known.iter().filter(may_be).find(|known| plain(known) == plain(name)).or_else(|| {
         // The document's own names are words. Those that differ in digits alone are of things beside each other.
-        let words = aliases.iter().filter(|alias| letters(alias) != letters(name) && name.len() > 3);
+        let words = aliases.iter().filter(may_be).filter(|alias| letters(alias) != letters(name) && name.len() > 3);
         words.min_by_key(|alias| strsim::damerau_levenshtein(alias, name)).filter(|alias| is_near(alias, name))
     });
     let reason = match similar {

@@ -3,9 +3,10 @@
 use std::net::IpAddr;
 
 use super::bridge::Uplink;
+use super::default_routes::{self, is_main_default};
 use super::{BRIDGE, rules};
 use crate::family::Family;
-use crate::model::{Device, Interface, Ip, MAIN_TABLE, Method, Route, Rule, Topology};
+use crate::model::{Device, Interface, Ip, Method, Route, Rule, Topology};
 use crate::network::ConvertedNetwork;
 use vocabulary::host::HostSpec;
 use vocabulary::report::{DocumentPath, Report};
@@ -30,9 +31,14 @@ pub(super) fn check(host: &HostSpec, first: &ConvertedNetwork, second: &SecondNe
     let Some(bridge) = second.topology.interface(BRIDGE) else { return };
     let (network, first) = (first, &first.topology);
     let Some(before) = before(first, bridge) else {
+        let routes = match default_routes::all(first).as_slice() {
+            [] => "no default route either".to_owned(),
+            [one] => format!("its default route through {one}"),
+            several => format!("default routes through several interfaces ({})", several.join(", ")),
+        };
         let message = format!(
-            "gives {BRIDGE} addresses, none of which the first step of {} has, and the first step has no default \
-             route either: dayone cannot tell what happens to the host's address",
+            "gives {BRIDGE} addresses, none of which the first step of {} has, and the first step has {routes}: dayone \
+             cannot tell what happens to the host's address",
             name(host)
         );
         report.warning("second-step-address", &bridge.path, message);
@@ -63,15 +69,17 @@ fn addresses(interface: &Interface) -> impl Iterator<Item = IpAddr> {
 }
 
 /// Finds the interface of the first step whose addresses the bridge takes over: the one with the same address, else the one with
-/// the default route, else the only one that gets an address from the network.
+/// the default route, else the only one that gets an address from the network. Default routes of the families that the bridge has
+/// come first.
 fn before<'a>(first: &'a Topology, bridge: &Interface) -> Option<&'a Interface> {
     let same = first
         .interfaces
         .iter()
         .find(|interface| addresses(interface).any(|address| addresses(bridge).any(|other| other == address)));
     let by_route = || {
-        let route = first.routes.iter().find(|route| is_main_default(route))?;
-        first.interface(route.interface.as_deref()?)
+        let mut own = Family::BOTH.into_iter().filter(|family| has_addresses(bridge.ip(*family)));
+        let mut any = Family::BOTH.into_iter().flat_map(|family| default_routes::written(first, family));
+        own.find_map(|family| by_default_route(first, family)).or_else(|| any.find_map(|name| first.interface(name)))
     };
     let only_dynamic = || {
         let mut all =
@@ -81,8 +89,16 @@ fn before<'a>(first: &'a Topology, bridge: &Interface) -> Option<&'a Interface> 
     same.or_else(by_route).or_else(only_dynamic)
 }
 
-fn is_main_default(route: &Route) -> bool {
-    route.is_default() && route.table == MAIN_TABLE
+/// Finds the interface with the first default route of a family that the documents have, else the only one that gets a default
+/// route from the network.
+fn by_default_route(first: &Topology, family: Family) -> Option<&Interface> {
+    let written = default_routes::written(first, family).find_map(|name| first.interface(name));
+    let mut learned = default_routes::learned(first, family);
+    written.or_else(|| learned.next().filter(|_| learned.next().is_none()))
+}
+
+fn has_addresses(ip: &Ip) -> bool {
+    is_dynamic(ip) || !ip.addresses.is_empty()
 }
 
 fn is_dynamic(ip: &Ip) -> bool {
@@ -204,7 +220,7 @@ fn check_default_route(
         routes.filter(|route| route.interface.as_deref() == Some(name)).map(|route| route.gateway).collect()
     };
     let (had, has) = (of(first, &before.name), of(&second.topology, BRIDGE));
-    let offered = is_dynamic(bridge.ip(family)) && bridge.ip(family).takes_gateway();
+    let offered = bridge.ip(family).learns_gateway(family);
     let path = second.path.key("routes");
     let Some(gateway) = had.first() else { return };
     let shown = gateway.map_or_else(|| "the link itself".to_owned(), |gateway| gateway.to_string());

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use serde_yaml::{Mapping, Value};
 
 use super::check::first_network;
-use super::{BRIDGE, SecondStepDocument, ShortName, Target, rules};
+use super::{BRIDGE, SecondStepDocument, ShortName, Target, default_routes, rules};
 use crate::members::mapping;
-use crate::model::{Device, Interface, Ip, Kind, MAIN_TABLE, Rule, Topology, from_nmstate};
+use crate::model::{Device, Interface, Kind, Rule, Topology, from_nmstate};
 use crate::network::ConvertedNetwork;
 use crate::nmstate_document::interfaces::{self, Interface as Entry};
 use crate::nmstate_document::other_names::name_all;
@@ -94,15 +94,7 @@ fn document(host: &HostSpec, target: &Target, real_names: bool, report: &mut Rep
 
 /// Finds the interface with the default route.
 fn uplink<'a>(topology: &'a Topology, path: &DocumentPath, report: &mut Report) -> Option<&'a Interface> {
-    let routes = topology.routes.iter().filter(|route| route.is_default() && route.table == MAIN_TABLE);
-    let mut names: Vec<&str> = routes.filter_map(|route| route.interface.as_deref()).collect();
-    let offered = topology
-        .interfaces
-        .iter()
-        .filter(|interface| [&interface.ipv4, &interface.ipv6].into_iter().any(Ip::takes_gateway));
-    names.extend(offered.map(|interface| interface.name.as_str()));
-    names.sort_unstable();
-    names.dedup();
+    let names = default_routes::all(topology);
     let [name] = names.as_slice() else {
         let message = if names.is_empty() {
             "has no default route, so dayone cannot tell which interface is the bridge's uplink".to_owned()

@@ -12,6 +12,7 @@
 mod bridge;
 mod check;
 mod compare;
+mod default_routes;
 mod derive;
 mod document;
 mod machine_config;

@@ -1,5 +1,6 @@
 //! Parts of a topology in words, for tables and pictures.
 
+use crate::family::Family;
 use crate::model::{Device, Interface, Ip, Kind, MAIN_TABLE, Method, Route, RouteKind, Topology, Vxlan};
 
 /// How many ports are named one by one.
@@ -62,9 +63,9 @@ impl Interface {
     /// Its addresses, and who offers it others.
     pub fn describe_addresses(&self) -> Vec<String> {
         let mut all = Vec::new();
-        for ip in [&self.ipv4, &self.ipv6] {
-            all.extend(ip.addresses.iter().map(|address| address.network.to_string()));
-            all.extend(self.offers().filter(|(offered, _)| std::ptr::eq(*offered, ip)).map(|(_, by)| by.to_owned()));
+        for family in Family::BOTH {
+            all.extend(self.ip(family).addresses.iter().map(|address| address.network.to_string()));
+            all.extend(self.offers().filter(|(offered, _)| *offered == family).map(|(_, by)| by.to_owned()));
         }
         // What every interface with IPv6 has is worth a word only where there is nothing else.
         if all.is_empty() && [&self.ipv4, &self.ipv6].iter().any(|ip| ip.method == Method::LinkLocal) {
@@ -82,14 +83,13 @@ impl Interface {
     }
 
     /// The families that get addresses from the network, and who offers them.
-    pub(super) fn offers(&self) -> impl Iterator<Item = (&Ip, &'static str)> {
-        let by = |method, dhcp| match method {
-            Method::Disabled | Method::Static | Method::LinkLocal => None,
-            Method::Dhcp => Some(dhcp),
-            Method::RouterAdvertisements => Some("router advertisements"),
-        };
-        let families = [(&self.ipv4, by(self.ipv4.method, "DHCPv4")), (&self.ipv6, by(self.ipv6.method, "DHCPv6"))];
-        families.into_iter().filter_map(|(ip, by)| Some((ip, by?)))
+    pub(super) fn offers(&self) -> impl Iterator<Item = (Family, &'static str)> {
+        Family::BOTH.into_iter().filter_map(move |family| match (self.ip(family).method, family) {
+            (Method::Disabled | Method::Static | Method::LinkLocal, _) => None,
+            (Method::Dhcp, Family::V4) => Some((family, "DHCPv4")),
+            (Method::Dhcp, Family::V6) => Some((family, "DHCPv6")),
+            (Method::RouterAdvertisements, _) => Some((family, "router advertisements")),
+        })
     }
 }
 

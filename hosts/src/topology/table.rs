@@ -54,9 +54,13 @@ impl Topology {
         let offered = self.interfaces.iter().flat_map(|interface| {
             let has_place = |ip: &Ip| ip.metric.is_some() || ip.automatic_table != MAIN_TABLE;
             // Other routes that are offered may go to a table of their own, too.
-            let offers = interface.offers().filter(move |(ip, _)| ip.takes_gateway() || has_place(ip));
-            offers.map(|(ip, by)| {
-                let what = if ip.takes_gateway() { "default" } else { "others offered" };
+            let offers = interface.offers().map(move |(family, by)| {
+                let ip = interface.ip(family);
+                (ip, ip.learns_gateway(family), by)
+            });
+            let offers = offers.filter(move |(ip, is_default, _)| *is_default || has_place(ip));
+            offers.map(|(ip, is_default, by)| {
+                let what = if is_default { "default" } else { "others offered" };
                 let metric = ip.metric.map(|metric| metric.to_string()).unwrap_or_default();
                 let (what, by) = (what.to_owned(), format!("from {by}"));
                 vec![what, by, interface.name.clone(), metric, table(ip.automatic_table)]
@@ -82,7 +86,7 @@ impl Topology {
             add("server", server.address.to_string());
         }
         for interface in &self.interfaces {
-            for (_, by) in interface.offers().filter(|(ip, _)| ip.automatic_dns) {
+            for (_, by) in interface.offers().filter(|(family, _)| interface.ip(*family).automatic_dns) {
                 add("server", format!("from {by} on {}", interface.name));
             }
         }
@@ -129,6 +133,18 @@ mod tests {
         let eth0 = &json["interfaces"][0]["ipv4"];
         assert_eq!((&eth0["automatic_metric"], &eth0["automatic_table"]), (&50.into(), &100.into()));
         assert!(json["interfaces"][2]["ipv4"].get("automatic_table").is_none());
+    }
+
+    #[test]
+    fn dhcpv6_by_itself_offers_no_default_route() {
+        let of = |method: &str| {
+            let text = format!(
+                "[connection]\nid=a\ntype=ethernet\ninterface-name=eth0\n[ipv4]\nmethod=disabled\n[ipv6]\nmethod={method}\n"
+            );
+            let tables = Topology::from_profiles([(DocumentPath::root(), text.as_str())], None).tables();
+            tables.iter().flat_map(|table| &table.rows).filter(|row| row[0] == "default").count()
+        };
+        assert_eq!((of("auto"), of("dhcp")), (1, 0));
     }
 
     #[test]

@@ -193,6 +193,34 @@ fn a_listing_is_an_inventory_whatever_its_groups_are_called() {
     assert!(findings(&input).contains("c[1:2]"), "{}", findings(&input));
 }
 
+/// Spreadsheets write line breaks inside values, separators of columns that only look used, and UTF-16.
+#[test]
+fn tables_are_read_as_spreadsheets_save_them() {
+    let fleet = "{apiVersion: dayone.metal3.io/v1alpha1, kind: HostFleet, metadata: {name: f}, spec: {hosts: {csvFile: t.csv}, \
+                 template: {network: {interfaces: [{name: eth0, type: ethernet, state: up, mtu: '${mtu}'}]}}}}";
+    let read = |table: &[u8]| {
+        input(
+            &[("fleet.yaml", fleet.as_bytes()), ("t.csv", table)].map(|(name, text)| (name.to_owned(), text.to_vec())),
+        )
+    };
+    let table = "name,note,mtu,,\r\na,\"one\ntwo \"\"x\"\"\",1500,,\r\nb,\"\"\"big\"\" one\",9000,,\r\n";
+    let units = table.replace(',', "\t");
+    let utf16: Vec<u8> = [0xff, 0xfe].into_iter().chain(units.encode_utf16().flat_map(u16::to_le_bytes)).collect();
+    for table in [table.as_bytes(), &utf16] {
+        let found = read(table);
+        assert!(!found.report.has_errors(), "{}", findings(&found));
+        assert_eq!(found.hosts.iter().filter_map(|host| host.name.as_deref()).collect::<Vec<_>>(), ["a", "b"]);
+    }
+    let used = read(b"name,mtu\na,\"15\n00\"\n");
+    assert!(
+        findings(&used).contains("uses ${mtu}, whose value contains the control character U+000A"),
+        "{}",
+        findings(&used)
+    );
+    let broken = read(b"\xff\xfen\0a\0\n\0\x00\xd8\n\0b\0");
+    assert_eq!(findings(&broken).lines().count(), 1, "{}", findings(&broken));
+}
+
 #[test]
 fn a_finding_about_a_host_names_the_template_and_the_row() {
     let case = fixtures().join("inputs/fleet/csv-file");

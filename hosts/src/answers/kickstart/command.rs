@@ -63,6 +63,8 @@ const OPTIONS: [(&str, Takes); 36] = [
 pub(super) struct Command {
     /// The number of its line, from 1.
     pub(super) line: usize,
+    /// Whether it is the file's first one.
+    pub(super) is_first: bool,
     /// Its options; those without a value have an empty one.
     options: BTreeMap<&'static str, String>,
     /// An option that dayone does not know.
@@ -154,6 +156,12 @@ impl Command {
     /// Whether the device does not come up at boot.
     pub(super) fn is_off_at_boot(&self) -> bool {
         self.get("--onboot").is_some_and(|value| is_one_of(value, NO))
+    }
+
+    /// Whether the device comes up neither in the installer nor at boot. By default, the installer brings up the device of the first
+    /// command (`dracut/parse-kickstart`).
+    pub(super) fn stays_off(&self) -> bool {
+        self.is_off_at_boot() && !self.has("--activate") && (!self.is_first || self.has("--no-activate"))
     }
 }
 

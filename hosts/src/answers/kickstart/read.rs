@@ -90,7 +90,11 @@ impl Kickstart {
                     self.mistakes.push((begun, Mistake::NoEnd));
                 }
             }
-            "network" => self.commands.push(Command::parse(number, rest)?),
+            "network" => {
+                let mut command = Command::parse(number, rest)?;
+                command.is_first = self.commands.is_empty();
+                self.commands.push(command);
+            }
             _ => {}
         }
         Ok(())

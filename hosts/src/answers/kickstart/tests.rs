@@ -260,6 +260,56 @@ fn commands_that_contradict_the_documents_are_found() {
 }
 
 #[test]
+fn a_nic_that_the_documents_do_not_describe_may_stay_off() {
+    let first = "network --device=eno1 --bootproto=dhcp";
+    for text in [
+        format!("{first}\nnetwork --bootproto=dhcp --device=eno2 --onboot=off --ipv6=auto").as_str(),
+        format!("{first}\nnetwork --device=52:54:00:00:00:09 --onboot=no").as_str(),
+        "network --device=eno2 --onboot=off --no-activate",
+    ] {
+        assert_eq!(contradictions(DHCP, text), [""; 0], "{text}");
+    }
+    let unknown = r#"says network --device is "eno2", and the host's documents have the interfaces "eno1""#;
+    for (text, line) in [
+        // The installer brings up the device of the first command.
+        ("network --device=eno2 --onboot=off", 1),
+        (format!("{first}\nnetwork --device=eno2 --onboot=off --activate").as_str(), 2),
+        (format!("{first}\nnetwork --device=eno2 --onboot=on").as_str(), 2),
+    ] {
+        assert_eq!(contradictions(DHCP, text), [format!("{line} {unknown}")], "{text}");
+    }
+    let found = contradictions(BY_NAME, "network --hostname=worker-0.example.com\nnetwork --device=br0 --onboot=off");
+    assert!(found.len() == 1 && found[0].contains("br0 has the state up"), "{found:?}");
+}
+
+#[test]
+fn the_mtu_may_be_the_one_that_the_kernel_gives() {
+    let jumbo = BOND.replace("type: bond,", "type: bond, mtu: 9000,");
+    let infiniband = "interfaces: [{name: ib0, type: infiniband, infiniband: {mode: datagram, pkey: '0xffff'},
+  ipv4: {enabled: true, dhcp: true}}]";
+    let vlan = "--device=bond0 --vlanid=7 --bootproto=static";
+    for (nmstate, command, mtu) in [
+        (DHCP, "--device=eno1", 1500),
+        (DHCP, "--device=eno1", 0),
+        (BOND, "--device=bond0 --noipv4", 1500),
+        (BOND, vlan, 1500),
+        (jumbo.as_str(), vlan, 9000),
+        (infiniband, "--device=ib0", 0),
+    ] {
+        assert_eq!(contradictions(nmstate, &format!("network {command} --mtu={mtu}")), [""; 0], "{nmstate} {mtu}");
+    }
+    for (nmstate, command, mtu, has) in [
+        (DHCP, "--device=eno1", 9000, "eno1 has the MTU none"),
+        (BY_NAME, "--device=eno1 --bootproto=static", 0, "eno1 has the MTU 9000"),
+        (jumbo.as_str(), vlan, 1500, "bond0.7 has the MTU none"),
+        (infiniband, "--device=ib0", 1500, "ib0 has the MTU none"),
+    ] {
+        let found = contradictions(nmstate, &format!("network {command} --mtu={mtu}"));
+        assert!(found.len() == 1 && found[0].ends_with(has), "{nmstate} {mtu}: {found:?}");
+    }
+}
+
+#[test]
 fn what_dayone_cannot_compare_is_said() {
     let (files, findings) = completed(DHCP, "%include /tmp/network\nnetwork --new-option x --device=eno1\n");
     let expected = [

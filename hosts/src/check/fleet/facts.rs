@@ -3,12 +3,8 @@
 use std::net::IpAddr;
 
 use super::{CheckedHost, visible_addresses};
-use crate::model::{Interface, Ip, Kind, MAIN_TABLE, Route, RouteKind, Topology};
-
-/// The MTU of a NIC by default.
-const USUAL_MTU: u32 = 1500;
-/// How many interfaces that stand on each other are looked through for an MTU.
-const DEPTH: usize = 8;
+use crate::family::Family;
+use crate::model::{Interface, Kind, MAIN_TABLE, Route, RouteKind, Topology};
 
 /// What a host says of itself that others of its kind may say as well.
 pub(super) struct Facts<'a> {
@@ -67,8 +63,7 @@ fn defaults(topology: &Topology) -> impl Iterator<Item = &Route> {
 
 /// Whether the network gives the interface a default route.
 fn learns(interface: &Interface) -> bool {
-    let gives = |ip: &Ip| ip.takes_gateway();
-    gives(&interface.ipv4) || gives(&interface.ipv6)
+    Family::BOTH.into_iter().any(|family| interface.ip(family).learns_gateway(family))
 }
 
 /// The VLAN that an interface is, by its identifier.
@@ -76,29 +71,5 @@ pub(super) fn vlan(interface: &Interface) -> Option<u16> {
     match &interface.kind {
         Kind::Vlan(vlan) => Some(vlan.id),
         _ => None,
-    }
-}
-
-/// The MTU that an interface gets, where documents and what is usual tell.
-pub(super) fn mtu(topology: &Topology, interface: &Interface) -> Option<u32> {
-    mtu_within(topology, interface, DEPTH)
-}
-
-fn mtu_within(topology: &Topology, interface: &Interface, depth: usize) -> Option<u32> {
-    let below = |name: &str| match topology.interface(name) {
-        Some(parent) => mtu_within(topology, parent, depth.checked_sub(1)?),
-        None => Some(USUAL_MTU),
-    };
-    match (interface.mtu.filter(|mtu| *mtu != 0), &interface.kind) {
-        (Some(mtu), _) => Some(mtu),
-        (None, Kind::Vlan(vlan)) => below(&vlan.parent),
-        (None, Kind::MacVlan { parent, .. }) => below(parent),
-        (None, Kind::LinuxBridge(_)) => topology
-            .ports(&interface.name)
-            .map(|port| mtu_within(topology, port, depth.checked_sub(1)?))
-            .min()
-            .unwrap_or(Some(USUAL_MTU)),
-        (None, Kind::Ethernet | Kind::Bond(_)) => Some(USUAL_MTU),
-        (None, _) => None,
     }
 }

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use super::facts::{Facts, mtu, vlan};
+use super::facts::{Facts, vlan};
 use super::link::Link;
 use super::tally::{Outlier, Tally};
 use super::{CheckedHost, name_of, visible_addresses};
@@ -34,7 +34,7 @@ struct Group<'f, 'a> {
 impl<'f, 'a> Group<'f, 'a> {
     /// Adds a host by the interface that it is in the group with.
     fn add_interface(&mut self, number: usize, of: &Facts<'a>, interface: &'a Interface) {
-        if let Some(mtu) = mtu(of.host.topology, interface) {
+        if let Some(mtu) = of.host.topology.mtu(interface) {
             self.mtus.add(mtu, number, interface);
         }
         if let Some(vlan) = vlan(interface) {

@@ -21,7 +21,7 @@ const SHOWN: usize = 80;
 pub(in crate::input) enum InvalidValue {
     /// Its key appears twice in one mapping.
     DuplicateKey,
-    /// It has a tag of this name, without the `!`.
+    /// It has a tag of this name, without the `!`. The non-specific tag is `!` itself.
     UnknownTag(String),
     /// It does not fit its tag, such as `!!int one`.
     TagMismatch,
@@ -77,7 +77,8 @@ impl InvalidValue {
                 "has the YAML tag \"!vault\": Ansible Vault has encrypted the value; decrypt it first".to_owned(),
             ),
             Self::UnknownTag(tag) => {
-                ("unknown-tag", format!("has the YAML tag {:?}, which dayone does not know", format!("!{tag}")))
+                let written = if tag == "!" { tag.clone() } else { format!("!{tag}") };
+                ("unknown-tag", format!("has the YAML tag {written:?}, which dayone does not know"))
             }
             Self::TagMismatch => ("wrong-type", "does not fit its YAML tag".to_owned()),
             Self::IntegerTooLarge => (
@@ -188,6 +189,14 @@ mod tests {
             assert!(mark.as_str().is_none() && mark.as_u64().is_none() && mark.as_i64().is_none());
         }
         assert_eq!(InvalidValue::of(&Value::Null), None);
+    }
+
+    #[test]
+    fn a_tag_is_shown_as_it_is_written() {
+        for (tag, written) in [("!", "\"!\""), ("mine", "\"!mine\"")] {
+            let (_, message) = InvalidValue::UnknownTag(tag.to_owned()).code_and_message();
+            assert_eq!(message, format!("has the YAML tag {written}, which dayone does not know"));
+        }
     }
 
     #[test]

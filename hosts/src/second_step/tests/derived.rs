@@ -151,3 +151,49 @@ fn a_rule_that_the_second_step_lacks_is_reported() {
     let found = lines(&found);
     assert!(found.iter().any(|line| line.contains("route-rules lack") && line.contains("(table 77)")), "{found:#?}");
 }
+
+/// A host whose second NIC gets an address, and no default route.
+fn with_two_nics(second: &str) -> String {
+    format!(
+        "
+interfaces:
+- name: eno1
+  type: ethernet
+  state: up
+  ipv4: {{enabled: true, dhcp: true}}
+  ipv6: {{enabled: true, dhcp: true, autoconf: true}}
+- {{name: eno2, type: ethernet, state: up, {second}}}
+"
+    )
+}
+
+#[test]
+fn a_nic_that_gets_no_default_route_is_not_the_uplink() {
+    for second in [
+        "ipv4: {enabled: true, dhcp: true, auto-gateway: false}",
+        "ipv4: {enabled: true, dhcp: true, auto-route-table-id: 77}",
+        "ipv6: {enabled: true, dhcp: true, autoconf: false}",
+    ] {
+        let network = with_two_nics(second);
+        let (value, found) = derived(&network);
+        assert_eq!(found, [""; 0], "{second}");
+        assert_eq!(value["interfaces"][0]["name"], "eno1", "{second}");
+
+        let moved = serde_yaml::to_string(&value).unwrap().replace("eno1", "eno2");
+        let found = lines(&check(&documents(&[("a.yml", &moved)]).0, &host(&network)));
+        assert!(found.len() == 1 && found[0].starts_with("error second-step-other-nic: "), "{second}: {found:#?}");
+    }
+}
+
+#[test]
+fn default_routes_through_several_nics_are_unclear() {
+    let network = with_two_nics("ipv4: {enabled: true, dhcp: true}, ipv6: {enabled: true, dhcp: true, autoconf: true}");
+    let (derived, report) = derive(&mut host(&network), &[], true);
+    assert!(derived.is_empty());
+    assert_eq!(codes(&report), ["derive-uplink"]);
+
+    let one = with_two_nics("ipv4: {enabled: false}");
+    let text = serde_yaml::to_string(&self::derived(&one).0).unwrap();
+    let found = lines(&check(&documents(&[("a.yml", &text)]).0, &host(&network)));
+    assert!(found.len() == 1 && found[0].contains("through several interfaces (eno1, eno2)"), "{found:#?}");
+}

@@ -136,10 +136,12 @@ fn described(route: &Route) -> String {
 /// What an interface takes of what the network offers.
 fn offered(interface: &Interface) -> Option<Card> {
     let mut card: Option<Card> = None;
-    for (ip, by) in interface.offers() {
+    for (family, by) in interface.offers() {
+        let ip = interface.ip(family);
         let card = card.get_or_insert_with(|| Card::new("what is offered", colours::QUIET, Shape::Dashed));
         card.kind(&format!("from {by}"));
-        let taken = [("addresses", true), ("default route", ip.takes_gateway()), ("name servers", ip.automatic_dns)];
+        let is_way_out = ip.learns_gateway(family);
+        let taken = [("addresses", true), ("default route", is_way_out), ("name servers", ip.automatic_dns)];
         let taken: Vec<&str> = taken.into_iter().filter(|(_, taken)| *taken).map(|(name, _)| name).collect();
         card.fact(&taken.join(", "));
         if let Some(place) = Interface::describe_automatic(ip) {

@@ -28,6 +28,9 @@ pub(super) fn candidates<'t>(command: &Command, topology: &'t Topology) -> Resul
             Ok(found)
         };
     }
+    if command.stays_off() && !is_made && named.is_some_and(|device| is_undescribed(device, topology)) {
+        return Ok(Vec::new());
+    }
     match (named, parents) {
         (Some(device), Some(found)) if found.is_empty() => {
             let all = topology.interfaces.iter().map(|interface| &interface.name);
@@ -36,6 +39,16 @@ pub(super) fn candidates<'t>(command: &Command, topology: &'t Topology) -> Resul
         (_, Some(found)) => Ok(found),
         (_, None) => Ok(topology.interfaces.iter().filter(|interface| stands_alone(interface, topology)).collect()),
     }
+}
+
+/// Whether the documents describe nothing of this name or MAC address. They keep such a NIC down as well.
+fn is_undescribed(device: &str, topology: &Topology) -> bool {
+    let mac = device.parse::<MacAddress>().ok();
+    let is_it = |own: &Interface| {
+        let own_mac = if let Device::Mac(mac) = own.device { Some(mac) } else { own.mac };
+        own.name == device || own.label == device || (mac.is_some() && mac == own_mac)
+    };
+    !topology.interfaces.iter().any(is_it)
 }
 
 /// Whether an interface can have the addresses of a command that names no device.
@@ -91,7 +104,10 @@ pub(super) fn contradictions(command: &Command, interface: &Interface, topology:
     if let Some(given) = command.value("--interfacename").filter(|given| *given != interface.name) {
         found.push(Contradiction::new("--interfacename", given, "this name"));
     }
-    if let Some(given) = command.value("--mtu").filter(|given| given.parse().ok() != interface.mtu) {
+    // The MTU 0 leaves the choice to NetworkManager, like no MTU.
+    let own_mtus = [Some(interface.mtu.unwrap_or_default()), topology.mtu(interface)];
+    let is_own_mtu = |given: &str| given.parse::<u32>().is_ok_and(|given| own_mtus.contains(&Some(given)));
+    if let Some(given) = command.value("--mtu").filter(|given| !is_own_mtu(given)) {
         let wanted = interface.mtu.map_or_else(|| "none".to_owned(), |mtu| mtu.to_string());
         found.push(Contradiction::new("--mtu", given, format!("the MTU {wanted}")));
     }

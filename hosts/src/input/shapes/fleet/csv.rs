@@ -1,7 +1,8 @@
 //! Tables as text (RFC 4180): a line of names, then a line for each host. As spreadsheets and people differ, commas, semicolons or
-//! tabs separate the values, and the reader accepts blanks around values, blank lines, lines that begin with `#`, a byte order mark
-//! and all kinds of line ends.
+//! tabs separate the values, and the reader accepts blanks around values, blank lines, lines that begin with `#`, a byte order mark,
+//! UTF-16 and all kinds of line ends.
 
+mod encoding;
 mod lines;
 mod separator;
 
@@ -9,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use csv::{ByteRecord, ReaderBuilder};
 
-use self::lines::{Lines, without_comments};
+use self::lines::{Lines, unclosed, without_comments};
 use self::separator::Separator;
 use super::table::{Cell, MAX_ROWS, Row, Table};
 use crate::input::listing::quoted;
@@ -22,17 +23,24 @@ const MAX_ERRORS: usize = 20;
 
 /// Reads the table in `text`, which is at `path` and has the name `name`.
 pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Report) -> Result<Table, Reported> {
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    let separator = Separator::of(text).map_err(|(message, line)| {
+    let mut refuse = |message: String, line: usize| {
         let at = LineColumn { line, column: 1 };
         report.error_in_text("fleet-table-line", path, format!("{message} (line {line})"), Some(at));
         Reported
-    })?;
-    let text = without_comments(text, separator.byte);
+    };
+    let text = encoding::as_utf8(text).map_err(|message| refuse(message, 1))?;
+    let separator = Separator::of(&text).map_err(|(message, line)| refuse(message, line))?;
+    let text = without_comments(&text, separator.byte);
+    if let Some(offset) = unclosed(&text, separator.byte) {
+        let message = "has a quotation mark that nothing closes, so it would turn many lines into one value; close it, or \
+                       double it inside a value in quotation marks";
+        return Err(refuse(message.to_owned(), Lines::of(&text).line_at(offset)));
+    }
     let mut lines = Lines::of(&text);
     let mut reader =
         ReaderBuilder::new().has_headers(false).flexible(true).delimiter(separator.byte).from_reader(text.as_ref());
     let mut table = Table::default();
+    let mut names: Vec<String> = Vec::new();
     let mut errors = 0;
     let mut record = ByteRecord::new();
     loop {
@@ -47,33 +55,28 @@ pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Re
             let at = LineColumn { line, column: 1 };
             report.error_in_text("fleet-table-line", path, format!("{message} (line {line})"), Some(at));
         };
-        if table.columns.is_empty() && Separator::is_announcement(&record) {
+        if names.is_empty() && Separator::is_announcement(&record) {
             continue;
         }
         match cells(&record) {
             Err(message) => wrong(message),
             Ok(cells) if cells.iter().all(|cell| cell.is_empty()) => {}
-            Ok(cells) if table.columns.is_empty() => match columns(&cells) {
-                Ok(columns) => table.columns = columns,
+            Ok(cells) if names.is_empty() => match columns(&cells) {
+                Ok(found) => names = found,
                 // Without names, the later lines have no meaning.
                 Err(message) => {
                     wrong(message);
                     return Err(Reported);
                 }
             },
-            Ok(cells) if cells.len() != table.columns.len() => {
-                wrong(miscounted(cells.len(), table.columns.len(), separator.name));
-            }
-            Ok(cells) => {
-                if table.rows.len() == MAX_ROWS {
+            Ok(cells) => match values(&cells, &names, separator.name) {
+                Err(message) => wrong(message),
+                Ok(_) if table.rows.len() == MAX_ROWS => {
                     report.error("fleet-too-large", path, format!("has more than {MAX_ROWS} hosts; split it"));
                     return Err(Reported);
                 }
-                let named = table.columns.iter().zip(&cells);
-                let cells: BTreeMap<String, Cell> =
-                    named.filter_map(|(name, cell)| Some((name.clone(), Cell::of_text(cell)?))).collect();
-                table.rows.push(Row { cells, place: format!("{name} line {line}") });
-            }
+                Ok(cells) => table.rows.push(Row { cells, place: format!("{name} line {line}") }),
+            },
         }
         if errors == MAX_ERRORS {
             break;
@@ -82,11 +85,31 @@ pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Re
     if errors > 0 {
         return Err(Reported);
     }
-    if table.columns.is_empty() {
+    if names.is_empty() {
         report.error("fleet-table-empty", path, "is empty; write the column names into the first line");
         return Err(Reported);
     }
+    table.columns = names.into_iter().filter(|name| !name.is_empty()).collect();
     Ok(table)
+}
+
+/// Returns the values of a row by the names of their columns. Spreadsheets write separators for columns that only look used, so columns
+/// without a name may have empty values.
+fn values(cells: &[&str], names: &[String], separator: &str) -> Result<BTreeMap<String, Cell>, String> {
+    let used = cells.iter().rposition(|cell| !cell.is_empty()).map_or(0, |last| last + 1);
+    let count = if cells.len() < names.len() { cells.len() } else { used.max(names.len()) };
+    if count != names.len() {
+        return Err(miscounted(count, names.len(), separator));
+    }
+    let mut row = BTreeMap::new();
+    for (name, cell) in names.iter().zip(cells) {
+        let Some(cell) = Cell::of_text(cell) else { continue };
+        if name.is_empty() {
+            return Err("has a value in a column without a name; write the name into the first line".to_owned());
+        }
+        row.insert(name.clone(), cell);
+    }
+    Ok(row)
 }
 
 /// What is wrong with a row that has more or fewer values than the table has columns.
@@ -107,32 +130,35 @@ fn cells(record: &ByteRecord) -> Result<Vec<&str>, String> {
         let Ok(cell) = str::from_utf8(cell) else {
             return Err("is not UTF-8 text; save the table as UTF-8".to_owned());
         };
-        let cell = cell.trim();
-        if let Some(c) = cell.chars().find(|c| c.is_control()) {
-            let message = format!("has a value with the control character U+{:04X}", u32::from(c));
-            return Err(message + "; an unclosed quotation mark turns many lines into one value");
-        }
+        let trimmed = cell.trim();
         // RFC 4180 does not treat a quotation mark behind a blank as one.
-        if cell.starts_with('"') {
+        if trimmed.starts_with('"') && !cell.starts_with('"') {
             return Err("has a blank before a quotation mark, which then does not quote; remove the blank".to_owned());
         }
-        cells.push(cell);
+        cells.push(trimmed);
     }
     Ok(cells)
 }
 
+/// Returns the names of the columns up to the last one that has a name. Other columns without a name have an empty one.
 fn columns(cells: &[&str]) -> Result<Vec<String>, String> {
     if cells.len() > MAX_COLUMNS {
         return Err(format!("has more than {MAX_COLUMNS} columns"));
     }
     let mut seen = BTreeSet::new();
-    for cell in cells {
-        if cell.is_empty() {
-            return Err("has a column without a name".to_owned());
-        }
-        if !seen.insert(*cell) {
-            return Err(format!("has the column {} twice", quoted(cell)));
+    let mut names = Vec::new();
+    for (index, cell) in cells.iter().enumerate() {
+        match Cell::of_text(cell) {
+            None => {}
+            Some(Cell::Unusable(why)) => return Err(format!("has a column whose name {why}")),
+            Some(Cell::Text(name)) => {
+                if !seen.insert(*cell) {
+                    return Err(format!("has the column {} twice", quoted(cell)));
+                }
+                names.resize(index, String::new());
+                names.push(name);
+            }
         }
     }
-    Ok(cells.iter().map(|cell| (*cell).to_owned()).collect())
+    Ok(names)
 }

@@ -28,6 +28,8 @@ pub(in crate::input) struct NamedTables<'a> {
     files: Vec<File<'a>>,
     /// The files with variables beside inventories.
     variables: VariableFiles<'a>,
+    /// The paths of documents that are neither an inventory nor of another known shape.
+    unknown: Vec<DocumentPath>,
 }
 
 struct File<'a> {
@@ -65,6 +67,10 @@ impl<'a> NamedTables<'a> {
         self.add(document.path.to_string(), document.path, Content::Inventory(document.value));
     }
 
+    pub(in crate::input) fn add_unknown(&mut self, path: DocumentPath) {
+        self.unknown.push(path);
+    }
+
     fn add(&mut self, name: String, path: DocumentPath, content: Content<'a>) {
         self.files.push(File { name, path, content, used: AtomicBool::new(false) });
     }
@@ -97,6 +103,15 @@ impl<'a> NamedTables<'a> {
                     return Err(fields.wrong(key, "fleet-file-ambiguous", message, report));
                 }
             }
+        }
+        // A document in a stream has a path below that of the file.
+        let mut files = self.unknown.iter().flat_map(DocumentPath::tops).map(ToString::to_string);
+        if key == "inventoryFile" && files.any(|file| !file.is_empty() && ways.iter().any(|way| way(&file))) {
+            let message = format!(
+                "is {name:?}, and this file has no `all` at its top, so dayone does not read it as an Ansible inventory; put its \
+                 groups below `children` of `all`"
+            );
+            return Err(fields.wrong(key, "fleet-file-missing", message, report));
         }
         let there = listed(self.files.iter().map(|file| file.name.as_str()));
         let message = format!(

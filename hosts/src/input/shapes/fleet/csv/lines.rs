@@ -40,6 +40,7 @@ fn is_end(byte: u8) -> bool {
 }
 
 /// Where a reader of tables is in a line.
+#[derive(Clone, Copy)]
 enum State {
     LineStart,
     FieldStart,
@@ -50,24 +51,45 @@ enum State {
     Comment,
 }
 
+impl State {
+    fn after(self, byte: u8, separator: u8) -> Self {
+        match (self, byte) {
+            (Self::LineStart, b'#') => Self::Comment,
+            (Self::Comment, byte) if !is_end(byte) => Self::Comment,
+            (Self::Quoted, b'"') => Self::QuoteInQuoted,
+            (Self::LineStart | Self::FieldStart | Self::QuoteInQuoted, b'"') | (Self::Quoted, _) => Self::Quoted,
+            (_, byte) if is_end(byte) => Self::LineStart,
+            (_, byte) if byte == separator => Self::FieldStart,
+            _ => Self::Field,
+        }
+    }
+}
+
+/// Returns where a value begins whose first quotation mark nothing closes: the text ends inside it, or it has several lines and goes
+/// on behind the next quotation mark, which was meant to open another value. Such a value hides lines, and so hosts.
+pub(super) fn unclosed(text: &[u8], separator: u8) -> Option<usize> {
+    let mut state = State::LineStart;
+    let (mut start, mut has_lines) = (0, false);
+    for (index, byte) in text.iter().enumerate() {
+        let next = state.after(*byte, separator);
+        match (state, next) {
+            (State::LineStart | State::FieldStart, State::Quoted) => (start, has_lines) = (index, false),
+            (State::Quoted, State::Quoted) => has_lines |= is_end(*byte),
+            (State::QuoteInQuoted, State::Field) if has_lines => return Some(start),
+            _ => {}
+        }
+        state = next;
+    }
+    matches!(state, State::Quoted).then_some(start)
+}
+
 /// Returns the text with blanks in place of its comments, which are the lines that begin with `#`. All other bytes stay where they are. The
 /// csv crate reads a comment up to the next LF, and so would skip rows that end in CR.
 pub(super) fn without_comments(text: &[u8], separator: u8) -> Cow<'_, [u8]> {
     let mut result = Cow::Borrowed(text);
     let mut state = State::LineStart;
     for (index, byte) in text.iter().enumerate() {
-        let next = |byte: u8| match byte {
-            byte if is_end(byte) => State::LineStart,
-            byte if byte == separator => State::FieldStart,
-            _ => State::Field,
-        };
-        state = match (state, *byte) {
-            (State::LineStart, b'#') => State::Comment,
-            (State::Comment, byte) if !is_end(byte) => State::Comment,
-            (State::Quoted, b'"') => State::QuoteInQuoted,
-            (State::LineStart | State::FieldStart | State::QuoteInQuoted, b'"') | (State::Quoted, _) => State::Quoted,
-            (_, byte) => next(byte),
-        };
+        state = state.after(*byte, separator);
         if matches!(state, State::Comment)
             && let Some(byte) = result.to_mut().get_mut(index)
         {
@@ -89,6 +111,21 @@ mod tests {
         assert_eq!(found, [1, 2, 3, 4, 6, 6]);
         assert_eq!(Lines::of(text).line_at(usize::MAX), 6);
         assert_eq!(Lines::of(b"").line_at(0), 1);
+    }
+
+    #[test]
+    fn a_quotation_mark_that_nothing_closes_is_found() {
+        for (text, expected) in [
+            ("a,\"b\nc\"\nd,\"e\"", None),
+            ("a,\"b \"\"c\n\"\"\",\"d\"\r\n", None),
+            ("\"a\"b,c\n", None),
+            ("a,24\" rack\n", None),
+            ("a,\"b\nc,d\n", Some(2)),
+            ("a,\"b", Some(2)),
+            ("a,\"b\"\nc,\"d\ne,\"f\"\n", Some(8)),
+        ] {
+            assert_eq!(unclosed(text.as_bytes(), b','), expected, "{text:?}");
+        }
     }
 
     #[test]

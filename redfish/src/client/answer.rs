@@ -1,5 +1,6 @@
 //! The answers of a BMC.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
@@ -77,18 +78,18 @@ impl Reply {
 
     /// The body, or `Null` if it is not JSON.
     pub(super) fn lenient(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or(Value::Null)
+        parse(&self.body).unwrap_or(Value::Null)
     }
 
     /// The body, which must be a JSON object.
     pub(super) fn object(&self) -> Result<Value, RedfishError> {
-        let reason = match serde_json::from_slice::<Value>(&self.body) {
+        let reason = match parse(&self.body) {
             Ok(value @ Value::Object(_)) => return Ok(value),
             Ok(_) => "it is JSON, but not an object".to_owned(),
             Err(_) if self.body.is_empty() => "it is empty".to_owned(),
             Err(error) => error.to_string(),
         };
-        Err(RedfishError::NotJson { request: self.request.clone(), reason })
+        Err(RedfishError::NotJson { request: self.request.clone(), reason, was_service: false })
     }
 
     pub(super) fn resource(&self) -> Result<Resource, RedfishError> {
@@ -120,6 +121,16 @@ impl Reply {
     }
 }
 
+/// Reads JSON as BMCs write it: after a byte order mark (RFC 8259 §8.1), and with bytes that are not UTF-8, such as FF for each
+/// character of an asset tag that was never set. One such property must not hide all others.
+fn parse(body: &[u8]) -> serde_json::Result<Value> {
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+    match String::from_utf8_lossy(body) {
+        Cow::Borrowed(text) => serde_json::from_str(text),
+        Cow::Owned(text) => serde_json::from_str(&text),
+    }
+}
+
 /// Whether an `ETag` can be sent. Some BMCs end the one in the body with a line break.
 pub(super) fn is_sendable(etag: &str) -> bool {
     !etag.is_empty() && HeaderValue::from_str(etag).is_ok()
@@ -146,7 +157,16 @@ pub(crate) fn local_path(reference: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn a_byte_that_is_no_text_hides_no_other_property() {
+        let system = b"\xef\xbb\xbf{\"AssetTag\": \"a\xff\", \"PowerState\": \"On\"}";
+        assert_eq!(parse(system).unwrap(), json!({"AssetTag": "a\u{fffd}", "PowerState": "On"}));
+        assert!(parse(b"<html>\xff").is_err() && parse(b"").is_err());
+    }
 
     #[test]
     fn references_become_paths_of_the_same_bmc() {

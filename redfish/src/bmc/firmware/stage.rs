@@ -96,7 +96,7 @@ impl Bmc {
         let body = settings.body(attributes);
         let mut tries = 1;
         loop {
-            let result = self.client().stage(&settings.staged, &body, self.limits().change).await;
+            let result = self.client().stage(&settings.staged, &body, None, self.limits().change).await;
             attempts.push(Attempt::new("PATCH", &settings.staged, &body, &result));
             let error = match result {
                 Ok(answer) => return Ok(answer.location),
@@ -182,7 +182,7 @@ impl Bmc {
                         (None, None) => {}
                     }
                 }
-                Err(error) if error.is_transient() => {}
+                Err(error) if error.may_pass() => {}
                 Err(error) => return Err(error),
             }
             if !poll.wait().await {

@@ -110,6 +110,11 @@ impl Reply {
         error::is_busy(self.status)
     }
 
+    /// Whether a web server answers with a page for browsers, in place of the service behind it.
+    pub(super) fn is_page(&self) -> bool {
+        self.status.is_success() && self.body.trim_ascii_start().starts_with(b"<")
+    }
+
     /// `Retry-After` (RFC 9110 §10.2.3): a number of seconds, or a date.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         let text = self.header(&RETRY_AFTER)?.trim();

@@ -250,7 +250,7 @@ impl Client {
             tokio::time::sleep(pause).await;
             let request = Request::get(monitor, self.exchange.options.request_timeout);
             let reply = match self.send_with_retries(request).await {
-                Ok(reply) if !reply.is_busy() => reply,
+                Ok(reply) if !reply.is_busy() && !reply.is_page() => reply,
                 Ok(_) => continue,
                 Err(error) if error.is_transient() => continue,
                 Err(error) => return Err(error),

@@ -124,7 +124,11 @@ impl Bmc {
     ) -> Result<Present, BmcError> {
         let mut poll = Poll::new(self.limits().poll_interval, self.limits().settle);
         loop {
-            let mut present = self.present(settings).await?;
+            let mut present = match self.present(settings).await {
+                Ok(present) => present,
+                Err(error) if error.may_pass() && poll.wait().await => continue,
+                Err(error) => return Err(error),
+            };
             if let (None, Some(jobs), Some(location)) = (&present.job, &settings.jobs, location) {
                 present.job = self.named_job(jobs, location).await?;
             }

@@ -42,6 +42,17 @@ impl Failure {
     pub fn is_precondition(&self) -> bool {
         matches!(self.status, StatusCode::PRECONDITION_FAILED | StatusCode::PRECONDITION_REQUIRED)
     }
+
+    /// Whether the BMC refused a session because others have all of them.
+    pub(crate) fn has_no_free_session(&self) -> bool {
+        // iDRAC has the key RAC0218, and others only a text. With 401, a text is not enough to send the password again.
+        let may_be_a_text = self.status != StatusCode::UNAUTHORIZED;
+        self.messages.iter().any(|message| {
+            let text = message.text.to_ascii_lowercase();
+            matches!(message.key(), "SessionLimitExceeded" | "RAC0218")
+                || may_be_a_text && text.contains("maximum number of") && text.contains("sessions")
+        })
+    }
 }
 
 /// Why a request failed. The texts of BMCs in it have their secrets masked.
@@ -161,14 +172,14 @@ pub enum RedfishError {
     #[error("the BMC links to {0:?}, which is not a path")]
     Reference(String),
     /// The answer is not a JSON object.
-    #[error(
-        "{request}: the answer is not a JSON object ({reason}); check that this is the address of a Redfish service"
-    )]
+    #[error("{request}: the answer is not a JSON object ({reason}); {}", not_json_advice(*was_service))]
     NotJson {
         /// The request.
         request: RequestLine,
         /// What is wrong with it.
         reason: String,
+        /// Whether the client has read a Redfish service at this address before.
+        was_service: bool,
     },
     /// The answer is larger than [`ClientOptions::max_body`](crate::ClientOptions::max_body).
     #[error("{request}: the answer is longer than the limit of {limit} bytes")]
@@ -234,6 +245,7 @@ impl RedfishError {
     pub(crate) fn is_unavailable(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Broken { .. } | Self::Timeout { .. } => true,
+            Self::NotJson { was_service, .. } => *was_service,
             Self::Status(failure) => is_busy(failure.status),
             _ => false,
         }
@@ -243,6 +255,10 @@ impl RedfishError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Broken { .. } | Self::Timeout { .. } => true,
+            // The BMC's web server answers in place of the service, which starts or is busy.
+            Self::NotJson { was_service, .. } => *was_service,
+            // Somebody else's session ends, or the service for sessions starts.
+            Self::NoSession { session, .. } => session.has_no_free_session() || is_busy(session.status),
             Self::Status(failure) => {
                 failure.status.is_server_error() && failure.status != StatusCode::NOT_IMPLEMENTED
                     || failure.status == StatusCode::TOO_MANY_REQUESTS
@@ -250,6 +266,15 @@ impl RedfishError {
             }
             _ => false,
         }
+    }
+}
+
+/// What to do about an answer that is not a JSON object.
+fn not_json_advice(was_service: bool) -> &'static str {
+    if was_service {
+        "the BMC's Redfish service may be starting or busy: try again a little later"
+    } else {
+        "check that this is the address of a Redfish service"
     }
 }
 

@@ -264,4 +264,18 @@ impl Bmc {
         attempts.push(Attempt::new("PATCH", path, body, &result));
         result.map(drop)
     }
+
+    /// Sends a PATCH of settings that take effect later, and records it. Does not wait for a task, which may end only then.
+    pub(super) async fn try_stage(
+        &self,
+        path: &str,
+        body: &Value,
+        etag: Option<&str>,
+        limit: Duration,
+        attempts: &mut Vec<Attempt>,
+    ) -> Result<(), RedfishError> {
+        let result = self.client().stage(path, body, etag, limit).await;
+        attempts.push(Attempt::new("PATCH", path, body, &result));
+        result.map(drop)
+    }
 }

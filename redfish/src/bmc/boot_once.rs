@@ -14,8 +14,8 @@ use super::next_reset;
 use super::plan::Plan;
 use super::properties::Properties;
 use super::set_override::BootOverride;
-use super::state::{Boot, BootSource};
-use super::verified::{Verified, is_shown};
+use super::state::{Boot, BootMode, BootSource};
+use super::verified::{Sent, Verified, is_shown};
 use crate::{RedfishError, Resource};
 
 /// Maximum number of requests: a BMC that refuses so many refuses all of them.
@@ -43,6 +43,15 @@ impl FirmwareEntry {
             Self::BootOption(_) | Self::NotNeeded => None,
         }
     }
+
+    /// The properties of `Boot` that a form sets.
+    fn boot(&self, form: &OverrideForm, image_url: Option<&str>) -> Map<String, Value> {
+        match self {
+            Self::BootOption(device) => boot_override::with_device(form.boot(), device),
+            _ if form.is_http() => http_uri::with_uri(form.boot(), image_url),
+            _ => form.boot(),
+        }
+    }
 }
 
 impl Current {
@@ -60,6 +69,11 @@ impl Current {
             parts.push((&self.system, json!({"Boot": direct})));
         }
         parts
+    }
+
+    /// Whether the values of a resource take effect later.
+    fn is_staged(&self, resource: &Resource) -> bool {
+        self.settings.as_ref().is_some_and(|settings| settings.path == resource.path)
     }
 }
 
@@ -193,26 +207,15 @@ impl Bmc {
         image_url: Option<&str>,
         attempts: &mut Vec<Attempt>,
     ) -> Result<(), RedfishError> {
-        match entry {
-            FirmwareEntry::BootOption(device) => {
-                return self.send(current, &boot_override::with_device(form.boot(), device), attempts).await;
-            }
-            FirmwareEntry::BootOrder(order) => {
-                return self.patch_patiently(order.path(), &order.body(), attempts).await;
-            }
-            FirmwareEntry::NotNeeded => {}
+        if let Some(order) = entry.order() {
+            return self.patch_patiently(order.path(), &order.body(), attempts).await;
         }
         match form {
-            OverrideForm::Http { .. } => {
-                self.send(current, &http_uri::with_uri(form.boot(), image_url), attempts).await
-            }
             OverrideForm::DellAttributes { path, device } => {
                 self.patch_patiently(path, &first_boot_device::body("Enabled", device), attempts).await
             }
             OverrideForm::NextReset { slot } => self.patch_patiently(slot, &next_reset::body(true), attempts).await,
-            OverrideForm::System { .. } | OverrideForm::BootOption { .. } | OverrideForm::BootOrder { .. } => {
-                self.send(current, &form.boot(), attempts).await
-            }
+            _ => self.send(current, &entry.boot(form, image_url), attempts).await,
         }
     }
 
@@ -243,7 +246,11 @@ impl Bmc {
             let mut tries = 1;
             loop {
                 let etag = resource.etag.as_deref();
-                let result = self.try_patch(&resource.path, &body, etag, limit, attempts).await;
+                let result = if current.is_staged(resource) {
+                    self.try_stage(&resource.path, &body, etag, limit, attempts).await
+                } else {
+                    self.try_patch(&resource.path, &body, etag, limit, attempts).await
+                };
                 match result {
                     Ok(()) => break,
                     // With an iDRAC 10, the System's own properties are read-only.
@@ -253,6 +260,7 @@ impl Bmc {
                             None => return Err(error),
                         }
                     }
+                    Err(error) if Meaning::of(&error) == Meaning::Unknown && self.shows(resource, &body).await => break,
                     Err(error)
                         if tries < MAX_TRIES && matches!(Meaning::of(&error), Meaning::Busy | Meaning::Unknown) =>
                     {
@@ -264,6 +272,15 @@ impl Bmc {
             }
         }
         Ok(())
+    }
+
+    /// Whether a resource shows the values of a change, although the BMC did not report its end.
+    async fn shows(&self, resource: &Resource, change: &Value) -> bool {
+        let Ok(now) = self.client().get(&resource.path).await else { return false };
+        let boot = change.get("Boot").and_then(Value::as_object);
+        boot.is_some_and(|boot| {
+            boot.iter().all(|(name, value)| now.body.get("Boot").and_then(|shown| shown.get(name)) == Some(value))
+        })
     }
 
     /// Reads the override back. An error if the BMC does not have it.
@@ -280,7 +297,10 @@ impl Bmc {
             (OverrideForm::NextReset { slot }, _) => self.verify_next_reset(slot, &mut attempts).await?,
             (_, Some(order)) => self.verify_boot_order(order, &mut attempts).await?,
             (OverrideForm::DellAttributes { path, device }, _) => self.verify_first_boot_device(path, device).await?,
-            _ => self.verify_boot(plan, &previous, form, image_url, &mut attempts).await?,
+            _ => {
+                let sent = Sent { form, boot: entry.boot(form, image_url), image_url };
+                self.verify_boot(plan, &previous, &sent, &mut attempts).await?
+            }
         };
         let Verified { shown, reception, once, notes } = verified;
         Ok(BootOverride {
@@ -298,23 +318,25 @@ impl Bmc {
         })
     }
 
-    /// Reads the override until the BMC shows it, or for a short time: some BMCs show a change only a moment later.
+    /// Reads the override until the BMC shows it and this mode, or for a short time: some BMCs show a change only a moment later.
     pub(super) async fn read_until_shown(
         &self,
         plan: &Plan,
-        form: &OverrideForm,
-        image_url: Option<&str>,
+        sent: &Sent<'_>,
+        mode: Option<BootMode>,
     ) -> Result<Current, BmcError> {
         let mut poll = Poll::new(self.limits().poll_interval, self.limits().settle / 6);
         loop {
-            let current = self.read_boot(&plan.system.path, plan.system.settings.as_deref()).await?;
-            let is_there = if form.is_http() {
-                current.boot.http_uri.as_ref().map(HttpUri::as_str) == image_url
-            } else {
-                is_shown(form, &current.boot.source)
+            let read = self.read_boot(&plan.system.path, plan.system.settings.as_deref()).await;
+            let is_there = match &read {
+                Ok(Current { boot, .. }) if sent.form.is_http() => {
+                    boot.http_uri.as_ref().map(HttpUri::as_str) == sent.image_url && !boot.source.contradicts(mode)
+                }
+                Ok(Current { boot, .. }) => is_shown(sent.form, &boot.source) && !boot.source.contradicts(mode),
+                Err(error) => !error.may_pass(),
             };
             if is_there || !poll.wait().await {
-                return Ok(current);
+                return read;
             }
         }
     }

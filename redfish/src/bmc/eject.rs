@@ -140,7 +140,7 @@ impl Bmc {
             match self.media_state(path).await {
                 Ok(state) if !state.is_connected() => return Ok(None),
                 Ok(state) => last = Some(state),
-                Err(error) if error.is_transient() => {}
+                Err(error) if error.may_pass() => {}
                 Err(error) => return Err(error),
             }
             if !poll.wait().await {

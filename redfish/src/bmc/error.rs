@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use http::StatusCode;
+
 use super::attempt::Attempt;
 use super::firmware::FirmwareError;
 use super::medium::Medium;
@@ -201,6 +203,19 @@ pub enum BmcError {
         /// The time limit.
         after: Duration,
     },
+    /// The BMC has several Systems and several Managers, and says of none of them that it is this System's.
+    #[error(
+        "the BMC has several Systems, and does not say which of its Managers belongs to {system}: neither Links/ManagedBy of the System \
+         nor Links/ManagerForServers of a Manager does. A slot of {} may be that of another machine, so dayone inserts nothing. Boot \
+         this host by HTTP (method=http), or update the BMC's firmware",
+        managers.join(" or ")
+    )]
+    UnknownManager {
+        /// The System's path.
+        system: String,
+        /// The paths of the Managers.
+        managers: Vec<String>,
+    },
     /// The change of the power was interrupted ([`Bmc::interruptible`](super::Bmc::interruptible)). With the host's power state.
     #[error("the change of the host's power was interrupted; the host's power state is {0}")]
     Interrupted(PowerState),
@@ -231,6 +246,17 @@ impl BmcError {
             Self::NotInserted { .. } | Self::NotEjected { .. } | Self::PowerTimeout { .. } => true,
             error => error.is_unavailable(),
         }
+    }
+
+    /// Whether the answer may be that of a web server whose Redfish service starts, if the BMC has answered well before.
+    pub fn may_be_starting(&self) -> bool {
+        let Self::Redfish(error) = self else { return false };
+        matches!(error, RedfishError::NotJson { .. }) || error.status() == Some(StatusCode::NOT_FOUND)
+    }
+
+    /// Whether the same read may succeed a little later, of a resource that is polled and was read before.
+    pub(super) fn may_pass(&self) -> bool {
+        self.is_transient() || self.may_be_starting()
     }
 
     /// Whether the reason is that the BMC did not answer, or was too busy for the request.

@@ -76,6 +76,11 @@ enum Next {
 enum SlotFailure {
     /// The slot seems to be for something else. Another one may accept the image.
     Unsuitable,
+    /// The slot has another medium, which the BMC does not eject. There is another slot.
+    Occupied {
+        /// Every request that was sent.
+        attempts: Vec<Attempt>,
+    },
     /// No other slot would help.
     Final(BmcError),
 }
@@ -95,14 +100,24 @@ impl Bmc {
 
     async fn insert_into_any(&self, plan: &Plan, image_url: &str) -> Result<Inserted, BmcError> {
         let mut attempts = Vec::new();
+        let mut notes = Vec::new();
         for (position, slot) in plan.slots.iter().enumerate() {
             let others = plan.slots.get(position + 1..).unwrap_or_default();
             match self.insert_into(plan, slot, others.is_empty(), image_url, &mut attempts).await {
                 Ok(mut inserted) => {
+                    inserted.notes.extend(notes);
                     inserted.attempts = attempts;
                     return Ok(inserted);
                 }
                 Err(SlotFailure::Unsuitable) => {}
+                Err(SlotFailure::Occupied { attempts: tried }) => {
+                    attempts = tried;
+                    // The boot override names a kind of drive, and not a slot.
+                    notes.push(format!(
+                        "the BMC does not eject the medium in {}, so dayone uses another slot; the host may boot from that medium instead",
+                        slot.path
+                    ));
+                }
                 Err(SlotFailure::Final(error)) => return Err(error),
             }
         }
@@ -129,7 +144,13 @@ impl Bmc {
         let mut etag = resource.etag;
         if !slot.state.is_empty() {
             match self.eject_slot(&slot, etag.as_deref(), attempts).await {
-                Err(error) if replaced => return Err(error.into()),
+                Err(error) if replaced => {
+                    return Err(match error {
+                        error if is_last || error.is_unavailable() => error.into(),
+                        BmcError::NotEjected { attempts, .. } => SlotFailure::Occupied { attempts },
+                        error => error.into(),
+                    });
+                }
                 _ => {}
             }
             slot.state = self.media_state(&slot.path).await?;
@@ -219,7 +240,7 @@ impl Bmc {
                     }
                     last = state;
                 }
-                Err(error) if error.is_transient() => {}
+                Err(error) if error.may_pass() => {}
                 Err(error) => return Err(error),
             }
             // Every image of a server may have the same file name. So for a BMC that shows only this name, or nothing, the

@@ -55,6 +55,7 @@ impl BmcError {
             | Self::NoSuitableSlot { slots: texts, .. }
             | Self::Protocol { offered: texts, .. }
             | Self::NoHttpBoot { offered: texts }
+            | Self::UnknownManager { managers: texts, .. }
             | Self::PowerUnsupported { offered: texts, .. }
             | Self::Mode { offered: Some(texts), .. } => texts.iter_mut().collect(),
             Self::NotInserted { state, .. } | Self::NotEjected { state, .. } => {

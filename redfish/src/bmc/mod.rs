@@ -46,6 +46,7 @@ mod secure_boot;
 mod secure_boot_database;
 mod set_override;
 mod shown_image;
+mod shutdown;
 mod slot;
 mod state;
 mod survey;

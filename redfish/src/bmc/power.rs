@@ -12,6 +12,7 @@ use super::limits::{MAX_TRIES, Poll};
 use super::planned_request::PlannedRequest;
 use super::properties::Properties;
 use super::reset_types::{BUTTON, POWER_CYCLE, ResetTypes, Restart};
+use super::shutdown::Shutdown;
 use super::state::{BootProgress, PowerState};
 use super::survey::{Reset, System};
 
@@ -44,6 +45,8 @@ pub struct PowerChange {
     pub after: PowerState,
     /// Whether the operating system shut down in time. `None` if it was not asked.
     pub graceful: Option<bool>,
+    /// Whether the BMC refused to ask the operating system.
+    pub shutdown_refused: bool,
     /// Every request that was sent, including those that the BMC refused.
     pub attempts: Vec<Attempt>,
 }
@@ -212,22 +215,22 @@ impl Bmc {
             return Err(unsupported("switch the host off", needed, reset));
         }
         if !graceful.is_zero() && state == PowerState::On && !types.shut_down().is_empty() {
-            change.graceful = Some(false);
-            // If no operating system runs, the BMC refuses or nothing happens. Then the host is switched off by force.
-            let asked = self.reset(reset, &types.shut_down(), Some(PowerState::Off), &mut change.attempts).await;
-            let is_off = asked.is_ok()
-                && tokio::select! {
-                    off = self.wait_for_power(PowerState::Off, graceful) => off.is_ok(),
-                    () = self.interrupted() => false,
-                };
-            if is_off {
-                change.graceful = Some(true);
-                change.after = PowerState::Off;
-                return Ok(());
+            match self.shut_down(reset, graceful, &mut change.attempts).await? {
+                Shutdown::Done => {
+                    change.graceful = Some(true);
+                    change.after = PowerState::Off;
+                    return Ok(());
+                }
+                Shutdown::TooLate => change.graceful = Some(false),
+                Shutdown::Refused => change.shutdown_refused = true,
             }
         }
         if types.force_off().is_empty() {
-            let needed = "ForceOff, because the host has not shut down in time (shutdown_within)";
+            let needed = if change.shutdown_refused {
+                "ForceOff, because the BMC refused the graceful shutdown"
+            } else {
+                "ForceOff, because the host has not shut down in time (shutdown_within)"
+            };
             return Err(unsupported("switch the host off", needed, reset));
         }
         self.reset(reset, &types.force_off(), Some(PowerState::Off), &mut change.attempts).await?;
@@ -237,16 +240,17 @@ impl Bmc {
 
     /// Sends the first of these reset types that the BMC accepts. `wanted` is the power state that they lead to, or
     /// `None` if the power state does not show whether the BMC carried out the request.
-    async fn reset(
+    pub(super) async fn reset(
         &self,
         reset: &Reset,
         types: &[&'static str],
         wanted: Option<PowerState>,
         attempts: &mut Vec<Attempt>,
     ) -> Result<(), BmcError> {
+        let mut poll = Poll::new(self.limits().pause, self.limits().power);
         'types: for reset_type in types {
             let body = json!({"ResetType": reset_type});
-            for tries in 1..=MAX_TRIES {
+            for tries in 1.. {
                 self.check_interrupt().await?;
                 if *reset_type == BUTTON {
                     // If the host is in the wanted state already, the button does the opposite.
@@ -268,7 +272,7 @@ impl Bmc {
                             Some(wanted) => self.wait_for_power(wanted, self.limits().power / 4).await.is_ok(),
                             None => true,
                         };
-                        if shown || tries == MAX_TRIES || [POWER_CYCLE, BUTTON].contains(reset_type) {
+                        if shown || tries >= MAX_TRIES || [POWER_CYCLE, BUTTON].contains(reset_type) {
                             return Ok(());
                         }
                     }
@@ -277,6 +281,8 @@ impl Bmc {
                         return Ok(());
                     }
                     Meaning::Busy if tries < MAX_TRIES => tokio::time::sleep(self.limits().pause).await,
+                    // Some machines cannot be switched on for a while after they were switched off. This one would stay off.
+                    Meaning::Busy if wanted == Some(PowerState::On) && poll.wait().await => {}
                     // It says nothing about the type.
                     Meaning::Busy if error.is_unavailable() => break 'types,
                     _ => break,
@@ -300,18 +306,20 @@ impl Bmc {
         }
     }
 
-    async fn wait_for_power(&self, wanted: PowerState, limit: Duration) -> Result<PowerState, BmcError> {
+    pub(super) async fn wait_for_power(&self, wanted: PowerState, limit: Duration) -> Result<PowerState, BmcError> {
         let mut poll = Poll::new(self.limits().poll_interval, limit);
         let mut state = PowerState::Unknown;
+        let mut unread = None;
         loop {
             match self.power_state().await {
                 Ok(now) if now == wanted => return Ok(now),
-                Ok(now) => state = now,
+                Ok(now) => (state, unread) = (now, None),
                 Err(error) if error.is_transient() => {}
+                Err(error) if error.may_be_starting() => unread = Some(error),
                 Err(error) => return Err(error),
             }
             if !poll.wait().await {
-                return Err(BmcError::PowerTimeout { wanted, state, after: limit });
+                return Err(unread.unwrap_or(BmcError::PowerTimeout { wanted, state, after: limit }));
             }
         }
     }
@@ -334,7 +342,7 @@ impl Bmc {
 }
 
 fn unchanged(state: PowerState) -> PowerChange {
-    PowerChange { before: state, after: state, graceful: None, attempts: Vec::new() }
+    PowerChange { before: state, after: state, graceful: None, shutdown_refused: false, attempts: Vec::new() }
 }
 
 /// A host that only has to be switched on, or is on already.

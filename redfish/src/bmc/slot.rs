@@ -6,18 +6,23 @@ use super::survey::{Slot, Survey};
 use super::vendor::{self, Vendor};
 
 /// The slots that accept the medium, the best first. If a slot turns out to be for something else, the next one is
-/// tried.
+/// tried. Slots that do not say what they take are used only if there are no others.
 pub(super) fn suitable(survey: &Survey, medium: Medium) -> Result<Vec<Slot>, BmcError> {
     if survey.slots.is_empty() {
+        if !survey.unknown_managers.is_empty() {
+            let (system, managers) = (survey.system.path.clone(), survey.unknown_managers.clone());
+            return Err(BmcError::UnknownManager { system, managers });
+        }
         return Err(BmcError::NoSlots(survey.vendor));
     }
-    let mut suitable: Vec<(Rank, &Slot)> = survey
-        .slots
-        .iter()
-        .enumerate()
-        .filter(|(_, slot)| suits(slot, medium) && is_usable(survey, slot))
-        .map(|(position, slot)| (rank(survey, slot, medium, position), slot))
-        .collect();
+    let ranked = |suits: fn(&Slot, Medium) -> bool| {
+        let slots = survey.slots.iter().enumerate().filter(|(_, slot)| suits(slot, medium) && is_usable(survey, slot));
+        slots.map(|(position, slot)| (rank(survey, slot, medium, position), slot)).collect::<Vec<_>>()
+    };
+    let mut suitable = ranked(suits);
+    if suitable.is_empty() {
+        suitable = ranked(may_suit);
+    }
     // A slot without the action is for the remote console (OpenBMC), or is changed by PATCH (Lenovo XCC1, iLO 4). It
     // can only be the latter if no slot has the action.
     if suitable.iter().any(|(_, slot)| slot.insert.is_some()) {
@@ -57,16 +62,32 @@ fn rank(survey: &Survey, slot: &Slot, medium: Medium, position: usize) -> Rank {
 
 fn suits(slot: &Slot, medium: Medium) -> bool {
     if slot.media_types.is_empty() {
-        let id = slot.id.to_ascii_lowercase();
-        return match medium {
-            Medium::Cd => ["cd", "dvd", "ext"].iter().any(|word| id.contains(word)),
-            Medium::Usb => ["usb", "removable", "hd"].iter().any(|word| id.contains(word)),
-        };
+        return names(&slot.id, medium)
+            || may_suit(slot, medium) && slot.name.as_ref().is_some_and(|name| names(name, medium));
     }
     match medium {
         Medium::Cd => has(slot, "CD") || has(slot, "DVD"),
         Medium::Usb => has(slot, "USBStick"),
     }
+}
+
+/// Whether a slot may take the medium, although it does not say so: `MediaTypes` is optional.
+fn may_suit(slot: &Slot, medium: Medium) -> bool {
+    let other = match medium {
+        Medium::Cd => Medium::Usb,
+        Medium::Usb => Medium::Cd,
+    };
+    slot.media_types.is_empty() && !names(&slot.id, other)
+}
+
+/// Whether an `Id` or a `Name` is that of a slot for the medium.
+fn names(text: &str, medium: Medium) -> bool {
+    let words = match medium {
+        Medium::Cd => ["cd", "dvd", "ext"],
+        Medium::Usb => ["usb", "removable", "hd"],
+    };
+    let text = text.to_ascii_lowercase();
+    words.iter().any(|word| text.contains(word))
 }
 
 fn has(slot: &Slot, media_type: &str) -> bool {

@@ -120,6 +120,14 @@ pub struct BootSource {
     pub mode: Option<String>,
 }
 
+impl BootSource {
+    /// Whether the BMC shows another mode than this one.
+    pub(super) fn contradicts(&self, mode: Option<BootMode>) -> bool {
+        let shown = BootMode::read(self.mode.as_deref());
+        mode.is_some() && shown.is_some() && shown != mode
+    }
+}
+
 /// `Boot` of a System: the current boot override, and the values that the BMC accepts for it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Boot {

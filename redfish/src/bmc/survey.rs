@@ -11,8 +11,10 @@ use super::state::{Boot, BootProgress, MediaState, PowerState};
 use super::vendor::{Evidence, Vendor};
 use crate::RedfishError;
 
-/// Maximum number of Managers that are read from one BMC.
+/// Maximum number of Managers of one machine.
 const MAX_MANAGERS: usize = 4;
+/// Maximum number of Managers that are read to find those of one machine.
+const MAX_CANDIDATES: usize = 32;
 /// Maximum number of slots that are read from one collection.
 const MAX_SLOTS: usize = 16;
 
@@ -31,6 +33,9 @@ pub struct Survey {
     pub managers: Vec<Manager>,
     /// The slots for virtual media, in the BMC's order.
     pub slots: Vec<Slot>,
+    /// The paths of the Managers, if nothing says which of them is this machine's. None of them was read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown_managers: Vec<String>,
     /// Sentences about anything unusual, such as a resource that could not be read.
     pub notes: Vec<String>,
 }
@@ -216,12 +221,20 @@ impl Bmc {
 
         let mut managers = Vec::new();
         let mut manager_bodies = Vec::new();
-        for path in self.manager_paths(root, system, &mut notes).await.into_iter().take(MAX_MANAGERS) {
-            let Some(body) = self.read_or_note(&path, &mut notes).await? else { continue };
+        let (paths, may_be_others) = self.manager_paths(root, system, &mut notes).await?;
+        let own = [Some(path.clone()), system.path("@odata.id")];
+        for path in paths.iter().take(if may_be_others { MAX_CANDIDATES } else { MAX_MANAGERS }) {
+            if managers.len() >= MAX_MANAGERS {
+                break;
+            }
+            let Some(body) = self.read_or_note(path, &mut notes).await? else { continue };
+            if may_be_others && !is_manager_of(&body, &own) {
+                continue;
+            }
             let manager = Properties::new(&body);
             managers.push(Manager {
-                dell_attributes: dell_attributes(&path, &body),
-                path,
+                dell_attributes: dell_attributes(path, &body),
+                path: path.clone(),
                 model: manager.text("Model"),
                 firmware_version: manager.text("FirmwareVersion"),
             });
@@ -242,7 +255,9 @@ impl Bmc {
             }
             collections.extend(more);
         }
-        if collections.is_empty() {
+        let unknown = paths.into_iter().filter(|_| may_be_others && managers.is_empty());
+        let unknown_managers: Vec<String> = unknown.take(MAX_MANAGERS).collect();
+        if collections.is_empty() && unknown_managers.is_empty() {
             notes.push("neither the System nor a Manager links to virtual media".to_owned());
         }
         Ok(Survey {
@@ -253,6 +268,7 @@ impl Bmc {
             system: System::read(system.path("@odata.id").unwrap_or(path), system),
             managers,
             slots,
+            unknown_managers,
             notes,
         })
     }
@@ -269,24 +285,36 @@ impl Bmc {
         if vendor == Vendor::Other { self.expected_vendor() } else { vendor }
     }
 
-    /// The paths of the System's Managers; of all Managers if the System names none.
+    /// The paths of the System's Managers, or of all Managers if the System names none; and whether these may be Managers of other
+    /// Systems. To insert a medium there would change another machine.
     async fn manager_paths(
         &self,
         root: Properties<'_>,
         system: Properties<'_>,
         notes: &mut Vec<String>,
-    ) -> Vec<String> {
+    ) -> Result<(Vec<String>, bool), BmcError> {
         let links = system.object("Links");
         let linked = ["ManagedBy", "Managers"].map(|name| links.links(name));
         if let Some(links) = linked.into_iter().find(|links| !links.is_empty()) {
-            return links;
+            return Ok((links, false));
         }
-        let Some(path) = root.link("Managers") else { return Vec::new() };
+        let Some(path) = root.link("Managers") else { return Ok((Vec::new(), false)) };
         match self.member_paths(&path).await {
-            Ok(paths) => paths,
+            // One Manager manages all Systems.
+            Ok(paths) => {
+                if paths.len() < 2 {
+                    return Ok((paths, false));
+                }
+                let are_several = match self.systems().await {
+                    Ok(systems) => systems.len() > 1,
+                    Err(BmcError::Redfish(error)) if is_about_one_resource(&error) => true,
+                    Err(error) => return Err(error),
+                };
+                Ok((paths, are_several))
+            }
             Err(error) => {
                 notes.push(format!("the Managers cannot be listed: {error}"));
-                Vec::new()
+                Ok((Vec::new(), false))
             }
         }
     }
@@ -345,6 +373,13 @@ fn dell_attributes(path: &str, manager: &Value) -> Option<String> {
     let own = last_segment(path);
     let attributes = linked.into_iter().find(|attributes| last_segment(attributes) == own);
     attributes.or_else(|| own.starts_with("iDRAC").then(|| format!("{path}/Attributes")))
+}
+
+/// Whether a Manager says that it manages the System with one of these paths.
+fn is_manager_of(manager: &Value, system: &[Option<String>]) -> bool {
+    let managed = Properties::new(manager).object("Links").links("ManagerForServers");
+    let is_same = |one: &str, other: &str| one.trim_end_matches('/') == other.trim_end_matches('/');
+    managed.iter().any(|path| system.iter().flatten().any(|own| is_same(path, own)))
 }
 
 fn cannot_be_read(path: &str, error: &RedfishError) -> String {

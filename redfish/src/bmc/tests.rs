@@ -36,6 +36,7 @@ fn survey(vendor: Vendor, manager_model: &str, slots: Vec<Slot>, system: &Value)
             dell_attributes: (vendor == Vendor::Dell).then(|| "/redfish/v1/Managers/1/Attributes".to_owned()),
         }],
         slots,
+        unknown_managers: Vec::new(),
         notes: Vec::new(),
     }
 }
@@ -112,6 +113,12 @@ fn the_slot_fits_the_medium_and_the_vendor() {
     assert_eq!(chosen(Vendor::Cisco, "", &dvd, Medium::Cd).unwrap(), ["0"]);
     let unsaid = [slot("usb0", &[], true), slot("cd0", &[], true)];
     assert_eq!(chosen(Vendor::Other, "", &unsaid, Medium::Cd).unwrap(), ["cd0"]);
+    // MediaTypes is optional. Then the name counts, and without one the slot may be the right one.
+    let named = Slot { name: Some("Virtual CD".to_owned()), ..slot("2", &[], true) };
+    let mute = slot("1", &[], true);
+    assert_eq!(chosen(Vendor::Other, "", &[mute.clone(), named], Medium::Cd).unwrap(), ["2"]);
+    let usb = slot("usb0", &[], true);
+    assert_eq!(chosen(Vendor::Other, "", &[usb, mute], Medium::Cd).unwrap(), ["1"]);
 
     let error = chosen(Vendor::Cisco, "", &dvd, Medium::Usb).unwrap_err().to_string();
     assert!(error.contains("takes a USB stick") && error.contains("(DVD)") && error.contains("format iso"), "{error}");

@@ -1,9 +1,10 @@
 //! Reads an override back that the BMC has accepted, and finds what it shows in its place.
 
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use super::Bmc;
-use super::attempt::Attempt;
+use super::attempt::{Attempt, Meaning};
+use super::boot_once::Current;
 use super::boot_order::BootOrder;
 use super::boot_override::{MODE, OverrideForm};
 use super::error::BmcError;
@@ -12,6 +13,15 @@ use super::next_reset;
 use super::plan::Plan;
 use super::set_override::Reception;
 use super::state::{Boot, BootMode, BootSource};
+
+/// A change of `Boot` that the BMC has accepted.
+pub(super) struct Sent<'a> {
+    pub(super) form: &'a OverrideForm,
+    /// The properties that were sent.
+    pub(super) boot: Map<String, Value>,
+    /// The URL for HTTP boot.
+    pub(super) image_url: Option<&'a str>,
+}
 
 /// What the BMC shows of an override that it has accepted.
 pub(super) struct Verified {
@@ -73,16 +83,36 @@ impl Bmc {
         &self,
         plan: &Plan,
         previous: &Boot,
-        form: &OverrideForm,
-        image_url: Option<&str>,
+        sent: &Sent<'_>,
         attempts: &mut Vec<Attempt>,
     ) -> Result<Verified, BmcError> {
-        let current = self.read_until_shown(plan, form, image_url).await?;
-        let shown = current.boot.source.clone();
+        let Sent { form, image_url, .. } = *sent;
+        let mut current = self.read_until_shown(plan, sent, form.mode()).await?;
+        let previous_mode = BootMode::read(previous.source.mode.as_deref());
+        let mut notes = Vec::new();
+        match (form.mode(), previous_mode) {
+            (Some(wanted), _) if current.boot.source.contradicts(Some(wanted)) => {
+                let shown = current.boot.source.mode.as_deref().unwrap_or_default();
+                notes.push(format!("the BMC accepted the boot mode {wanted}, but shows {shown}"));
+            }
+            (None, Some(before)) if current.boot.source.contradicts(Some(before)) => {
+                let now = current.boot.source.mode.clone().unwrap_or_default();
+                current = self.set_mode_again(plan, current, sent, before, attempts).await?;
+                let outcome = if current.boot.source.contradicts(Some(before)) {
+                    format!("it does not change it back to {before}, so the host boots in the mode {now}")
+                } else {
+                    format!("{before} was set again")
+                };
+                notes.push(format!(
+                    "the BMC changed the mode from {before} to {now} together with the boot target; {outcome}"
+                ));
+            }
+            _ => {}
+        }
+        let shown = current.boot.source;
         if form.is_http() && current.boot.http_uri.as_ref().map(HttpUri::as_str) != image_url {
             return Err(BmcError::HttpUriNotKept { attempts: std::mem::take(attempts) });
         }
-        let mut notes = Vec::new();
         if !is_shown(form, &shown) {
             let target = form.target().unwrap_or_default();
             let shown_target = match shown.target.as_deref() {
@@ -98,20 +128,35 @@ impl Bmc {
                     .to_owned(),
             );
         }
-        let previous_mode = BootMode::read(previous.source.mode.as_deref());
-        let shown_mode = BootMode::read(shown.mode.as_deref());
-        if let (Some(previous), None, Some(now)) = (previous_mode, form.mode(), shown_mode)
-            && previous != now
-        {
-            notes.push(format!(
-                "the BMC changed the mode from {previous} to {now} together with the boot target; {previous} was set again"
-            ));
-            let again = Map::from_iter([(MODE.to_owned(), json!(previous.as_str()))]);
-            self.send(&current, &again, attempts).await?;
-        }
         // For HTTP, it is the URL that counts: sushy-tools shows another target.
         let reception = Reception::of(form.is_http() || is_shown(form, &shown));
         Ok(Verified { shown, reception, once, notes })
+    }
+
+    /// Sets the mode, and reads it back: first together with the rest, which some BMCs demand, and otherwise alone, because others
+    /// change the mode whenever they are sent a target.
+    async fn set_mode_again(
+        &self,
+        plan: &Plan,
+        mut current: Current,
+        sent: &Sent<'_>,
+        mode: BootMode,
+        attempts: &mut Vec<Attempt>,
+    ) -> Result<Current, BmcError> {
+        let alone = Map::from_iter([(MODE.to_owned(), json!(mode.as_str()))]);
+        let mut together = sent.boot.clone();
+        together.extend(alone.clone());
+        for boot in [together, alone] {
+            match self.send(&current, &boot, attempts).await {
+                Ok(()) => current = self.read_until_shown(plan, sent, Some(mode)).await?,
+                Err(error) if Meaning::of(&error) == Meaning::Final => return Err(error.into()),
+                Err(_) => {}
+            }
+            if !current.boot.source.contradicts(Some(mode)) {
+                break;
+            }
+        }
+        Ok(current)
     }
 }
 

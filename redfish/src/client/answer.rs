@@ -1,5 +1,6 @@
 //! The answers of a BMC.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
@@ -77,18 +78,18 @@ impl Reply {
 
     /// The body, or `Null` if it is not JSON.
     pub(super) fn lenient(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or(Value::Null)
+        parse(&self.body).unwrap_or(Value::Null)
     }
 
     /// The body, which must be a JSON object.
     pub(super) fn object(&self) -> Result<Value, RedfishError> {
-        let reason = match serde_json::from_slice::<Value>(&self.body) {
+        let reason = match parse(&self.body) {
             Ok(value @ Value::Object(_)) => return Ok(value),
             Ok(_) => "it is JSON, but not an object".to_owned(),
             Err(_) if self.body.is_empty() => "it is empty".to_owned(),
             Err(error) => error.to_string(),
         };
-        Err(RedfishError::NotJson { request: self.request.clone(), reason })
+        Err(RedfishError::NotJson { request: self.request.clone(), reason, was_service: false })
     }
 
     pub(super) fn resource(&self) -> Result<Resource, RedfishError> {
@@ -109,6 +110,11 @@ impl Reply {
         error::is_busy(self.status)
     }
 
+    /// Whether a web server answers with a page for browsers, in place of the service behind it.
+    pub(super) fn is_page(&self) -> bool {
+        self.status.is_success() && self.body.trim_ascii_start().starts_with(b"<")
+    }
+
     /// `Retry-After` (RFC 9110 §10.2.3): a number of seconds, or a date.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         let text = self.header(&RETRY_AFTER)?.trim();
@@ -117,6 +123,16 @@ impl Reply {
         }
         let at = httpdate::parse_http_date(text).ok()?;
         Some(at.duration_since(SystemTime::now()).unwrap_or_default())
+    }
+}
+
+/// Reads JSON as BMCs write it: after a byte order mark (RFC 8259 §8.1), and with bytes that are not UTF-8, such as FF for each
+/// character of an asset tag that was never set. One such property must not hide all others.
+fn parse(body: &[u8]) -> serde_json::Result<Value> {
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+    match String::from_utf8_lossy(body) {
+        Cow::Borrowed(text) => serde_json::from_str(text),
+        Cow::Owned(text) => serde_json::from_str(&text),
     }
 }
 
@@ -146,7 +162,16 @@ pub(crate) fn local_path(reference: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn a_byte_that_is_no_text_hides_no_other_property() {
+        let system = b"\xef\xbb\xbf{\"AssetTag\": \"a\xff\", \"PowerState\": \"On\"}";
+        assert_eq!(parse(system).unwrap(), json!({"AssetTag": "a\u{fffd}", "PowerState": "On"}));
+        assert!(parse(b"<html>\xff").is_err() && parse(b"").is_err());
+    }
 
     #[test]
     fn references_become_paths_of_the_same_bmc() {

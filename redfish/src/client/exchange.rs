@@ -235,13 +235,13 @@ impl Exchange {
             }
             body.extend_from_slice(&chunk);
         }
-        let is_gzip = response.headers().get(CONTENT_ENCODING).is_some_and(|value| value == "gzip");
-        if is_gzip && !body.is_empty() {
+        if response.headers().get(CONTENT_ENCODING).is_some_and(is_gzip) && !body.is_empty() {
             body = match unpacked(&body, limit) {
                 Ok(Some(body)) => body,
                 Ok(None) => return Err(RedfishError::TooLarge { request: line, limit }),
                 Err(error) => {
-                    return Err(RedfishError::NotJson { request: line, reason: format!("gzip: {error}") });
+                    let reason = format!("gzip: {error}");
+                    return Err(RedfishError::NotJson { request: line, reason, was_service: false });
                 }
             };
         }
@@ -365,6 +365,11 @@ fn is_of_image_server(messages: &[Message]) -> bool {
             && texts.clone().any(|text| text.contains("://"))
             && !texts.any(|text| text.contains("/redfish/v1"))
     })
+}
+
+/// Whether a body is compressed with gzip (RFC 9110 §8.4.1): codings are case-insensitive, and `x-gzip` is an old name.
+fn is_gzip(coding: &HeaderValue) -> bool {
+    coding.to_str().is_ok_and(|coding| ["gzip", "x-gzip"].iter().any(|gzip| coding.trim().eq_ignore_ascii_case(gzip)))
 }
 
 /// Decompresses a body. Returns `None` if the result is longer than `limit`.

@@ -111,10 +111,24 @@ impl Client {
         self.exchange.journal.records()
     }
 
-    /// Reads a resource. Repeats the request if the BMC cannot be reached or is busy.
+    /// Reads a resource. Repeats the request if the BMC cannot be reached or is busy, or if its web server answers in place of a
+    /// service that answered before.
     pub async fn get(&self, path: &str) -> Result<Resource, RedfishError> {
-        let request = Request::get(path, self.exchange.options.request_timeout);
-        self.send_successfully(request).await?.resource()
+        let mut attempt = 0;
+        loop {
+            let request = Request::get(path, self.exchange.options.request_timeout);
+            let reply = self.send_successfully(request).await?;
+            match reply.resource() {
+                Err(RedfishError::NotJson { request, reason, .. }) if self.root.is_object() => {
+                    if attempt == self.exchange.options.retries {
+                        return Err(RedfishError::NotJson { request, reason, was_service: true });
+                    }
+                }
+                read => return read,
+            }
+            tokio::time::sleep(answer::pause(attempt, Some(&reply))).await;
+            attempt += 1;
+        }
     }
 
     /// Sends a POST, and waits until the BMC has carried it out, including a task. `limit` is for all of that. Repeats
@@ -145,29 +159,37 @@ impl Client {
         etag: Option<&str>,
         limit: Duration,
     ) -> Result<Answer, RedfishError> {
-        let mut outcome = self.patch(path, body, etag, limit).await;
+        self.patch_at_last(path, body, etag, limit, Follow::Yes).await
+    }
+
+    /// Sends a PATCH of settings that take effect later. A task in the answer is not followed, because it ends only then. Treats
+    /// `If-Match` as [`update`](Self::update) does.
+    pub async fn stage(
+        &self,
+        path: &str,
+        body: &Value,
+        etag: Option<&str>,
+        limit: Duration,
+    ) -> Result<Answer, RedfishError> {
+        self.patch_at_last(path, body, etag, limit, Follow::No).await
+    }
+
+    /// Sends a PATCH with one `If-Match` after the other.
+    async fn patch_at_last(
+        &self,
+        path: &str,
+        body: &Value,
+        etag: Option<&str>,
+        limit: Duration,
+        follow: Follow,
+    ) -> Result<Answer, RedfishError> {
+        let mut outcome = self.change(&Method::PATCH, path, Some(body), etag, limit, follow).await;
         if !is_precondition(&outcome) {
             return outcome;
         }
         // The resource may have changed: while a host boots, its System changes all the time.
         for etag in etag::candidates(&self.get(path).await?) {
-            outcome = self.patch(path, body, etag.as_deref(), limit).await;
-            if !is_precondition(&outcome) {
-                break;
-            }
-        }
-        outcome
-    }
-
-    /// Sends a PATCH of settings that take effect later. A task in the answer is not followed, because it ends only then. Treats
-    /// `If-Match` as [`update`](Self::update) does.
-    pub async fn stage(&self, path: &str, body: &Value, limit: Duration) -> Result<Answer, RedfishError> {
-        let mut outcome = self.change(&Method::PATCH, path, Some(body), None, limit, Follow::No).await;
-        if !is_precondition(&outcome) {
-            return outcome;
-        }
-        for etag in etag::candidates(&self.get(path).await?) {
-            outcome = self.change(&Method::PATCH, path, Some(body), etag.as_deref(), limit, Follow::No).await;
+            outcome = self.change(&Method::PATCH, path, Some(body), etag.as_deref(), limit, follow).await;
             if !is_precondition(&outcome) {
                 break;
             }
@@ -228,7 +250,7 @@ impl Client {
             tokio::time::sleep(pause).await;
             let request = Request::get(monitor, self.exchange.options.request_timeout);
             let reply = match self.send_with_retries(request).await {
-                Ok(reply) if !reply.is_busy() => reply,
+                Ok(reply) if !reply.is_busy() && !reply.is_page() => reply,
                 Ok(_) => continue,
                 Err(error) if error.is_transient() => continue,
                 Err(error) => return Err(error),

@@ -50,7 +50,8 @@ pub(super) async fn begin(
     let reply = loop {
         let reply = exchange.send(request, &Authorization::None).await?;
         // A BMC that only has sessions would refuse the password in each request, which looks like a wrong password.
-        if !reply.is_busy() || has_no_free_session(exchange, &reply) || attempt == exchange.options.retries {
+        let has_no_free_session = exchange.unsuccessful(&reply).has_no_free_session();
+        if !reply.is_busy() || has_no_free_session || attempt == exchange.options.retries {
             break reply;
         }
         tokio::time::sleep(answer::pause(attempt, Some(&reply))).await;
@@ -61,8 +62,8 @@ pub(super) async fn begin(
         return from_reply(exchange, credentials, &reply).await;
     }
     // Some BMCs answer 401 then, as for a wrong password.
-    if has_no_free_session(exchange, &reply) {
-        let failure = exchange.unsuccessful(&reply);
+    let failure = exchange.unsuccessful(&reply);
+    if failure.has_no_free_session() {
         tracing::debug!(bmc = %exchange.target.address, %failure, "no free session; each request has the password");
         exchange.note_session_refusal(Some(failure));
         return Ok(None);
@@ -94,17 +95,6 @@ fn refuses_password(message: &Message) -> bool {
     const KEYS: [&str; 4] =
         ["UnauthorizedLoginAttempt", "LoginAttemptDelayed", "LoginAttemptDelayedSeconds", "ResourceAtUriUnauthorized"];
     KEYS.iter().any(|key| message.key().eq_ignore_ascii_case(key))
-}
-
-fn has_no_free_session(exchange: &Exchange, reply: &Reply) -> bool {
-    let messages = message::messages(&reply.lenient(), &exchange.secrets());
-    // iDRAC has the key RAC0218, and others only a text. With 401, a text is not enough to send the password again.
-    let may_be_a_text = reply.status != StatusCode::UNAUTHORIZED;
-    messages.iter().any(|message| {
-        let text = message.text.to_ascii_lowercase();
-        matches!(message.key(), "SessionLimitExceeded" | "RAC0218")
-            || may_be_a_text && text.contains("maximum number of") && text.contains("sessions")
-    })
 }
 
 fn offers_basic(reply: &Reply) -> bool {

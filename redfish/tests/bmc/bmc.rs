@@ -87,6 +87,12 @@ impl Bmc {
         self.script.lock().unwrap().answers.entry(key).or_default().push_back(canned);
     }
 
+    /// From now on, the BMC answers only this.
+    pub(crate) fn only(&self, method: &str, path: &str, canned: Canned) {
+        let key = (method.parse().unwrap(), path.to_owned());
+        self.script.lock().unwrap().answers.insert(key, VecDeque::from([canned]));
+    }
+
     /// The requests to a path.
     pub(crate) fn seen(&self, method: &str, path: &str) -> Vec<Seen> {
         let script = self.script.lock().unwrap();

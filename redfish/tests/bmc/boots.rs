@@ -10,6 +10,7 @@ use crate::bmc::{Bmc, Canned};
 
 const SYSTEM: &str = "/redfish/v1/Systems/1";
 const SLOT: &str = "/redfish/v1/Systems/1/VirtualMedia/1";
+const SLOTS: &str = "/redfish/v1/Systems/1/VirtualMedia";
 const INSERT: &str = "/redfish/v1/Systems/1/VirtualMedia/1/Actions/VirtualMedia.InsertMedia";
 const SESSIONS: &str = "/redfish/v1/SessionService/Sessions";
 const URL: &str = "http://192.0.2.1:8081/i/abcdefghijklmnopqrstuvwxyz/boot.iso";
@@ -17,24 +18,50 @@ const URL: &str = "http://192.0.2.1:8081/i/abcdefghijklmnopqrstuvwxyz/boot.iso";
 /// A BMC with one slot, whose host is on.
 async fn start() -> Bmc {
     let bmc = Bmc::start(true).await;
-    let boot = json!({
-        "BootSourceOverrideEnabled": "Disabled",
-        "BootSourceOverrideTarget": "None",
-        "BootSourceOverrideMode": "UEFI",
-    });
-    let slots = format!("{SYSTEM}/VirtualMedia");
-    let system = json!({"Id": "1", "PowerState": "On", "Boot": boot, "VirtualMedia": {"@odata.id": slots}});
-    bmc.on("GET", SYSTEM, Canned::new(200, &system));
-    bmc.on("GET", &slots, Canned::new(200, &json!({"Members": [{"@odata.id": SLOT}]})));
-    let actions = json!({"#VirtualMedia.InsertMedia": {"target": INSERT}});
-    let slot = json!({"Id": "1", "MediaTypes": ["CD"], "Image": null, "Inserted": false, "Actions": actions});
-    bmc.on("GET", SLOT, Canned::new(200, &slot));
+    bmc.on("GET", SYSTEM, system("None", "UEFI"));
+    bmc.on("GET", SLOTS, members(&[SLOT]));
+    bmc.on("GET", SLOT, slot(SLOT, &Value::Null));
     let session = Canned::new(201, &json!({"Id": "7"})).header("X-Auth-Token", "secret-token");
     bmc.on("POST", SESSIONS, session.header("Location", format!("{SESSIONS}/7")));
     bmc
 }
 
+/// What the override is.
+fn boot(target: &str, mode: &str) -> Value {
+    json!({
+        "BootSourceOverrideEnabled": if target == "None" { "Disabled" } else { "Once" },
+        "BootSourceOverrideTarget": target,
+        "BootSourceOverrideMode": mode,
+    })
+}
+
+fn system(target: &str, mode: &str) -> Canned {
+    let boot = boot(target, mode);
+    Canned::new(200, &json!({"Id": "1", "PowerState": "On", "Boot": boot, "VirtualMedia": {"@odata.id": SLOTS}}))
+}
+
+fn members(paths: &[&str]) -> Canned {
+    let members: Vec<Value> = paths.iter().map(|path| json!({"@odata.id": path})).collect();
+    Canned::new(200, &json!({"Members": members}))
+}
+
+/// A slot with this image.
+fn slot(path: &str, image: &Value) -> Canned {
+    let action = |name: &str| json!({"target": format!("{path}/Actions/VirtualMedia.{name}")});
+    let actions = json!({
+        "#VirtualMedia.InsertMedia": action("InsertMedia"), "#VirtualMedia.EjectMedia": action("EjectMedia"),
+    });
+    let inserted = !image.is_null();
+    Canned::new(200, &json!({"MediaTypes": ["CD"], "Image": image, "Inserted": inserted, "Actions": actions}))
+}
+
 async fn planned(bmc: &Bmc, mode: Option<BootMode>) -> (Boots, Plan) {
+    let boots = connected(bmc).await;
+    let plan = Boots::plan(&boots.survey().await.unwrap(), Medium::Cd, mode).unwrap();
+    (boots, plan)
+}
+
+async fn connected(bmc: &Bmc) -> Boots {
     let address = format!("{}{SYSTEM}", bmc.url.replace("http://", "redfish+http://"));
     let target = Target { address: address.parse().unwrap(), ..bmc.target(true) };
     let options = ClientOptions { pace: Duration::ZERO, ..ClientOptions::default() };
@@ -44,9 +71,7 @@ async fn planned(bmc: &Bmc, mode: Option<BootMode>) -> (Boots, Plan) {
         poll_interval: Duration::from_millis(5),
         ..Limits::default()
     };
-    let boots = Boots::connect(&target, &options).await.unwrap().with_limits(limits);
-    let plan = Boots::plan(&boots.survey().await.unwrap(), Medium::Cd, mode).unwrap();
-    (boots, plan)
+    Boots::connect(&target, &options).await.unwrap().with_limits(limits)
 }
 
 fn refusal(status: u16, id: &str, arguments: &[&str]) -> Canned {
@@ -135,4 +160,151 @@ async fn what_the_images_server_refuses_is_not_the_bmcs_password() {
     let error = boots.insert(&plan, URL).await.unwrap_err();
     assert!(matches!(error, BmcError::Redfish(_)), "{error}");
     assert_eq!((bmc.seen("POST", INSERT).len(), bmc.seen("POST", SESSIONS).len()), (2, 2));
+}
+
+#[tokio::test]
+async fn a_mode_that_the_bmc_changes_is_set_again_and_read_back() {
+    const REFUSED: &str = "Base.1.13.PropertyMissing";
+    let accepted = || Canned::new(204, &Value::Null);
+    for (answers, mode, said) in [
+        // It takes the mode together with the target.
+        (vec![accepted(), accepted()], "UEFI", "UEFI was set again"),
+        // It refuses that, and takes the mode alone.
+        (vec![accepted(), refusal(400, REFUSED, &["x"]), accepted()], "UEFI", "UEFI was set again"),
+        // It takes both, and neither helps.
+        (vec![accepted(), accepted(), accepted()], "Legacy", "so the host boots in the mode Legacy"),
+        (vec![accepted(), accepted(), refusal(400, REFUSED, &["x"])], "Legacy", "so the host boots in the mode Legacy"),
+    ] {
+        let bmc = start().await;
+        bmc.on("GET", SYSTEM, system("None", "UEFI"));
+        bmc.on("GET", SYSTEM, system("Cd", "Legacy"));
+        bmc.on("GET", SYSTEM, system("Cd", mode));
+        let sent = answers.len();
+        answers.into_iter().for_each(|answer| bmc.on("PATCH", SYSTEM, answer));
+        let (boots, plan) = planned(&bmc, None).await;
+        let set = boots.boot_once(&plan).await.unwrap();
+        assert!(set.notes.iter().any(|note| note.contains(said)), "{set:?}");
+        assert_eq!(set.shown.mode.as_deref(), Some(mode), "{set:?}");
+        let all = overrides(&bmc);
+        assert_eq!((all.len(), &all[1]), (sent, &boot("Cd", "UEFI")), "{all:?}");
+        assert!(sent == 2 || all[2] == json!({"BootSourceOverrideMode": "UEFI"}), "{all:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_mode_that_was_asked_for_and_is_not_there_is_reported() {
+    let bmc = start().await;
+    bmc.only("GET", SYSTEM, system("None", "Legacy"));
+    bmc.on("GET", SYSTEM, system("None", "Legacy"));
+    bmc.on("GET", SYSTEM, system("Cd", "Legacy"));
+    bmc.on("PATCH", SYSTEM, Canned::new(204, &Value::Null));
+    let (boots, plan) = planned(&bmc, Some(BootMode::Uefi)).await;
+    let set = boots.boot_once(&plan).await.unwrap();
+    assert_eq!(set.notes, ["the BMC accepted the boot mode UEFI, but shows Legacy"]);
+}
+
+#[tokio::test]
+async fn a_task_that_waits_for_the_reset_is_not_waited_for() {
+    const SETTINGS: &str = "/redfish/v1/Systems/1/Settings";
+    const MONITOR: &str = "/redfish/v1/TaskService/TaskMonitors/7";
+    let pending = || Canned::new(202, &json!({"TaskState": "Pending"})).header("Location", MONITOR);
+    let bmc = start().await;
+    let settings = json!({"SettingsObject": {"@odata.id": SETTINGS}});
+    let system =
+        json!({"Boot": boot("None", "UEFI"), "VirtualMedia": {"@odata.id": SLOTS}, "@Redfish.Settings": settings});
+    bmc.only("GET", SYSTEM, Canned::new(200, &system));
+    bmc.on("GET", SETTINGS, Canned::new(200, &json!({"Boot": boot("None", "UEFI")})));
+    bmc.on("GET", SETTINGS, Canned::new(200, &json!({"Boot": boot("Cd", "UEFI")})));
+    bmc.on("PATCH", SETTINGS, pending());
+    bmc.on("GET", MONITOR, pending());
+    let (boots, plan) = planned(&bmc, None).await;
+    let set = boots.boot_once(&plan).await.unwrap();
+    assert!(set.attempts.len() == 1 && set.attempts[0].succeeded() && set.notes.is_empty(), "{set:?}");
+    assert_eq!((bmc.seen("PATCH", SETTINGS).len(), bmc.seen("GET", MONITOR).len()), (1, 0));
+}
+
+#[tokio::test]
+async fn an_override_that_is_there_although_its_task_has_not_ended_is_not_sent_again() {
+    const MONITOR: &str = "/redfish/v1/TaskService/TaskMonitors/7";
+    let bmc = start().await;
+    bmc.on("GET", SYSTEM, system("None", "UEFI"));
+    bmc.on("GET", SYSTEM, system("Cd", "UEFI"));
+    bmc.on("PATCH", SYSTEM, Canned::new(202, &json!({"TaskState": "Running"})).header("Location", MONITOR));
+    let (boots, plan) = planned(&bmc, None).await;
+    // Shorter than the pause before a task is read.
+    let boots = boots.with_limits(Limits { change: Duration::from_millis(300), ..Limits::default() });
+    boots.boot_once(&plan).await.unwrap();
+    assert_eq!(overrides(&bmc).len(), 1);
+}
+
+#[tokio::test]
+async fn a_service_that_starts_while_a_slot_is_polled_is_waited_for() {
+    let bmc = start().await;
+    bmc.on("GET", SLOT, slot(SLOT, &Value::Null));
+    bmc.on("GET", SLOT, Canned::raw(200, b"<html>Please wait</html>"));
+    bmc.on("GET", SLOT, Canned::raw(404, b"<html>"));
+    bmc.on("GET", SLOT, slot(SLOT, &json!(URL)));
+    bmc.on("POST", INSERT, Canned::new(204, &Value::Null));
+    let (boots, plan) = planned(&bmc, None).await;
+    let boots = boots.with_limits(Limits { poll_interval: Duration::from_millis(5), ..Limits::default() });
+    assert_eq!(boots.insert(&plan, URL).await.unwrap().slot, SLOT);
+}
+
+#[tokio::test]
+async fn a_slot_that_cannot_be_emptied_is_left_for_another_one() {
+    const SECOND: &str = "/redfish/v1/Systems/1/VirtualMedia/2";
+    let in_use = || refusal(409, "Base.1.8.ResourceInUse", &[]);
+    let bmc = start().await;
+    bmc.only("GET", SLOT, slot(SLOT, &json!("http://192.0.2.9/other.iso")));
+    bmc.on("POST", &format!("{SLOT}/Actions/VirtualMedia.EjectMedia"), in_use());
+    bmc.on("PATCH", SLOT, in_use());
+    let (boots, plan) = planned(&bmc, None).await;
+    let error = boots.insert(&plan, URL).await.unwrap_err();
+    assert!(matches!(error, BmcError::NotEjected { .. }), "the only slot: {error}");
+
+    bmc.only("GET", SLOTS, members(&[SLOT, SECOND]));
+    bmc.on("GET", SECOND, slot(SECOND, &Value::Null));
+    bmc.on("GET", SECOND, slot(SECOND, &Value::Null));
+    bmc.on("GET", SECOND, slot(SECOND, &json!(URL)));
+    bmc.on("POST", &format!("{SECOND}/Actions/VirtualMedia.InsertMedia"), Canned::new(204, &Value::Null));
+    let (boots, plan) = planned(&bmc, None).await;
+    let inserted = boots.insert(&plan, URL).await.unwrap();
+    assert_eq!((inserted.slot.as_str(), bmc.seen("POST", INSERT).len()), (SECOND, 0));
+    assert!(inserted.notes.iter().any(|note| note.contains(SLOT)), "{inserted:?}");
+    assert!(inserted.attempts.iter().any(|attempt| attempt.status == Some(409)), "{inserted:?}");
+}
+
+#[tokio::test]
+async fn the_slots_of_another_systems_manager_are_not_used() {
+    const MANAGERS: [&str; 2] = ["/redfish/v1/Managers/2", "/redfish/v1/Managers/1"];
+    let (own, other) = (json!([{"@odata.id": SYSTEM}]), json!([{"@odata.id": "/redfish/v1/Systems/2"}]));
+    for (systems, servers, expected) in [
+        (&[SYSTEM, "/redfish/v1/Systems/2"][..], [other.clone(), own], Some(MANAGERS[1])),
+        (&[SYSTEM, "/redfish/v1/Systems/2"][..], [other.clone(), Value::Null], None),
+        (&[SYSTEM][..], [Value::Null, Value::Null], Some(MANAGERS[0])),
+    ] {
+        let bmc = start().await;
+        let root = json!({"Managers": {"@odata.id": "/redfish/v1/Managers"}});
+        bmc.only("GET", "/redfish/v1/", Canned::new(200, &root));
+        bmc.only("GET", SYSTEM, Canned::new(200, &json!({"PowerState": "On", "Boot": boot("None", "UEFI")})));
+        bmc.on("GET", "/redfish/v1/Systems", members(systems));
+        bmc.on("GET", "/redfish/v1/Managers", members(&MANAGERS));
+        for (manager, servers) in MANAGERS.into_iter().zip(servers) {
+            let slots = format!("{manager}/VirtualMedia");
+            let links = json!({"ManagerForServers": servers});
+            let resource = json!({"Links": links, "VirtualMedia": {"@odata.id": slots}});
+            bmc.on("GET", manager, Canned::new(200, &resource));
+            let path = format!("{slots}/CD");
+            bmc.on("GET", &slots, members(&[path.as_str()]));
+            bmc.on("GET", &path, slot(&path, &Value::Null));
+        }
+        let survey = connected(&bmc).await.survey().await.unwrap();
+        match (Boots::plan(&survey, Medium::Cd, None), expected) {
+            (Ok(plan), Some(manager)) => assert!(plan.slots[0].path.starts_with(manager), "{plan:?}"),
+            (Err(BmcError::UnknownManager { system, managers }), None) => {
+                assert_eq!((system.as_str(), managers), (SYSTEM, MANAGERS.map(str::to_owned).to_vec()));
+            }
+            (planned, _) => panic!("{systems:?}: {planned:?}"),
+        }
+    }
 }

@@ -78,11 +78,12 @@ async fn an_etag_that_cannot_be_sent_is_left_out() {
 
 #[tokio::test]
 async fn compressed_answers_are_read_if_the_bmc_sends_no_others() {
-    let gzip = |plain: &[u8]| {
+    let named = |plain: &[u8], coding: &str| {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         std::io::Write::write_all(&mut encoder, plain).unwrap();
-        Canned::raw(200, &encoder.finish().unwrap()).header("Content-Encoding", "gzip")
+        Canned::raw(200, &encoder.finish().unwrap()).header("Content-Encoding", coding)
     };
+    let gzip = |plain: &[u8]| named(plain, "gzip");
     let bmc = Bmc::start(false).await;
     bmc.on("GET", SYSTEM, Canned::new(406, &Value::Null));
     bmc.on("GET", SYSTEM, gzip(br#"{"Id": "1"}"#));
@@ -93,6 +94,10 @@ async fn compressed_answers_are_read_if_the_bmc_sends_no_others() {
     let seen = bmc.seen("GET", SYSTEM);
     let encodings: Vec<_> = seen.iter().map(|seen| seen.header("accept-encoding").unwrap()).collect();
     assert_eq!(encodings, ["identity", "gzip"]);
+    for coding in ["GZIP", "x-gzip"] {
+        bmc.only("GET", "/named", named(br#"{"Id": "1"}"#, coding));
+        assert_eq!(client.get("/named").await.unwrap().body["Id"], "1", "{coding}");
+    }
     assert!(matches!(client.get("/bomb").await, Err(RedfishError::TooLarge { .. })));
     assert!(matches!(client.get("/broken").await, Err(RedfishError::NotJson { .. })));
 }
@@ -223,13 +228,33 @@ async fn answers_that_are_not_redfish_are_reported() {
     bmc.on("GET", "/empty", Canned::raw(200, b""));
     bmc.on("GET", "/deep", Canned::raw(200, &b"[".repeat(200_000)));
     bmc.on("GET", "/large", Canned::raw(200, &b" ".repeat(3 << 20)));
-    let client = bmc.connect(true).await.unwrap();
+    let options = ClientOptions { retries: 0, ..ClientOptions::default() };
+    let client = Client::connect(&bmc.target(true), &options).await.unwrap();
     for path in ["/html", "/list", "/empty", "/deep"] {
         let error = client.get(path).await.unwrap_err();
         assert!(matches!(error, RedfishError::NotJson { .. }), "{path}: {error}");
     }
     let error = client.get("/large").await.unwrap_err();
     assert!(matches!(error, RedfishError::TooLarge { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_page_in_place_of_a_service_that_answered_before_is_got_over() {
+    let bmc = Bmc::start(false).await;
+    bmc.on("GET", SYSTEM, Canned::raw(200, b"<html>Please wait</html>"));
+    bmc.on("GET", SYSTEM, system());
+    let client = bmc.connect(true).await.unwrap();
+    assert_eq!(client.get(SYSTEM).await.unwrap().body["Id"], "1");
+    bmc.on("GET", "/html", Canned::raw(200, b"<html>"));
+    let error = client.get("/html").await.unwrap_err();
+    assert!(error.is_transient() && error.to_string().contains("may be starting"), "{error}");
+    assert_eq!(bmc.seen("GET", "/html").len(), 3);
+
+    let other = Bmc::start(false).await;
+    other.only("GET", "/redfish/v1/", Canned::raw(200, b"<html>"));
+    let error = other.connect(true).await.err().unwrap();
+    assert!(!error.is_transient() && error.to_string().contains("the address of a Redfish service"), "{error}");
+    assert_eq!(other.seen("GET", "/redfish/v1/").len(), 1);
 }
 
 #[tokio::test]

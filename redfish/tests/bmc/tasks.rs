@@ -26,11 +26,12 @@ async fn a_monitor_is_polled_until_the_task_ends() {
     bmc.on("POST", "/insert", Canned::new(202, &Value::Null).header("Location", MONITOR).header("Retry-After", "0"));
     bmc.on("GET", MONITOR, task(202, "Running"));
     bmc.on("GET", MONITOR, Canned::new(503, &Value::Null));
+    bmc.on("GET", MONITOR, Canned::raw(200, b"<html>Please wait</html>"));
     bmc.on("GET", MONITOR, Canned::new(204, &Value::Null));
     let client = bmc.connect(true).await.unwrap();
     let answer = client.post("/insert", &json!({}), LIMIT).await.unwrap();
     assert_eq!((answer.status, answer.completion), (StatusCode::NO_CONTENT, Completion::Task(MONITOR.to_owned())));
-    assert_eq!(bmc.seen("GET", MONITOR).len(), 3);
+    assert_eq!(bmc.seen("GET", MONITOR).len(), 4);
 }
 
 #[tokio::test]

@@ -96,7 +96,7 @@ impl Bmc {
         let body = settings.body(attributes);
         let mut tries = 1;
         loop {
-            let result = self.client().stage(&settings.staged, &body, self.limits().change).await;
+            let result = self.client().stage(&settings.staged, &body, None, self.limits().change).await;
             attempts.push(Attempt::new("PATCH", &settings.staged, &body, &result));
             let error = match result {
                 Ok(answer) => return Ok(answer.location),
@@ -124,7 +124,11 @@ impl Bmc {
     ) -> Result<Present, BmcError> {
         let mut poll = Poll::new(self.limits().poll_interval, self.limits().settle);
         loop {
-            let mut present = self.present(settings).await?;
+            let mut present = match self.present(settings).await {
+                Ok(present) => present,
+                Err(error) if error.may_pass() && poll.wait().await => continue,
+                Err(error) => return Err(error),
+            };
             if let (None, Some(jobs), Some(location)) = (&present.job, &settings.jobs, location) {
                 present.job = self.named_job(jobs, location).await?;
             }
@@ -182,7 +186,7 @@ impl Bmc {
                         (None, None) => {}
                     }
                 }
-                Err(error) if error.is_transient() => {}
+                Err(error) if error.may_pass() => {}
                 Err(error) => return Err(error),
             }
             if !poll.wait().await {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::extract::State;
+use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde_json::{Value, json};
@@ -23,6 +24,13 @@ const ALL: [&str; 8] = [
     "GracefulRestart",
 ];
 
+/// An answer that has nothing to do with the request.
+#[derive(Debug, Clone, Copy)]
+enum Odd {
+    Page,
+    NotFound,
+}
+
 #[derive(Default)]
 struct Machine {
     types: Vec<&'static str>,
@@ -33,6 +41,10 @@ struct Machine {
     refuses: Vec<&'static str>,
     /// How many requests it answers with 503.
     busy: usize,
+    /// How many requests to switch on it answers with 409.
+    unready: usize,
+    /// What it answers to the first read after it was asked to shut down.
+    odd: Option<Odd>,
     sent: Vec<String>,
     switched: Vec<bool>,
 }
@@ -66,8 +78,15 @@ impl Machine {
 
 type Shared = Arc<Mutex<Machine>>;
 
-async fn system(State(machine): State<Shared>) -> Json<Value> {
-    let machine = machine.lock().unwrap();
+async fn system(State(machine): State<Shared>) -> Response {
+    let mut machine = machine.lock().unwrap();
+    if machine.sent.iter().any(|sent| sent == "GracefulShutdown") {
+        match machine.odd.take() {
+            Some(Odd::Page) => return Html("<html>Please wait</html>").into_response(),
+            Some(Odd::NotFound) => return StatusCode::NOT_FOUND.into_response(),
+            None => {}
+        }
+    }
     let mut reset = json!({"target": "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset"});
     if !machine.types.is_empty() {
         reset["ResetType@Redfish.AllowableValues"] = json!(machine.types);
@@ -75,6 +94,7 @@ async fn system(State(machine): State<Shared>) -> Json<Value> {
     Json(
         json!({"Id": "1", "PowerState": if machine.is_on { "On" } else { "Off" }, "Actions": {"#ComputerSystem.Reset": reset}}),
     )
+    .into_response()
 }
 
 async fn reset(State(machine): State<Shared>, Json(body): Json<Value>) -> StatusCode {
@@ -82,6 +102,10 @@ async fn reset(State(machine): State<Shared>, Json(body): Json<Value>) -> Status
     if machine.busy > 0 {
         machine.busy -= 1;
         return StatusCode::SERVICE_UNAVAILABLE;
+    }
+    if machine.unready > 0 && body["ResetType"] == "On" {
+        machine.unready -= 1;
+        return StatusCode::CONFLICT;
     }
     if machine.reset(body["ResetType"].as_str().unwrap()) { StatusCode::NO_CONTENT } else { StatusCode::BAD_REQUEST }
 }
@@ -216,6 +240,59 @@ async fn a_busy_bmc_is_not_one_that_refuses_a_reset_type() {
     *machine.lock().unwrap() = Machine { refuses, is_on: true, ..Machine::default() };
     let error = bmc.power(PowerAction::Off { graceful: Duration::ZERO }).await.unwrap_err();
     assert!(!error.is_unavailable() && !error.is_transient(), "{error}");
+}
+
+#[tokio::test]
+async fn an_odd_answer_does_not_end_the_time_to_shut_down() {
+    let types = vec!["On", "ForceOff", "GracefulShutdown"];
+    let graceful = Duration::from_secs(10);
+    for action in [PowerAction::Off { graceful }, PowerAction::Cycle { graceful }] {
+        for odd in [Odd::Page, Odd::NotFound] {
+            let (machine, bmc) = bmc().await;
+            *machine.lock().unwrap() =
+                Machine { types: types.clone(), is_on: true, odd: Some(odd), ..Machine::default() };
+            let change = bmc.power(action).await.unwrap();
+            assert_eq!((change.graceful, change.shutdown_refused), (Some(true), false), "{odd:?}: {change:?}");
+            assert!(!machine.lock().unwrap().sent.iter().any(|sent| sent == "ForceOff"), "{odd:?}: {change:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_busy_bmc_is_asked_to_shut_down_until_the_time_is_over() {
+    let types = vec!["On", "ForceOff", "GracefulShutdown"];
+    let (machine, bmc) = bmc().await;
+    *machine.lock().unwrap() = Machine { types, is_on: true, busy: 5, ..Machine::default() };
+    let change = bmc.power(PowerAction::Off { graceful: Duration::from_secs(10) }).await.unwrap();
+    assert_eq!((change.graceful, change.shutdown_refused), (Some(true), false), "{change:?}");
+    assert_eq!(machine.lock().unwrap().sent, ["GracefulShutdown"]);
+}
+
+#[tokio::test]
+async fn a_refused_shutdown_is_not_one_that_takes_too_long() {
+    let types = vec!["On", "ForceOff", "GracefulShutdown"];
+    let off = PowerAction::Off { graceful: Duration::from_millis(20) };
+    for (refuses, is_deaf, graceful, shutdown_refused) in
+        [(vec!["GracefulShutdown"], false, None, true), (vec![], true, Some(false), false)]
+    {
+        let (machine, bmc) = bmc().await;
+        *machine.lock().unwrap() =
+            Machine { types: types.clone(), refuses, is_on: true, is_deaf, ..Machine::default() };
+        let change = bmc.power(off).await.unwrap();
+        assert_eq!((change.graceful, change.shutdown_refused), (graceful, shutdown_refused), "{change:?}");
+        assert_eq!(machine.lock().unwrap().sent, ["GracefulShutdown", "ForceOff"]);
+    }
+}
+
+#[tokio::test]
+async fn a_host_that_cannot_be_switched_on_yet_is_not_left_off() {
+    let (machine, bmc) = bmc().await;
+    let limits = Limits { power: Duration::from_secs(10), ..*bmc.limits() };
+    let bmc = bmc.with_limits(limits);
+    let types = vec!["On", "ForceOff"];
+    *machine.lock().unwrap() = Machine { types, is_on: true, unready: 5, ..Machine::default() };
+    let change = bmc.power(PowerAction::Cycle { graceful: Duration::ZERO }).await.unwrap();
+    assert_eq!((change.after, &machine.lock().unwrap().switched), (PowerState::On, &vec![false, true]), "{change:?}");
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Stop, connect};
+use super::{Stop, connect, why_forced};
 use crate::boots::boot::Boot;
 use crate::boots::method::BootMethod;
 use crate::boots::record::{AtBmc, BootRecord};
@@ -60,8 +60,11 @@ async fn undo(shared: &Arc<Shared>, boot: &Boot, bmc: &Bmc) -> Result<Undone, St
     if record.options.power_off {
         boot.show_progress("switching the host off");
         let graceful = std::time::Duration::from_secs(record.options.shutdown_within);
-        bmc.power(PowerAction::Off { graceful }).await?;
-        done.push("the host is off".to_owned());
+        let change = bmc.power(PowerAction::Off { graceful }).await?;
+        done.push(match why_forced(&change, graceful) {
+            Some(why) => format!("{why}, and was switched off"),
+            None => "the host is off".to_owned(),
+        });
     }
     if let Some(set) = &at_bmc.boot_override {
         boot.show_progress("restoring the boot override");

@@ -10,6 +10,7 @@ mod wait;
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tracing::{error, info, warn};
 
@@ -19,7 +20,7 @@ use super::record::{BootRecord, BootState};
 use super::shared::Shared;
 use super::step::Step;
 use crate::store::StoredImage;
-use redfish::bmc::{Attempt, Bmc, BmcError, PowerState};
+use redfish::bmc::{Attempt, Bmc, BmcError, PowerChange, PowerState};
 use redfish::{Target, Verification};
 
 /// Why a boot stops.
@@ -252,8 +253,23 @@ async fn connect(shared: &Arc<Shared>, boot: &Boot) -> Result<Bmc, Stop> {
         settings.verification.clone()
     };
     let target = Target { address: record.bmc.address.clone(), credentials, verification };
-    let bmc = Bmc::connect(&target, &settings.client).await?;
+    let bmc = Bmc::connect(&target, &settings.client).await.map_err(|error| {
+        // The BMC has answered before.
+        if record.at_bmc.is_some() && error.may_be_starting() {
+            return Stop::Later(error.to_string().into());
+        }
+        error.into()
+    })?;
     Ok(bmc.with_limits(settings.limits))
+}
+
+/// Why a host that had time to shut down was switched off by force.
+fn why_forced(change: &PowerChange, graceful: Duration) -> Option<String> {
+    if change.shutdown_refused {
+        return Some("the host was not asked to shut down, because the BMC refused that".to_owned());
+    }
+    let is_late = change.graceful == Some(false);
+    is_late.then(|| format!("the host did not shut down within {} s", graceful.as_secs()))
 }
 
 /// The image of a boot, and the URL that the BMC gets.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use redfish::bmc::{BmcError, PowerAction, PowerChange, PowerState, Ready};
 
 use super::{Steps, Stop};
+use crate::boots::engine::why_forced;
 use crate::boots::record::Started;
 use crate::boots::step::Step;
 
@@ -37,10 +38,10 @@ impl Steps<'_> {
         let detail = match (change.before, change.graceful) {
             (PowerState::Off, _) => "switched on".to_owned(),
             (_, Some(true)) => "the host shut down, and was switched on".to_owned(),
-            (_, Some(false)) => {
-                format!("the host did not shut down within {} s, and was switched off and on", graceful.as_secs())
-            }
-            (_, None) => "switched off and on".to_owned(),
+            _ => match why_forced(&change, graceful) {
+                Some(why) => format!("{why}, and was switched off and on"),
+                None => "switched off and on".to_owned(),
+            },
         };
         self.change(|record| record.done(Step::Power, detail)).await
     }

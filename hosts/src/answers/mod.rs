@@ -55,7 +55,7 @@ pub fn network_files(kind: Installer) -> NetworkFiles {
     match kind {
         Installer::Preseed => NetworkFiles::NetworkdUnits,
         Installer::Kickstart | Installer::Agama => NetworkFiles::Keyfiles,
-        Installer::Autoinstall => NetworkFiles::NetworkConfig,
+        Installer::Autoinstall => NetworkFiles::Netplan,
     }
 }
 

@@ -46,6 +46,7 @@ impl Target {
             NetworkFiles::NetworkdUnits
             | NetworkFiles::NetworkData
             | NetworkFiles::NetworkConfig
+            | NetworkFiles::Netplan
             | NetworkFiles::TalosNetwork => Report::new(),
         }
     }

@@ -79,6 +79,7 @@ pub(crate) fn attempt(host: &HostSpec, target: Target) -> (Attempt<ConvertedNetw
         NetworkFiles::NetworkdUnits => networkd::attempt(host, target.no_auto_default),
         NetworkFiles::NetworkData => cloud::network_data(host),
         NetworkFiles::NetworkConfig => cloud::network_config(host),
+        NetworkFiles::Netplan => cloud::netplan(host),
         NetworkFiles::TalosNetwork => talos::attempt(host, target.no_auto_default),
     }
 }

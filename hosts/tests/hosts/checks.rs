@@ -105,9 +105,9 @@ fn every_rule_about_several_hosts_has_a_document_that_breaks_it() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// The findings about the only host of a document whose network goes to a drive for `OpenStack`'s readers.
-fn on_a_drive(document: &Path) -> Report {
-    let target = Target { files: NetworkFiles::NetworkData, ..Target::default() };
+/// The findings about the only host of a document whose network goes to a drive.
+fn on_a_drive(document: &Path, files: NetworkFiles) -> Report {
+    let target = Target { files, ..Target::default() };
     convert_network(&only_host(document), target).1
 }
 
@@ -144,10 +144,19 @@ fn only_host(document: &Path) -> HostSpec {
 /// Some mistakes show only where the network is used. The tests of each use have the other rules.
 #[test]
 fn some_rules_are_about_one_use_of_a_network() {
-    let mut found = compared(documents("drive"), on_a_drive);
+    let mut found = compared(documents("drive"), |document| on_a_drive(document, NetworkFiles::NetworkData));
+    found.extend(compared(documents("seed"), |document| on_a_drive(document, NetworkFiles::NetworkConfig)));
     found.extend(compared(documents("installer"), in_the_installer));
     found.extend(compared(documents("second-step"), in_the_second_step));
-    assert_eq!(found, BTreeSet::from(["default-route-not-kept", "installer-without-router", "second-step-rule-lost"]));
+    let expected = [
+        "default-route-not-kept",
+        "dhcpv6-duid-not-kept",
+        "installer-without-router",
+        "mac-address-made-up",
+        "only-with-netplan",
+        "second-step-rule-lost",
+    ];
+    assert_eq!(found, BTreeSet::from(expected));
     for code in found {
         assert_documented(code);
     }

@@ -136,21 +136,32 @@ fn documents() -> Vec<(String, HostSpec)> {
     documents
 }
 
-/// What cloud-init makes of a network for systemd-networkd, on a machine with the NICs that the document means.
-const RENDER: &str = "import sys, json, re, os
-from cloudinit import util
+/// What cloud-init makes of network data for systemd-networkd, on a machine with the NICs that the document means.
+const RENDER: &str = "import sys, json
 from cloudinit.net import network_state, networkd
 from cloudinit.sources.helpers.openstack import convert_net_json
-text = open(sys.argv[1]).read()
-if text.startswith('{'):
-    config = json.loads(text)
-    macs = {link['ethernet_mac_address']: 'os-' + link['id'] for link in config['links'] if link['type'] == 'phy'}
-    config = convert_net_json(config, known_macs=macs)
-else:
-    config = util.load_yaml(text)
-state = network_state.parse_net_config_data(config)
+config = json.load(open(sys.argv[1]))
+macs = {link['ethernet_mac_address']: 'os-' + link['id'] for link in config['links'] if link['type'] == 'phy'}
+state = network_state.parse_net_config_data(convert_net_json(config, known_macs=macs))
 content = networkd.Renderer({})._render_content(state)
 print(json.dumps({'interfaces': sorted(i['name'] for i in state.iter_interfaces()), 'files': content}))";
+
+/// What cloud-init makes of a `network-config` where there is no netplan: the text of all files, by the program that reads them.
+const RENDER_ELSEWHERE: &str = "import sys, json, os, tempfile
+from cloudinit import util
+from cloudinit.distros import rhel
+from cloudinit.net import eni, network_manager, network_state, networkd, sysconfig
+util.chownbyname = lambda *_: None
+config = util.load_yaml(open(sys.argv[1]).read())
+written = {}
+for name, module in {'eni': eni, 'network-manager': network_manager, 'networkd': networkd, 'sysconfig': sysconfig}.items():
+    renderer = module.Renderer(rhel.Distro.renderer_configs['sysconfig'] if module is sysconfig else {})
+    with tempfile.TemporaryDirectory() as target:
+        state = network_state.parse_net_config_data(config, renderer=renderer)
+        renderer.render_network_state(network_state=state, target=target)
+        files = sorted(os.path.join(directory, file) for directory, _, files in os.walk(target) for file in files)
+        written[name] = ''.join(open(file).read() for file in files)
+print(json.dumps(written))";
 
 /// A document as cloud-init reads it, which is YAML 1.1: without quotes, some MAC addresses are numbers.
 const LOAD: &str = "import sys, json
@@ -169,10 +180,20 @@ fn netplan_and_cloud_init_take_what_is_written_for_them() {
     let (mut netplans, mut openstacks) = (0, 0);
     for (name, host) in documents() {
         if let Some(network) = written(&host, NetworkFiles::NetworkConfig) {
-            generate(&directory.join(&name), &network);
+            let said = say_generate(&directory.join(&name), &network);
+            assert!(said.lines().all(is_about_deprecated_gateway), "{name}: {said}");
+            generate(&directory.join(format!("{name}-netplan")), &written(&host, NetworkFiles::Netplan).unwrap());
             let plain = directory.join("network-config");
             fs::write(&plain, &network).unwrap();
-            assert_eq!(cloud_init(LOAD, &plain), serde_yaml::from_str::<Value>(&network).unwrap(), "{name}");
+            let document: Value = serde_yaml::from_str(&network).unwrap();
+            assert_eq!(cloud_init(LOAD, &plain), document, "{name}");
+            for (reader, files) in cloud_init(RENDER_ELSEWHERE, &plain).as_object().unwrap() {
+                let files = files.as_str().unwrap();
+                for next_hop in next_hops(&document) {
+                    assert!(files.contains(next_hop), "{name}: {reader}: {next_hop} {files}");
+                }
+                assert!(!files.contains("=::/64") && !files.contains(" ::/64"), "{name}: {reader}: {files}");
+            }
             netplans += 1;
         }
         if let Some(network) = written(&as_openstack_has_it(host), NetworkFiles::NetworkData) {
@@ -195,14 +216,74 @@ fn netplan_and_cloud_init_take_what_is_written_for_them() {
     assert!(netplans > 10 && openstacks > 3, "{netplans} {openstacks}");
 }
 
+/// The routers of a `network-config`.
+fn next_hops(document: &Value) -> Vec<&str> {
+    let sections = document.as_object().unwrap().values().filter_map(Value::as_object);
+    let mut next_hops = Vec::new();
+    for device in sections.flat_map(|section| section.values()) {
+        let routes = device["routes"].as_array().into_iter().flatten().map(|route| &route["via"]);
+        next_hops.extend(routes.chain([&device["gateway4"], &device["gateway6"]]).filter_map(Value::as_str));
+    }
+    next_hops
+}
+
+/// Among the other routes, releases such as 22.4 lose the default route of IPv6, and for NetworkManager that of IPv4 beside DHCPv6.
+#[test]
+fn cloud_init_keeps_the_default_routes_for_every_program() {
+    let directory = tempfile::tempdir().unwrap();
+    let plain = directory.path().join("network-config");
+    let v4 = "ipv4: {enabled: true, address: [{ip: 192.0.2.5, prefix-length: 24}]}";
+    let v6 = "ipv6: {enabled: true, address: [{ip: '2001:db8::5', prefix-length: 64}]}";
+    for (families, destination, router, expected) in [
+        (
+            v6.to_owned(),
+            "::/0",
+            "2001:db8::1",
+            ["gateway 2001:db8::1", "gateway=2001:db8::1", "Gateway=2001:db8::1", "IPV6_DEFAULTGW=2001:db8::1"],
+        ),
+        (
+            format!("{v4}, ipv6: {{enabled: true, dhcp: true, autoconf: true}}"),
+            "0.0.0.0/0",
+            "192.0.2.1",
+            ["gateway 192.0.2.1", "gateway=192.0.2.1", "Gateway=192.0.2.1", "GATEWAY=192.0.2.1"],
+        ),
+    ] {
+        let document = format!(
+            "interfaces: [{{name: eno1, type: ethernet, {families}}}]\nroutes: {{config: [{{destination: '{destination}', \
+             next-hop-address: '{router}', next-hop-interface: eno1}}]}}"
+        );
+        fs::write(&plain, network_config(&document)).unwrap();
+        let found = cloud_init(RENDER_ELSEWHERE, &plain);
+        for (reader, line) in ["eni", "network-manager", "networkd", "sysconfig"].into_iter().zip(expected) {
+            let files = found[reader].as_str().unwrap();
+            assert!(files.lines().any(|found| found.trim() == line), "{reader}: {line}: {files}");
+        }
+    }
+}
+
+#[test]
+fn networkd_gets_mac_addresses_and_port_costs_from_netplan() {
+    let document = "interfaces: [{name: eth0, type: ethernet, identifier: mac-address, mac-address: '52:54:00:00:00:01'}, {name: \
+                    bond0, type: bond, link-aggregation: {mode: active-backup, port: [eth0]}, ipv4: {enabled: true, dhcp: true}}, {name: \
+                    br0, type: linux-bridge, bridge: {port: [{name: eth1, stp-path-cost: 50, stp-priority: 63}]}}]";
+    let root = tempfile::tempdir().unwrap();
+    generate(root.path(), &network_config(document));
+    let unit = |name: &str| fs::read_to_string(root.path().join("run/systemd/network").join(name)).unwrap();
+    for (name, line) in [
+        ("10-netplan-bond0.netdev", "MACAddress=52:54:00:00:00:01"),
+        ("10-netplan-eth1.network", "Cost=50"),
+        ("10-netplan-eth1.network", "Priority=63"),
+    ] {
+        assert!(unit(name).lines().any(|found| found == line), "{}", unit(name));
+    }
+}
+
 #[test]
 fn networkd_gets_a_gateway_beyond_all_networks_from_netplan() {
     let document = "interfaces: [{name: eth0, type: ethernet, ipv4: {enabled: true, address: [{ip: 203.0.113.5, prefix-length: \
                     32}]}}]\nroutes: {config: [{destination: 0.0.0.0/0, next-hop-address: 172.31.1.1, next-hop-interface: eth0}]}";
-    let document = NmstateDocument::new(serde_yaml::from_str(document).unwrap(), DocumentPath::root());
-    let network = written(&HostSpec::with_network(document), NetworkFiles::NetworkConfig).unwrap();
     let root = tempfile::tempdir().unwrap();
-    generate(root.path(), &network);
+    generate(root.path(), &network_config(document));
     let unit = fs::read_to_string(root.path().join("run/systemd/network/10-netplan-eth0.network")).unwrap();
     let route: Vec<&str> = unit.split("[Route]\n").nth(1).unwrap().lines().collect();
     assert!(route.contains(&"Gateway=172.31.1.1") && route.contains(&"GatewayOnLink=true"), "{unit}");
@@ -210,13 +291,11 @@ fn networkd_gets_a_gateway_beyond_all_networks_from_netplan() {
 
 /// networkd applies the metric of this section to DHCP and to router advertisements.
 #[test]
-fn netplan_gives_dhcp_the_metrics_and_client_ids_of_network_manager() {
+fn netplan_gives_dhcp_the_settings_of_network_manager() {
     let document = "interfaces: [{name: eth0, type: ethernet, ipv4: {enabled: true, dhcp: true}}, {name: eth0.7, type: vlan, vlan: \
                     {base-iface: eth0, id: 7}, ipv4: {enabled: true, dhcp: true}, ipv6: {enabled: true, dhcp: true, autoconf: true}}]";
-    let document = NmstateDocument::new(serde_yaml::from_str(document).unwrap(), DocumentPath::root());
-    let network = written(&HostSpec::with_network(document), NetworkFiles::NetworkConfig).unwrap();
     let root = tempfile::tempdir().unwrap();
-    generate(root.path(), &network);
+    generate(root.path(), &network_config(document));
     for (name, metric) in [("eth0", 100), ("eth0.7", 400)] {
         let unit =
             fs::read_to_string(root.path().join(format!("run/systemd/network/10-netplan-{name}.network"))).unwrap();
@@ -224,11 +303,31 @@ fn netplan_gives_dhcp_the_metrics_and_client_ids_of_network_manager() {
         assert!(section.lines().any(|line| line == format!("RouteMetric={metric}")), "{unit}");
         // With the DUID of systemd-networkd, the DHCP server would take the host for another one.
         assert!(section.lines().any(|line| line == "ClientIdentifier=mac"), "{unit}");
+        assert!(section.lines().any(|line| line == "UseDomains=true"), "{unit}");
     }
+}
+
+/// The `network-config` of a host whose network this document describes.
+fn network_config(document: &str) -> String {
+    let document = NmstateDocument::new(serde_yaml::from_str(document).unwrap(), DocumentPath::root());
+    written(&HostSpec::with_network(document), NetworkFiles::NetworkConfig).unwrap()
 }
 
 /// Has netplan write what systemd-networkd reads, into this directory.
 fn generate(root: &Path, network: &str) {
+    let said = say_generate(root, network);
+    assert!(said.is_empty(), "{said}\n{network}");
+}
+
+/// The form for cloud-init has `gateway4` and `gateway6` where cloud-init would lose the route, and netplan means the same by them.
+fn is_about_deprecated_gateway(line: &str) -> bool {
+    line.is_empty()
+        || line.contains(" has been deprecated, use default routes instead.")
+        || line == "See the 'Default routes' section of the documentation for more details."
+}
+
+/// [`generate`], with what netplan says meanwhile.
+fn say_generate(root: &Path, network: &str) -> String {
     fs::create_dir_all(root.join("etc/netplan")).unwrap();
     let text = format!("network:\n  renderer: networkd\n{}", indented(network));
     let file = root.join("etc/netplan/50.yaml");
@@ -236,8 +335,9 @@ fn generate(root: &Path, network: &str) {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
     let output = Command::new("netplan").args(["generate", "--root-dir"]).arg(root).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success() && said.is_empty(), "{said}\n{text}");
+    assert!(output.status.success(), "{said}\n{text}");
     assert!(root.join("run/systemd/network").is_dir(), "{text}");
+    said
 }
 
 /// The document with a MAC address for every NIC, and without what has no place there at all.

@@ -34,6 +34,8 @@ pub enum NetworkFiles {
     NetworkData,
     /// cloud-init's `network-config`, on a data drive.
     NetworkConfig,
+    /// The same format for netplan itself, in the answer file of Ubuntu's installer.
+    Netplan,
     /// The network configuration of Talos, in a kernel argument.
     TalosNetwork,
 }

@@ -121,7 +121,7 @@ fn check_names(network: &Mapping, path: &DocumentPath, report: &mut Report) -> R
 /// Returns a network as dayone writes it. Reports why dayone cannot, at the place in the user's file.
 fn canonical(network: &Mapping, path: &DocumentPath, report: &mut Report) -> Result<Value, Reported> {
     let (host, mut found) = input::read_network_config(network, path);
-    let target = Target { files: NetworkFiles::NetworkConfig, ..Target::default() };
+    let target = Target { files: NetworkFiles::Netplan, ..Target::default() };
     let converted = host.and_then(|host| {
         let (converted, mut findings) = convert_network(&host, target);
         // What may be wrong with the network itself is reported with the documents.

@@ -5,6 +5,7 @@
 //! document: `supported` lists the keys that both can express, and the writers refuse the values that they cannot. The
 //! checks of [`super::convert`] come first, the nmstate crate among them.
 
+mod elsewhere;
 mod netplan;
 mod openstack;
 mod supported;
@@ -12,6 +13,7 @@ mod supported;
 #[cfg(test)]
 mod tests;
 
+use self::netplan::Reader;
 use self::supported::{NETPLAN, OPENSTACK};
 use super::devices::Network;
 use super::form::{Findings, Form};
@@ -19,9 +21,14 @@ use super::{Attempt, ConvertedNetwork};
 use vocabulary::host::HostSpec;
 use vocabulary::report::Report;
 
-/// Converts a host's NMState document to `network-config`, version 2.
+/// Converts a host's NMState document to `network-config`, version 2, which cloud-init may have to translate for other programs.
 pub(super) fn network_config(host: &HostSpec) -> (Attempt<ConvertedNetwork>, Report) {
-    attempt(host, &NETPLAN, netplan::write)
+    attempt(host, &NETPLAN, |network, findings| netplan::write(network, Reader::CloudInit, findings))
+}
+
+/// Converts a host's NMState document to the same format, for a system that has netplan.
+pub(super) fn netplan(host: &HostSpec) -> (Attempt<ConvertedNetwork>, Report) {
+    attempt(host, &NETPLAN, |network, findings| netplan::write(network, Reader::Netplan, findings))
 }
 
 /// Converts a host's NMState document to `network_data.json`.

@@ -2,17 +2,31 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::model::{Bond, Bridge, Device as FoundBy, Interface, Ip, Kind, Method, Route, Vlan};
+use super::elsewhere;
+use crate::model::{Bond, Bridge, BridgePort, Device as FoundBy, Interface, Ip, Kind, Method, Port, Route, Vlan};
 use crate::network::devices::{Device, Network, section_of};
 use crate::network::form::Findings;
 use crate::network::object::Object;
 use crate::yaml_text;
 
+/// The program that reads the document.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reader {
+    Netplan,
+    /// It passes the document on to netplan, or translates it for another program.
+    CloudInit,
+}
+
 /// Writes the whole document, as far as the format can express it.
-pub(super) fn write(network: &Network<'_>, findings: &mut Findings<'_>) -> String {
+pub(super) fn write(network: &Network<'_>, reader: Reader, findings: &mut Findings<'_>) -> String {
     for Device { interface, .. } in &network.devices {
+        let at = interface.path.key("name");
         if !interface.label.bytes().all(|byte| byte.is_ascii_graphic()) {
-            findings.refuse(&interface.path.key("name"), "netplan accepts only ASCII letters, digits and punctuation");
+            findings.refuse(&at, "netplan accepts only ASCII letters, digits and punctuation");
+        } else if interface.label.contains(['*', '?', '[', ']']) {
+            findings.refuse(&at, "netplan accepts no *, ?, [ and ], which stand for other characters in its patterns");
+        } else if interface.label == "renderer" {
+            findings.refuse(&at, "netplan has a setting of this name beside the interfaces");
         }
     }
     let asks_anybody = names_servers(network) || network.devices.iter().any(Device::asks_for_name_servers);
@@ -26,9 +40,16 @@ pub(super) fn write(network: &Network<'_>, findings: &mut Findings<'_>) -> Strin
             .devices
             .iter()
             .filter(|device| section_of(&device.interface.kind) == Some(section))
-            .map(|device| (device.interface.label.clone(), device_of(device, network, findings).into()))
+            .map(|device| (device.interface.label.clone(), device_of(device, network, reader, findings).into()))
             .collect();
         document.set_some(section, (!members.is_empty()).then_some(members));
+    }
+    if !findings.has_errors() {
+        warn_of_macs(network, findings);
+        warn_of_duids(network, findings);
+        if reader == Reader::CloudInit {
+            elsewhere::warn(network, findings);
+        }
     }
     // Texts, numbers and mappings: YAML can express all of them. cloud-init reads YAML 1.1, in which some MAC addresses are numbers.
     yaml_text::document(&serde_yaml::to_value(Value::from(document)).unwrap_or_default())
@@ -37,7 +58,12 @@ pub(super) fn write(network: &Network<'_>, findings: &mut Findings<'_>) -> Strin
 /// The metric that netplan gives to the routes that an interface learns.
 const NETPLAN_METRIC: u32 = 100;
 
-fn device_of(written_device: &Device<'_>, network: &Network<'_>, findings: &mut Findings<'_>) -> Object {
+fn device_of(
+    written_device: &Device<'_>,
+    network: &Network<'_>,
+    reader: Reader,
+    findings: &mut Findings<'_>,
+) -> Object {
     let Device { interface, routes, servers: _ } = written_device;
     // The key of the device is its name. The list of keys that can be expressed allows only the defaults of the others.
     let Interface {
@@ -59,15 +85,15 @@ fn device_of(written_device: &Device<'_>, network: &Network<'_>, findings: &mut 
     if let FoundBy::Mac(mac) = device {
         written.set("match", json!({"macaddress": mac.to_string()}));
     }
-    let ports = || ports.iter().map(|port| network.label(&port.name)).collect::<Value>();
+    let names = || ports.iter().map(|port| network.label(&port.name)).collect::<Value>();
     match kind {
         Kind::Bond(options) => {
-            written.set("interfaces", ports());
+            written.set("interfaces", names());
             written.set("parameters", bond(options, network));
         }
         Kind::LinuxBridge(options) => {
-            written.set("interfaces", ports());
-            written.set("parameters", bridge(options));
+            written.set("interfaces", names());
+            written.set("parameters", bridge(options, ports, network));
         }
         Kind::Vlan(Vlan { parent, id, options: _ }) => {
             written.set("id", *id);
@@ -75,6 +101,8 @@ fn device_of(written_device: &Device<'_>, network: &Network<'_>, findings: &mut 
         }
         _ => {}
     }
+    // Without it, systemd-networkd makes up an address, and the ports' do not count.
+    let mac = if is_made_of_ports(kind) { network.mac_of(written_device) } else { *mac };
     written.set_some("macaddress", mac.map(|mac| mac.to_string()));
     written.set_some("mtu", *mtu);
     written.set("dhcp4", ipv4.is_automatic());
@@ -83,21 +111,28 @@ fn device_of(written_device: &Device<'_>, network: &Network<'_>, findings: &mut 
     written.set_some("dhcp-identifier", ipv4.is_automatic().then_some(identifier));
     written.set("dhcp6", ipv6.is_automatic());
     written.set("accept-ra", ipv6.is_automatic());
-    set_metrics(&mut written, written_device.interface.as_ref(), findings);
+    set_overrides(&mut written, written_device.interface.as_ref(), findings);
     // By itself netplan gives every interface a link-local address of IPv6.
     written.set_some("link-local", (ipv6.method == Method::Disabled).then_some(json!([])));
     let addresses = [ipv4, ipv6].into_iter().flat_map(|Ip { addresses, .. }| addresses);
     let addresses: Vec<String> = addresses.map(|address| address.network.to_string()).collect();
     written.set_some("addresses", (!addresses.is_empty()).then_some(addresses));
-    let routes: Vec<Value> = routes.iter().map(|route| route_of(route, written_device).into()).collect();
-    written.set_some("routes", (!routes.is_empty()).then_some(routes));
+    let mut others: Vec<Value> = Vec::new();
+    for route in routes {
+        match elsewhere::gateway(route, written_device).filter(|_| reader == Reader::CloudInit) {
+            Some((key, gateway)) => written.set(key, gateway.to_string()),
+            None => others.push(route_of(route, written_device).into()),
+        }
+    }
+    written.set_some("routes", (!others.is_empty()).then_some(others));
     written.set_some("nameservers", name_servers(written_device, network));
     written
 }
 
 /// NetworkManager's metrics of learned routes, where netplan has others, so that the same default route wins. networkd applies the metric
-/// to the routes of router advertisements, too (`config_parse_dhcp_or_ra_route_metric`, systemd 249 or newer).
-fn set_metrics(written: &mut Object, interface: &Interface, findings: &mut Findings<'_>) {
+/// to the routes of router advertisements, too (`config_parse_dhcp_or_ra_route_metric`, systemd 249 or newer). And the search domains
+/// that the network offers, which NetworkManager uses together with the name servers.
+fn set_overrides(written: &mut Object, interface: &Interface, findings: &mut Findings<'_>) {
     let metric = |ip: &Ip| ip.is_automatic().then(|| ip.metric.unwrap_or(interface.kind.usual_metric()));
     let metrics = [metric(&interface.ipv4), metric(&interface.ipv6)];
     if let [Some(v4), Some(v6)] = metrics
@@ -106,9 +141,44 @@ fn set_metrics(written: &mut Object, interface: &Interface, findings: &mut Findi
         let reason = format!("netplan has one metric for both families, and IPv4 has {v4} and IPv6 {v6}");
         findings.refuse(&interface.ipv6.path.key("auto-route-metric"), &reason);
     }
-    for (key, metric) in ["dhcp4-overrides", "dhcp6-overrides"].into_iter().zip(metrics) {
-        let other = metric.filter(|metric| *metric != NETPLAN_METRIC);
-        written.set_some(key, other.map(|metric| json!({"route-metric": metric})));
+    let families = interface.families().into_iter().zip(metrics);
+    for (key, (ip, metric)) in ["dhcp4-overrides", "dhcp6-overrides"].into_iter().zip(families) {
+        let mut overrides = Object::default();
+        overrides.set_some("route-metric", metric.filter(|metric| *metric != NETPLAN_METRIC));
+        overrides.set_some("use-domains", ip.learns_name_servers().then_some(true));
+        written.set_some(key, ip.is_automatic().then_some(overrides));
+    }
+}
+
+fn is_made_of_ports(kind: &Kind) -> bool {
+    matches!(kind, Kind::Bond(_) | Kind::LinuxBridge(_))
+}
+
+/// With keyfiles, a bond or a bridge has the MAC address of a port, which the DHCP server may know. A VLAN has that of its base
+/// interface.
+fn warn_of_macs(network: &Network<'_>, findings: &mut Findings<'_>) {
+    let asks = |device: &Device<'_>| device.interface.families().into_iter().any(Ip::is_automatic);
+    for device in &network.devices {
+        let Interface { name, path, kind, ports, .. } = device.interface.as_ref();
+        let has_address = |other: &Device<'_>| match &other.interface.kind {
+            Kind::Vlan(vlan) => vlan.parent == *name,
+            _ => other.interface.name == *name,
+        };
+        let is_unknown = is_made_of_ports(kind) && !ports.is_empty() && network.mac_of(device).is_none();
+        if is_unknown && network.devices.iter().any(|other| has_address(other) && asks(other)) {
+            let message = "gets a MAC address that systemd-networkd makes up, because the addresses of its ports are \
+                           not known: the network may give the host other IP addresses than with keyfiles";
+            findings.warn("mac-address-made-up", path, message);
+        }
+    }
+}
+
+/// netplan has no setting for the DUID.
+fn warn_of_duids(network: &Network<'_>, findings: &mut Findings<'_>) {
+    for ipv6 in network.devices.iter().map(|device| &device.interface.ipv6).filter(|ipv6| ipv6.is_automatic()) {
+        let message = "identifies the host to DHCPv6 servers by another DUID than keyfiles do, and netplan has no \
+                       setting for it: the host may get another address";
+        findings.warn("dhcpv6-duid-not-kept", &ipv6.path, message);
     }
 }
 
@@ -152,7 +222,7 @@ fn bond(bond: &Bond, network: &Network<'_>) -> Object {
     parameters
 }
 
-fn bridge(bridge: &Bridge) -> Object {
+fn bridge(bridge: &Bridge, ports: &[Port], network: &Network<'_>) -> Object {
     // The list of keys that can be expressed has none of the others.
     let Bridge { stp, forward_delay, hello_time, max_age, priority, vlan_filtering: _, options: _ } = bridge;
     let mut parameters = Object::default();
@@ -161,5 +231,15 @@ fn bridge(bridge: &Bridge) -> Object {
     parameters.set_some("hello-time", *hello_time);
     parameters.set_some("max-age", *max_age);
     parameters.set_some("priority", *priority);
+    let of_ports = |setting: fn(&BridgePort) -> Option<u32>| {
+        let settings = ports.iter().filter_map(|port| {
+            let Interface { label, options, .. } = network.device(&port.name)?.interface.as_ref();
+            Some((label.clone(), Value::from(setting(&options.bridge_port)?)))
+        });
+        let settings: Map<String, Value> = settings.collect();
+        (!settings.is_empty()).then_some(settings)
+    };
+    parameters.set_some("path-cost", of_ports(|port| port.path_cost));
+    parameters.set_some("port-priority", of_ports(|port| port.priority));
     parameters
 }

@@ -8,21 +8,21 @@ use crate::network::devices::{Device, Network};
 use crate::network::form::Findings;
 use crate::network::object::Object;
 use crate::nmstate_document::quoted;
-use vocabulary::host::MacAddress;
 use vocabulary::report::DocumentPath;
 
 /// Writes the whole document, as far as the format can express it.
 pub(super) fn write(network: &Network<'_>, findings: &mut Findings<'_>) -> String {
     let mut networks = Vec::new();
-    let mut services = Vec::new();
     // A link comes before those that are made of it: readers take them in order.
     let mut devices: Vec<&Device<'_>> = network.devices.iter().collect();
     devices.sort_by_key(|device| depth(device, network));
     let links: Vec<Value> = devices.iter().filter_map(|device| link(device, network, findings)).collect();
     for device in &devices {
         networks_of(device, &mut networks, findings);
-        services.extend(device.servers.iter().map(|server| json!({"type": "dns", "address": server.to_string()})));
     }
+    // The host asks them in this order.
+    let services = network.servers.iter().map(|server| json!({"type": "dns", "address": server.address.to_string()}));
+    let services: Vec<Value> = services.collect();
     if !network.search.is_empty() {
         findings.refuse(network.search_path, "it has no search domains");
     }
@@ -107,7 +107,7 @@ fn depth(device: &Device<'_>, network: &Network<'_>) -> usize {
 }
 
 fn link(written: &Device<'_>, network: &Network<'_>, findings: &mut Findings<'_>) -> Option<Value> {
-    let mac = mac_of(written, network);
+    let mac = network.mac_of(written).map(|mac| mac.to_string());
     // Its addresses are networks. The list of keys that can be expressed allows only the defaults of the others.
     let Interface {
         name: _,
@@ -165,21 +165,6 @@ fn link(written: &Device<'_>, network: &Network<'_>, findings: &mut Findings<'_>
     }
     link.set_some("mtu", *mtu);
     Some(link.into())
-}
-
-/// The address of an interface: its own, the one that it is given, or that of the first that it is made of.
-fn mac_of(device: &Device<'_>, network: &Network<'_>) -> Option<String> {
-    let lower = |device: &Device<'_>| device.lower().first().and_then(|(name, _)| network.device(name));
-    let known = |device: &Device<'_>| -> Option<MacAddress> {
-        match device.interface.device {
-            FoundBy::Mac(mac) => Some(mac),
-            _ => device.interface.mac,
-        }
-    };
-    // A VLAN upon a bond of NICs: there are no more levels.
-    let first = lower(device);
-    let mac = known(device).or_else(|| first.and_then(known)).or_else(|| first.and_then(lower).and_then(known));
-    mac.map(|mac| mac.to_string())
 }
 
 fn set_bond(link: &mut Object, bond: &Bond, path: &DocumentPath, findings: &mut Findings<'_>) {

@@ -1,14 +1,14 @@
 //! The keys of NMState that both formats can express, and why they cannot express others.
 
 use crate::network::devices::{EUI64, HASH_POLICIES, ROUTE, SECTIONS, takes};
-use crate::network::form::Values::Words;
+use crate::network::form::Values::{Within, Words};
 use crate::network::form::{Form, Section};
 
 pub(super) const NETPLAN: Form = Form {
     code: "not-in-netplan",
     name: "cloud-init's network-config",
     // The first of several sections for one mapping counts.
-    sections: &[NETPLAN_ADDRESSING, SECTIONS, OWN_SECTIONS],
+    sections: &[NETPLAN_SECTIONS, SECTIONS, OWN_SECTIONS],
     reasons: &[],
     takes,
 };
@@ -20,8 +20,8 @@ pub(super) const OPENSTACK: Form = Form {
     takes,
 };
 
-/// Only netplan has metrics of the routes that the network offers, and client ids of DHCP.
-const NETPLAN_ADDRESSING: &[Section] = &[
+/// Only netplan has metrics of the routes that the network offers, client ids of DHCP, and settings of a bridge's ports.
+const NETPLAN_SECTIONS: &[Section] = &[
     Section::new(
         "interfaces.*.ipv4",
         "enabled dhcp auto-dns auto-routes auto-gateway auto-route-metric address",
@@ -31,6 +31,11 @@ const NETPLAN_ADDRESSING: &[Section] = &[
         "interfaces.*.ipv6",
         "enabled dhcp autoconf auto-dns auto-routes auto-gateway auto-route-metric address",
         &[("addr-gen-mode", EUI64)],
+    ),
+    Section::new(
+        "interfaces.*.bridge.port.*",
+        "name",
+        &[("stp-path-cost", Within(1, 65535)), ("stp-priority", Within(0, 63))],
     ),
 ];
 

@@ -1,3 +1,5 @@
+mod readers;
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -52,15 +54,16 @@ fn netplan_says_a_bond_with_a_vlan() {
     let parameters = json!({"mode": "802.3ad", "mii-monitor-interval": 100, "lacp-rate": "fast"});
     let mut vlan = device(json!({
         "id": 5, "link": "bond0", "dhcp6": true, "accept-ra": true, "addresses": ["192.0.2.5/24"],
-        "dhcp6-overrides": {"route-metric": 400},
-        "routes": [{"to": "0.0.0.0/0", "via": "192.0.2.1"}],
+        "dhcp6-overrides": {"route-metric": 400, "use-domains": true}, "gateway4": "192.0.2.1",
         "nameservers": {"addresses": ["198.51.100.1"], "search": []},
     }));
     vlan.as_object_mut().unwrap().remove("link-local");
+    let mac = "52:54:00:00:00:01";
+    let bond = json!({"interfaces": ["nic1", "nic2"], "parameters": parameters, "mtu": 9000, "macaddress": mac});
     let expected = json!({
         "version": 2,
         "ethernets": {"nic1": nic(1), "nic2": nic(2)},
-        "bonds": {"bond0": device(json!({"interfaces": ["nic1", "nic2"], "parameters": parameters, "mtu": 9000}))},
+        "bonds": {"bond0": device(bond)},
         "vlans": {"bond0.5": vlan},
     });
     assert_eq!(value(network_config, BOND), expected);
@@ -77,7 +80,10 @@ fn what_openstack_cannot_say_is_a_warning() {
     let without_ipv6 = "interfaces[2] has no IPv6, and the format cannot say so: the host takes addresses from routers that \
                         advertise some [ipv6-not-switched-off]";
     assert_eq!(warnings(network_data, BOND), [without_ipv6]);
-    assert_eq!(warnings(network_config, BOND), [""; 0]);
+    let duid = "interfaces[3].ipv6 identifies the host to DHCPv6 servers by another DUID than keyfiles do, and netplan has no \
+                setting for it: the host may get another address [dhcpv6-duid-not-kept]";
+    assert_eq!(warnings(network_config, BOND), [duid]);
+    assert_eq!(warnings(netplan, BOND), [duid]);
     let renamed = BOND.replace("bond0.5", "storage").replace("bond0", "uplink");
     let found = warnings(network_data, &renamed);
     let names = [
@@ -201,6 +207,21 @@ fn interfaces_are_found_by_their_other_names() {
     assert_eq!(value(network_data, yaml)["links"][1]["vlan_link"], "nic");
 }
 
+/// The host asks them in the order in which they stand there.
+#[test]
+fn openstack_has_the_name_servers_in_the_order_of_the_document() {
+    let nic = |number| {
+        format!(
+            "{{name: nic{number}, type: ethernet, identifier: mac-address, mac-address: '52:54:00:00:00:0{number}', ipv4: \
+             {{enabled: true, address: [{{ip: 192.0.{number}.5, prefix-length: 24}}]}}}}"
+        )
+    };
+    let servers = ["192.0.2.53", "192.0.1.53", "192.0.2.54"];
+    let yaml = format!("interfaces: [{}, {}]\ndns-resolver: {{config: {{server: {servers:?}}}}}", nic(1), nic(2));
+    let services: Value = servers.iter().map(|server| json!({"type": "dns", "address": server})).collect();
+    assert_eq!(value(network_data, &yaml)["services"], services);
+}
+
 /// A name of the document stays what the reader calls the interface, and the NIC is found by its address.
 #[test]
 fn nics_are_found_by_the_addresses_that_are_listed_beside_the_network() {
@@ -317,7 +338,7 @@ fn netplan_gives_learned_routes_the_metrics_of_network_manager() {
     assert_eq!(metrics("vlans", "bond0.7"), [None, Some(400)]);
     let own = LEARNED.replace("dhcp: true}}", "dhcp: true, auto-route-metric: 50}}");
     let found = value(network_config, &own);
-    assert_eq!(found["ethernets"]["nic1"]["dhcp4-overrides"], json!({"route-metric": 50}));
+    assert_eq!(found["ethernets"]["nic1"]["dhcp4-overrides"], json!({"route-metric": 50, "use-domains": true}));
     let differing = LEARNED.replace("dhcp: true},", "dhcp: true, auto-route-metric: 50},");
     let refused = refused(network_config, &differing);
     assert!(refused[0].starts_with("interfaces[2].ipv6") && refused[0].contains("one metric"), "{refused:?}");

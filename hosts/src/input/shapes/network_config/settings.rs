@@ -36,6 +36,7 @@ const NOTHING: &[(&str, bool)] = &[
     ("use-ntp", true),
     ("use-hostname", true),
     ("use-mtu", true),
+    ("use-domains", true),
     ("hidden", false),
     ("on-link", false),
 ];

@@ -1,0 +1,160 @@
+//! What netplan gets, and what cloud-init's other writers get.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+const STATIC: &str = "
+interfaces:
+- name: nic1
+  type: ethernet
+  identifier: mac-address
+  mac-address: '52:54:00:00:00:01'
+  ipv4: {enabled: true, address: [{ip: 192.0.2.5, prefix-length: 24}]}
+  ipv6: {enabled: true, address: [{ip: '2001:db8::5', prefix-length: 64}]}
+routes:
+  config:
+";
+
+fn with_routes(routes: &[&str]) -> String {
+    let lines = routes.iter().map(|route| format!("  - {{next-hop-interface: nic1, {route}}}\n"));
+    format!("{STATIC}{}", lines.collect::<String>())
+}
+
+/// The findings of this code, as paths and messages. There is a network.
+fn warned(convert: Convert, yaml: &str, code: &str) -> Vec<String> {
+    let (network, report) = convert(&host(yaml));
+    assert!(network.is_ok(), "{yaml}: {:?}", report.findings());
+    report.findings().iter().filter(|finding| finding.code == code).map(ToString::to_string).collect()
+}
+
+const ELSEWHERE: &str = "only-with-netplan";
+const DEFAULT_V4: &str = "destination: 0.0.0.0/0, next-hop-address: 192.0.2.1";
+const DEFAULT_V6: &str = "destination: '::/0', next-hop-address: '2001:db8::1'";
+
+/// Among the other routes, cloud-init 22.4 makes it a route to `::/64`.
+#[test]
+fn cloud_init_gets_a_default_route_of_ipv6_in_a_key_of_its_own() {
+    let yaml = with_routes(&[DEFAULT_V4, DEFAULT_V6]);
+    let nic = |convert: Convert, yaml: &str| value(convert, yaml)["ethernets"]["nic1"].clone();
+    let found = nic(network_config, &yaml);
+    let v4 = json!({"to": "0.0.0.0/0", "via": "192.0.2.1"});
+    assert_eq!((&found["gateway6"], &found["routes"]), (&json!("2001:db8::1"), &json!([v4])));
+    assert_eq!(found.get("gateway4"), None);
+    assert_eq!(warned(network_config, &yaml, ELSEWHERE), [""; 0]);
+    // netplan itself calls the key deprecated.
+    let found = nic(netplan, &yaml);
+    assert_eq!((found.get("gateway6"), &found["routes"]), (None, &json!([v4, {"to": "::/0", "via": "2001:db8::1"}])));
+    // It writes the routes for NetworkManager with the family of the first subnet, which DHCP has.
+    let learned = with_routes(&[DEFAULT_V4]).replace("ipv6: {", "ipv6: {dhcp: true, autoconf: true, ");
+    let found = nic(network_config, &learned);
+    assert_eq!((&found["gateway4"], found.get("routes")), (&json!("192.0.2.1"), None));
+    assert_eq!(warned(network_config, &learned, ELSEWHERE), [""; 0]);
+}
+
+#[test]
+fn what_cloud_init_loses_without_netplan_is_a_warning() {
+    let with_metric = format!("{DEFAULT_V4}, metric: 50");
+    let second_v6 = "destination: '::/0', next-hop-address: '2001:db8::2', metric: 50";
+    for (routes, losses) in [
+        (vec!["destination: 10.0.0.0/8, next-hop-address: 192.0.2.1"], vec![]),
+        (vec!["destination: 10.0.0.0/8"], vec![(0, "the host has no network")]),
+        (vec![with_metric.as_str()], vec![(0, "drop the metric")]),
+        (vec![DEFAULT_V6, second_v6], vec![(0, "::/64"), (1, "drop the metric, and releases such as 22.4 make it")]),
+        (
+            vec!["destination: '2001:db8:1::/48', next-hop-address: '2001:db8::1'"],
+            vec![(0, "in the section of the other family")],
+        ),
+    ] {
+        let yaml = with_routes(&routes);
+        let found = warned(network_config, &yaml, ELSEWHERE);
+        assert_eq!(found.len(), losses.len(), "{yaml}: {found:?}");
+        for (finding, (index, loss)) in found.iter().zip(losses) {
+            let place = format!("routes.config[{index}] is kept where cloud-init writes netplan (Ubuntu); elsewhere ");
+            assert!(finding.starts_with(&place) && finding.contains(loss), "{finding}");
+        }
+        assert_eq!(warned(netplan, &yaml, ELSEWHERE), [""; 0]);
+    }
+    let off_link = with_routes(&[DEFAULT_V4]).replace("prefix-length: 24", "prefix-length: 32");
+    let found = warned(network_config, &off_link, ELSEWHERE);
+    assert!(found.len() == 1 && found[0].contains("the next hop is on the link"), "{found:?}");
+}
+
+const PORTS: &str = "
+interfaces:
+- {name: nic1, type: ethernet, identifier: mac-address, mac-address: '52:54:00:00:00:03'}
+- {name: nic2, type: ethernet, identifier: mac-address, mac-address: '52:54:00:00:00:02'}
+- {name: nic3, type: ethernet, identifier: mac-address, mac-address: '52:54:00:00:00:01'}
+- {name: bond0, type: bond, link-aggregation: {mode: active-backup, port: [nic1, nic2]}}
+- {name: bond0.7, type: vlan, vlan: {base-iface: bond0, id: 7}}
+- {name: br0, type: linux-bridge, bridge: {port: [{name: bond0.7}, {name: nic3}]}, ipv4: {enabled: true, dhcp: true}}
+";
+
+/// systemd-networkd makes up an address, where the kernel takes that of a port. The DHCP server would not know the host.
+#[test]
+fn netplan_gives_bonds_and_bridges_the_address_that_they_have_with_keyfiles() {
+    for convert in [network_config as Convert, netplan] {
+        let found = value(convert, PORTS);
+        assert_eq!(found["bonds"]["bond0"]["macaddress"], "52:54:00:00:00:03");
+        // The kernel takes the lowest.
+        assert_eq!(found["bridges"]["br0"]["macaddress"], "52:54:00:00:00:01");
+        assert_eq!(found["vlans"]["bond0.7"].get("macaddress"), None);
+        assert_eq!(warned(convert, PORTS, "mac-address-made-up"), [""; 0]);
+        let by_name = PORTS.replace(", identifier: mac-address, mac-address: '52:54:00:00:00:03'", "");
+        assert_eq!(value(convert, &by_name)["bridges"]["br0"].get("macaddress"), None);
+        let found = warned(convert, &by_name, "mac-address-made-up");
+        assert!(found.len() == 1 && found[0].starts_with("interfaces[5] gets a MAC address"), "{found:?}");
+        // Addresses that the document has do not depend on it.
+        let fixed = by_name.replace("dhcp: true", "address: [{ip: 192.0.2.5, prefix-length: 24}]");
+        assert_eq!(warned(convert, &fixed, "mac-address-made-up"), [""; 0]);
+    }
+    let vlan = "interfaces: [{name: bond0, type: bond, link-aggregation: {mode: active-backup, port: [eth0]}}, {name: bond0.7, \
+                type: vlan, vlan: {base-iface: bond0, id: 7}, ipv4: {enabled: true, dhcp: true}}]";
+    let found = warned(network_config, vlan, "mac-address-made-up");
+    assert!(found.len() == 1 && found[0].starts_with("interfaces[0] gets a MAC address"), "{found:?}");
+}
+
+#[test]
+fn netplan_uses_the_search_domains_that_the_network_offers() {
+    let both = "interfaces: [{name: eth0, type: ethernet, ipv4: {enabled: true, dhcp: true}, \
+                ipv6: {enabled: true, dhcp: true, autoconf: true}}]";
+    let uses = json!({"use-domains": true});
+    for convert in [network_config as Convert, netplan] {
+        let eth0 = value(convert, both)["ethernets"]["eth0"].clone();
+        assert_eq!([&eth0["dhcp4-overrides"], &eth0["dhcp6-overrides"]], [&uses, &uses]);
+        let duid = warned(convert, both, "dhcpv6-duid-not-kept");
+        assert!(duid.len() == 1 && duid[0].starts_with("interfaces[0].ipv6 "), "{duid:?}");
+        let v4 = both.replace("ipv6: {enabled: true, dhcp: true, autoconf: true}", "ipv6: {enabled: false}");
+        let eth0 = value(convert, &v4)["ethernets"]["eth0"].clone();
+        assert_eq!((&eth0["dhcp4-overrides"], eth0.get("dhcp6-overrides")), (&uses, None));
+        assert_eq!(warned(convert, &v4, "dhcpv6-duid-not-kept"), [""; 0]);
+    }
+}
+
+#[test]
+fn names_that_netplan_refuses_are_refused() {
+    for name in ["eth*", "eth?", "eth[1", "eth]1", "renderer"] {
+        let yaml = format!("interfaces: [{{name: '{name}', type: ethernet, ipv4: {{enabled: true, dhcp: true}}}}]");
+        for convert in [network_config as Convert, netplan] {
+            let found = refused(convert, &yaml);
+            assert!(found.iter().any(|finding| finding.starts_with("interfaces[0].name ")), "{name}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn netplan_has_the_costs_and_priorities_of_a_bridges_ports() {
+    let yaml = "interfaces: [{name: br0, type: linux-bridge, bridge: {port: [{name: eth0, stp-path-cost: 50, stp-priority: 63}, \
+                {name: eth1, stp-path-cost: 60}, {name: eth2}]}}]";
+    let expected = json!({"stp": true, "path-cost": {"eth0": 50, "eth1": 60}, "port-priority": {"eth0": 63}});
+    for convert in [network_config as Convert, netplan] {
+        assert_eq!(value(convert, yaml)["bridges"]["br0"]["parameters"], expected);
+    }
+    let found = warned(network_config, yaml, ELSEWHERE);
+    let places: Vec<&str> = found.iter().filter_map(|finding| finding.split(' ').next()).collect();
+    assert_eq!(places, [0, 1].map(|index| format!("interfaces[0].bridge.port[{index}].name")), "{found:?}");
+    assert_eq!(warned(netplan, yaml, ELSEWHERE), [""; 0]);
+    let hairpin = yaml.replace("{name: eth2}", "{name: eth2, stp-hairpin-mode: true}");
+    let found = refused(network_config, &hairpin);
+    assert!(found.iter().any(|finding| finding.contains("stp-hairpin-mode")), "{found:?}");
+}

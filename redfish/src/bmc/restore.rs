@@ -16,13 +16,21 @@ use super::survey::settings_path;
 
 /// Whether an override has ended by itself.
 fn is_over(now: &BootSource) -> bool {
-    now.enabled.as_deref() == Some("Disabled")
+    now.enabled.as_deref().is_some_and(|enabled| enabled.eq_ignore_ascii_case("Disabled"))
+}
+
+/// Whether the BMC shows the override that was set. Some BMCs show another target than the one that was sent, or write it in other letters.
+fn is_ours(set: &BootOverride, now: &BootSource) -> bool {
+    // A BMC that did not show the override then showed the one from before.
+    let shown = set.shown.target.as_deref().filter(|_| set.shown != set.previous);
+    let mut ours = [set.form.target(), shown].into_iter().flatten();
+    now.target.as_deref().is_some_and(|now| ours.any(|ours| ours.eq_ignore_ascii_case(now)))
 }
 
 /// Whether the BMC may still show an override that it accepted. So the earlier values are sent even if it shows them, unless somebody
 /// else has set others since.
 fn may_come(set: &BootOverride, now: &BootSource) -> bool {
-    let is_theirs = !is_over(now) && now.target.as_deref() != set.form.target() && *now != set.previous;
+    let is_theirs = !is_over(now) && !is_ours(set, now) && *now != set.previous;
     set.reception == Reception::Accepted && !is_theirs
 }
 
@@ -71,10 +79,24 @@ impl Bmc {
             let is_sent = self.send_first(&current, earlier(now, &set.previous)).await?;
             return Ok(is_sent && *now != set.previous);
         }
-        if is_over(now) || now.target.as_deref() != set.form.target() || *now == set.previous {
+        if is_over(now) || !is_ours(set, now) || *now == set.previous {
             return Ok(false);
         }
         self.send_first(&current, earlier(now, &set.previous)).await
+    }
+
+    /// Describes an override that [`restore`](Self::restore) leaves, because it is neither the one that was set nor the one from before.
+    pub async fn other_override(&self, set: &BootOverride) -> Result<Option<String>, BmcError> {
+        if set.form.target().is_none() {
+            return Ok(None);
+        }
+        let current = self.read_boot(&set.system, self.settings_of(&set.system).await?.as_deref()).await?;
+        let now = current.boot.source;
+        if is_over(&now) || is_ours(set, &now) || now == set.previous {
+            return Ok(None);
+        }
+        let BootSource { enabled, target, .. } = now;
+        self.masked(Ok(target.map(|target| format!("{target}, {}", enabled.as_deref().unwrap_or("enabled")))))
     }
 
     /// Restores the override and the URL that were set before [`boot_http_once`](Self::boot_http_once) set this URL, and returns
@@ -83,8 +105,7 @@ impl Bmc {
         let current = self.read_boot(&set.system, self.settings_of(&set.system).await?.as_deref()).await?;
         let now = &current.boot.source;
         let has_uri = current.boot.http_uri.as_ref().is_some_and(|uri| uri.as_str() == image_url);
-        // sushy-tools shows another target than the one that was set.
-        let is_ours = has_uri || [set.form.target(), set.shown.target.as_deref()].contains(&now.target.as_deref());
+        let is_ours = has_uri || is_ours(set, now);
         let may_come = may_come(set, now);
         let is_set = (is_ours && !is_over(now) && *now != set.previous) || may_come;
         let before = set.http_uri.as_ref().map(HttpUri::as_str);
@@ -171,5 +192,49 @@ impl Bmc {
 
     async fn settings_of(&self, system: &str) -> Result<Option<String>, BmcError> {
         Ok(settings_path(Properties::new(&self.client().get(system).await?.body)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(enabled: &str, target: &str) -> BootSource {
+        BootSource { enabled: Some(enabled.to_owned()), target: Some(target.to_owned()), mode: None }
+    }
+
+    fn set(previous: BootSource, shown: BootSource) -> BootOverride {
+        BootOverride {
+            system: "/redfish/v1/Systems/1".to_owned(),
+            previous,
+            form: OverrideForm::System { target: "Cd".to_owned(), enabled: Some("Continuous".to_owned()), mode: None },
+            http_uri: None,
+            order: None,
+            first_device: None,
+            shown,
+            reception: Reception::Accepted,
+            once: false,
+            notes: Vec::new(),
+            attempts: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn an_override_is_recognised_by_what_was_sent_and_by_what_was_shown() {
+        let set_as = |target: &str| set(source("Disabled", "None"), source("Continuous", target));
+        for (shown, now, expected) in [
+            ("Cd", "Cd", true),
+            ("Cd", "CD", true),
+            ("UsbCd", "UsbCd", true),
+            ("UsbCd", "Pxe", false),
+            ("Cd", "UsbCd", false),
+        ] {
+            let set = set_as(shown);
+            assert_eq!(is_ours(&set, &source("Continuous", now)), expected, "{shown} {now}");
+            assert_eq!(may_come(&set, &source("Continuous", now)), expected, "{shown} {now}");
+        }
+        // The BMC showed the override from before.
+        let set = set(source("Continuous", "Hdd"), source("Continuous", "Hdd"));
+        assert!(!is_ours(&set, &source("Once", "Hdd")));
     }
 }

@@ -13,7 +13,7 @@ pub struct ShownImage(String);
 
 impl ShownImage {
     /// How a slot shows the image at this URL. `None` if it shows the URL, or nothing.
-    pub(super) fn of(state: &MediaState, image_url: &str) -> Option<Self> {
+    pub fn of(state: &MediaState, image_url: &str) -> Option<Self> {
         state.image.clone().filter(|_| !state.names(image_url)).map(Self)
     }
 

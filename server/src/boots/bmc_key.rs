@@ -27,7 +27,12 @@ impl BmcKey {
             (Some(ours), Some(theirs)) => ours == theirs,
             _ => true,
         };
-        self.host == other.host && self.port == other.port && same_system
+        self.is_at_same_bmc(other) && same_system
+    }
+
+    /// Whether both are at the same BMC, as far as the addresses say.
+    pub(super) fn is_at_same_bmc(&self, other: &Self) -> bool {
+        self.host == other.host && self.port == other.port
     }
 }
 
@@ -60,6 +65,8 @@ mod tests {
         ] {
             assert!(!one.overlaps(&key(other)), "{other}");
         }
+        let neighbour = key("redfish://192.0.2.1/redfish/v1/Systems/2");
+        assert!(one.is_at_same_bmc(&neighbour) && !one.is_at_same_bmc(&key("192.0.2.2")));
         assert!(key("bmc.example").overlaps(&key("https://BMC.example.")));
     }
 }

@@ -165,7 +165,7 @@ pub struct Started {
     pub was_off: bool,
     /// Whether the BMC reported a running operating system, although the host was about to start.
     pub os_running: bool,
-    /// Since when it reported that, by the BMC's clock and in its format.
+    /// Since when it reported one then, or before it was switched off, by the BMC's clock and in its format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub os_running_since: Option<String>,
 }

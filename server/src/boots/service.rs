@@ -81,6 +81,7 @@ impl Boots {
             boots: Mutex::default(),
             listing: Mutex::default(),
             beginning: tokio::sync::Mutex::default(),
+            claiming: tokio::sync::Mutex::default(),
         }));
         boots.0.answer_recorded_calls(&found);
         for record in found {

@@ -17,6 +17,7 @@ use super::credentials::CredentialsStore;
 use super::error::CreateError;
 use super::id::BootId;
 use super::listing::Listing;
+use super::method::BootMethod;
 use super::metrics::BootMetrics;
 use super::permits::Permits;
 use super::record::{BootRecord, BootState, NewBoot};
@@ -80,6 +81,8 @@ pub(super) struct Shared {
     pub(super) listing: Mutex<Arc<Listing>>,
     /// Held while boots begin, so that two requests do not begin two boots with the same BMC.
     pub(super) beginning: tokio::sync::Mutex<()>,
+    /// Held while a boot claims slots that boots of other Systems may use, so that two boots do not claim the same slot.
+    pub(super) claiming: tokio::sync::Mutex<()>,
 }
 
 impl Shared {
@@ -130,6 +133,27 @@ impl Shared {
                 && (record.state == BootState::Running || (record.was_started() && !record.is_ended()))
         };
         self.boots().values().any(same)
+    }
+
+    /// The boots of other Systems at the same BMC that have not ended.
+    pub(super) fn neighbours(&self, boot: &Boot) -> Vec<Arc<Boot>> {
+        let is_neighbour = |other: &&Arc<Boot>| {
+            other.id() != boot.id() && other.key.is_at_same_bmc(&boot.key) && !other.record().is_ended()
+        };
+        self.boots().values().filter(is_neighbour).cloned().collect()
+    }
+
+    /// The boot of another System that has its medium in this slot of the same BMC, or is inserting it there.
+    pub(super) fn holder(&self, boot: &Boot, slot: &str) -> Option<Arc<Boot>> {
+        let holds = |other: &Arc<Boot>| {
+            let record = other.record();
+            let at_bmc = record.at_bmc.as_ref().filter(|_| record.method == BootMethod::VirtualMedia);
+            at_bmc.is_some_and(|at_bmc| match &at_bmc.slot {
+                Some(taken) => taken == slot,
+                None => at_bmc.plan.slots.iter().any(|planned| planned.path == slot),
+            })
+        };
+        self.neighbours(boot).into_iter().find(holds)
     }
 
     /// Writes the records of new boots: all of them or none.

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
+use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::{Json, Router};
@@ -11,7 +12,19 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 const SYSTEM: &str = "/redfish/v1/Systems/1";
+/// A second System, which has the same slot and the same power.
+const NEIGHBOUR: &str = "/redfish/v1/Systems/2";
 const SLOT: &str = "/redfish/v1/Systems/1/VirtualMedia/1";
+
+/// What the BMC says to the credentials.
+pub(crate) enum Account {
+    /// It asks for none.
+    Open,
+    /// It refuses them from the next connection after the start of the host on.
+    ChangesAfterStart,
+    /// It has refused them so often.
+    Refused(u32),
+}
 
 /// What the BMC does, and what has happened to it.
 pub(crate) struct Machine {
@@ -20,7 +33,12 @@ pub(crate) struct Machine {
     pub(crate) is_deaf: bool,
     /// Whether the BMC refuses to eject.
     pub(crate) keeps_medium: bool,
-    /// How the BMC shows the URL of an inserted image.
+    /// The reset type that makes the BMC lose its medium.
+    pub(crate) loses_medium_at: Option<&'static str>,
+    /// The end of the path of an action that the BMC carries out and never answers.
+    pub(crate) never_answers: Option<&'static str>,
+    pub(crate) account: Account,
+    /// How the BMC shows the URL of an inserted image, and the values of a boot override.
     pub(crate) shows: fn(&str) -> String,
     /// What is in the slot.
     pub(crate) image: Option<String>,
@@ -45,6 +63,9 @@ impl EmulatedBmc {
             is_on: true,
             is_deaf: false,
             keeps_medium: false,
+            loses_medium_at: None,
+            never_answers: None,
+            account: Account::Open,
             shows: str::to_owned,
             image: None,
             source: json!({"BootSourceOverrideEnabled": "Disabled", "BootSourceOverrideTarget": "None"}),
@@ -58,6 +79,10 @@ impl EmulatedBmc {
 
     pub(crate) fn url(&self) -> String {
         format!("redfish-virtualmedia+http://{}{SYSTEM}", self.address)
+    }
+
+    pub(crate) fn neighbour_url(&self) -> String {
+        self.url().replace(SYSTEM, NEIGHBOUR)
     }
 
     pub(crate) fn sent(&self) -> Vec<String> {
@@ -75,70 +100,105 @@ async fn answer(State(machine): State<Arc<Mutex<Machine>>>, request: Request<Bod
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, 1 << 20).await.unwrap();
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let mut machine = machine.lock().unwrap();
-    let path = parts.uri.path().trim_end_matches('/');
-    let action = path.rsplit('.').next().unwrap();
-    let busy = machine.busy.iter().position(|end| path.ends_with(end)).filter(|_| parts.method != Method::GET);
-    if let Some(position) = busy {
-        machine.busy.remove(position);
-        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    let path = parts.uri.path().to_owned();
+    let (answer, never_answers) = {
+        let mut machine = machine.lock().unwrap();
+        let never_answers = machine.never_answers.is_some_and(|end| path.ends_with(end));
+        (machine.answer(parts, &body), never_answers)
+    };
+    if never_answers {
+        std::future::pending::<()>().await;
     }
-    match (parts.method, path, action) {
-        (Method::GET, "/redfish/v1", _) => {
-            Json(json!({"Systems": {"@odata.id": "/redfish/v1/Systems"}})).into_response()
-        }
-        (Method::GET, SYSTEM, _) => Json(json!({
-            "Id": "1",
-            "PowerState": if machine.is_on { "On" } else { "Off" },
-            "Boot": machine.source,
-            "VirtualMedia": {"@odata.id": format!("{SYSTEM}/VirtualMedia")},
-            "Actions": {"#ComputerSystem.Reset": {"target": format!("{SYSTEM}/Actions/ComputerSystem.Reset"),
-                "ResetType@Redfish.AllowableValues": ["On", "ForceOff", "GracefulShutdown"]}},
-        }))
-        .into_response(),
-        (Method::GET, "/redfish/v1/Systems/1/VirtualMedia", _) => {
-            Json(json!({"Members": [{"@odata.id": SLOT}]})).into_response()
-        }
-        (Method::GET, SLOT, _) => Json(json!({
-            "Id": "1",
-            "MediaTypes": ["CD"],
-            "Image": machine.image,
-            "Inserted": machine.image.is_some(),
-            "ConnectedVia": if machine.image.is_some() { "URI" } else { "NotConnected" },
-            "Actions": {
-                "#VirtualMedia.InsertMedia": {"target": format!("{SLOT}/Actions/VirtualMedia.InsertMedia")},
-                "#VirtualMedia.EjectMedia": {"target": format!("{SLOT}/Actions/VirtualMedia.EjectMedia")},
-            },
-        }))
-        .into_response(),
-        (Method::PATCH, SYSTEM, _) => {
-            for (name, value) in body["Boot"].as_object().unwrap() {
-                machine.source[name] = value.clone();
+    answer
+}
+
+impl Machine {
+    /// Whether the BMC refuses the credentials of a request.
+    fn refuses(&mut self, path: &str) -> bool {
+        if path == "/redfish/v1" {
+            let is_started = self.sent.last().is_some_and(|sent| sent == "On");
+            if is_started && matches!(self.account, Account::ChangesAfterStart) {
+                self.account = Account::Refused(0);
             }
-            StatusCode::NO_CONTENT.into_response()
+            return false;
         }
-        (Method::POST, _, "Reset") => {
-            let reset_type = body["ResetType"].as_str().unwrap();
-            machine.sent.push(reset_type.to_owned());
-            match reset_type {
-                "On" => machine.is_on = true,
-                "ForceOff" => machine.is_on = false,
-                _ if !machine.is_deaf => machine.is_on = false,
-                _ => {}
+        let Account::Refused(times) = &mut self.account else { return false };
+        *times += 1;
+        true
+    }
+
+    fn answer(&mut self, parts: Parts, body: &Value) -> Response {
+        let machine = self;
+        let path = parts.uri.path().trim_end_matches('/');
+        if machine.refuses(path) {
+            return StatusCode::UNAUTHORIZED.into_response();
+        }
+        let action = path.rsplit('.').next().unwrap();
+        let busy = machine.busy.iter().position(|end| path.ends_with(end)).filter(|_| parts.method != Method::GET);
+        if let Some(position) = busy {
+            machine.busy.remove(position);
+            return StatusCode::SERVICE_UNAVAILABLE.into_response();
+        }
+        match (parts.method, path, action) {
+            (Method::GET, "/redfish/v1", _) => {
+                Json(json!({"Systems": {"@odata.id": "/redfish/v1/Systems"}})).into_response()
             }
-            StatusCode::NO_CONTENT.into_response()
+            (Method::GET, SYSTEM | NEIGHBOUR, _) => Json(json!({
+                "Id": "1",
+                "PowerState": if machine.is_on { "On" } else { "Off" },
+                "Boot": machine.source,
+                "VirtualMedia": {"@odata.id": format!("{SYSTEM}/VirtualMedia")},
+                "Actions": {"#ComputerSystem.Reset": {"target": format!("{SYSTEM}/Actions/ComputerSystem.Reset"),
+                    "ResetType@Redfish.AllowableValues": ["On", "ForceOff", "GracefulShutdown"]}},
+            }))
+            .into_response(),
+            (Method::GET, "/redfish/v1/Systems/1/VirtualMedia", _) => {
+                Json(json!({"Members": [{"@odata.id": SLOT}]})).into_response()
+            }
+            (Method::GET, SLOT, _) => Json(json!({
+                "Id": "1",
+                "MediaTypes": ["CD"],
+                "Image": machine.image,
+                "Inserted": machine.image.is_some(),
+                "ConnectedVia": if machine.image.is_some() { "URI" } else { "NotConnected" },
+                "Actions": {
+                    "#VirtualMedia.InsertMedia": {"target": format!("{SLOT}/Actions/VirtualMedia.InsertMedia")},
+                    "#VirtualMedia.EjectMedia": {"target": format!("{SLOT}/Actions/VirtualMedia.EjectMedia")},
+                },
+            }))
+            .into_response(),
+            (Method::PATCH, SYSTEM, _) => {
+                for (name, value) in body["Boot"].as_object().unwrap() {
+                    machine.source[name] = value.as_str().map(machine.shows).map_or_else(|| value.clone(), Value::from);
+                }
+                StatusCode::NO_CONTENT.into_response()
+            }
+            (Method::POST, _, "Reset") => {
+                let reset_type = body["ResetType"].as_str().unwrap();
+                machine.sent.push(reset_type.to_owned());
+                if machine.loses_medium_at == Some(reset_type) {
+                    machine.image = None;
+                }
+                match reset_type {
+                    "On" => machine.is_on = true,
+                    "ForceOff" => machine.is_on = false,
+                    _ if !machine.is_deaf => machine.is_on = false,
+                    _ => {}
+                }
+                StatusCode::NO_CONTENT.into_response()
+            }
+            (Method::POST, _, "InsertMedia") => {
+                machine.sent.push(action.to_owned());
+                machine.image = Some((machine.shows)(body["Image"].as_str().unwrap()));
+                StatusCode::NO_CONTENT.into_response()
+            }
+            (Method::POST, _, "EjectMedia") if machine.keeps_medium => StatusCode::BAD_REQUEST.into_response(),
+            (Method::POST, _, "EjectMedia") => {
+                machine.sent.push(action.to_owned());
+                machine.image = None;
+                StatusCode::NO_CONTENT.into_response()
+            }
+            _ => StatusCode::NOT_FOUND.into_response(),
         }
-        (Method::POST, _, "InsertMedia") => {
-            machine.sent.push(action.to_owned());
-            machine.image = Some((machine.shows)(body["Image"].as_str().unwrap()));
-            StatusCode::NO_CONTENT.into_response()
-        }
-        (Method::POST, _, "EjectMedia") if machine.keeps_medium => StatusCode::BAD_REQUEST.into_response(),
-        (Method::POST, _, "EjectMedia") => {
-            machine.sent.push(action.to_owned());
-            machine.image = None;
-            StatusCode::NO_CONTENT.into_response()
-        }
-        _ => StatusCode::NOT_FOUND.into_response(),
     }
 }

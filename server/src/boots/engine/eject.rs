@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use super::medium::{self, Left};
 use super::{Stop, connect, why_forced};
 use crate::boots::boot::Boot;
 use crate::boots::method::BootMethod;
-use crate::boots::record::{AtBmc, BootRecord};
+use crate::boots::record::BootRecord;
 use crate::boots::shared::Shared;
 use crate::boots::step::Step;
-use redfish::bmc::{Bmc, BmcError, FirmwareRestored, FirmwareSettings, Found, PowerAction};
+use redfish::bmc::{Bmc, BmcError, FirmwareRestored, FirmwareSettings, Found, PowerAction, Reception, ShownImage};
 
 /// Restores the BMC, as far as the record says that dayone changed it.
 pub(super) async fn eject(shared: &Arc<Shared>, boot: &Boot) -> Result<(), Stop> {
@@ -72,6 +73,16 @@ async fn undo(shared: &Arc<Shared>, boot: &Boot, bmc: &Bmc) -> Result<Undone, St
         let restored = if set.form.is_http() { bmc.restore_http(set, &url).await } else { bmc.restore(set).await };
         match restored {
             Ok(true) => done.push("the boot override is restored".to_owned()),
+            // The next boot uses another one up.
+            Ok(false) if set.is_lasting() || set.reception == Reception::Unknown => {
+                let whose = match set.reception {
+                    Reception::Unknown => "may be this boot's, because dayone did not see the end of the request",
+                    _ => "dayone has not set",
+                };
+                if let Ok(Some(other)) = bmc.other_override(set).await {
+                    done.push(format!("the BMC shows the boot override {other}, which {whose}, and which stays"));
+                }
+            }
             Ok(false) => {}
             Err(error) if set.is_lasting() => undone.lasting = Some(BmcError::NotRestored(Box::new(error))),
             Err(error) => done.push(format!("dayone could not restore the boot override: {error}")),
@@ -84,7 +95,7 @@ async fn undo(shared: &Arc<Shared>, boot: &Boot, bmc: &Bmc) -> Result<Undone, St
             done.extend(restored);
             undone.remark = remark;
         }
-        done.extend(take_out(bmc, at_bmc, &url).await?);
+        done.extend(take_out(shared, boot, bmc, &url).await?);
         if done.is_empty() {
             done.push("nothing was set".to_owned());
         }
@@ -97,7 +108,7 @@ async fn undo(shared: &Arc<Shared>, boot: &Boot, bmc: &Bmc) -> Result<Undone, St
             Found::Nothing => format!("{slot} was already empty"),
             Found::Other => format!("{slot} has another medium by now, which stays there"),
         }),
-        None => done.extend(take_out(bmc, at_bmc, &url).await?),
+        None => done.extend(take_out(shared, boot, bmc, &url).await?),
     }
     Ok(undone)
 }
@@ -128,14 +139,34 @@ async fn restore_firmware(
 
 /// Takes the image out of the slots that show it. It may be in any planned slot if the request to insert it has not ended well, and
 /// for HTTP boot, for which sushy-tools inserts it. Everything else in these slots belongs to somebody else.
-async fn take_out(bmc: &Bmc, at_bmc: &AtBmc, url: &str) -> Result<Vec<String>, Stop> {
+async fn take_out(shared: &Shared, boot: &Boot, bmc: &Bmc, url: &str) -> Result<Vec<String>, Stop> {
+    let record = boot.record();
+    let Some(at_bmc) = &record.at_bmc else { return Ok(Vec::new()) };
     let mut done = Vec::new();
     let shown_as = at_bmc.plan.shown_as.as_ref();
     for slot in &at_bmc.plan.slots {
         let state = bmc.media_state(&slot.path).await?;
-        let is_ours = state.names(url) || shown_as.is_some_and(|shown_as| shown_as.is_in(&state));
-        if is_ours && bmc.eject_shown(&slot.path, url, shown_as).await?.found == Found::Image {
-            done.push(format!("ejected from {}", slot.path));
+        let path = &slot.path;
+        let is_inserted = record.method == BootMethod::VirtualMedia && shared.holder(boot, path).is_none();
+        let left = if state.names(url) || shown_as.is_some_and(|shown_as| shown_as.is_in(&state)) {
+            Left::Image
+        } else if is_inserted {
+            medium::left(&slot.state, &state, url, record.file_name())
+        } else {
+            Left::Nothing
+        };
+        match left {
+            Left::Nothing => {}
+            Left::Image => {
+                let by_name = ShownImage::of(&state, url);
+                if bmc.eject_shown(path, url, by_name.as_ref()).await?.found == Found::Image {
+                    done.push(format!("ejected from {path}"));
+                }
+            }
+            Left::Perhaps(shows) => done.push(format!(
+                "{path} has a medium that may be this boot's, because dayone did not see the end of the insert ({shows}): dayone has left \
+                 it, so look at it, and eject it if nobody else needs it"
+            )),
         }
     }
     Ok(done)

@@ -3,6 +3,7 @@
 mod eject;
 mod http_boot;
 mod media_time;
+mod medium;
 mod secure_boot;
 mod signs;
 mod steps;
@@ -21,7 +22,7 @@ use super::shared::Shared;
 use super::step::Step;
 use crate::store::StoredImage;
 use redfish::bmc::{Attempt, Bmc, BmcError, PowerChange, PowerState};
-use redfish::{Target, Verification};
+use redfish::{Credentials, RedfishError, Target, Verification};
 
 /// Why a boot stops.
 #[derive(Debug)]
@@ -48,7 +49,7 @@ impl From<BmcError> for Stop {
     fn from(error: BmcError) -> Self {
         // The text of the error has a single request already.
         let refused = if error.attempts().len() > 1 { refusals(error.attempts()) } else { Vec::new() };
-        let failure = Failure { text: error.to_string(), refused };
+        let failure = Failure { text: error.to_string(), refused, refuses_credentials: refuses_credentials(&error) };
         match error {
             BmcError::Interrupted(state) => Self::Interrupted(state),
             error if error.is_unavailable() => Self::Later(failure),
@@ -64,12 +65,25 @@ pub(super) struct Failure {
     text: String,
     /// Every request that the BMC refused, and its answer.
     refused: Vec<String>,
+    /// Whether the BMC refuses the credentials. The next attempt may lock the account.
+    refuses_credentials: bool,
 }
 
 impl<T: Into<String>> From<T> for Failure {
     fn from(text: T) -> Self {
-        Self { text: text.into(), refused: Vec::new() }
+        Self { text: text.into(), refused: Vec::new(), refuses_credentials: false }
     }
+}
+
+fn refuses_credentials(error: &BmcError) -> bool {
+    matches!(
+        error,
+        BmcError::Redfish(
+            RedfishError::NotAuthorized { .. }
+                | RedfishError::NoSession { .. }
+                | RedfishError::PasswordChangeRequired { .. }
+        )
+    )
 }
 
 /// Remarks about the requests that a BMC refused.
@@ -240,13 +254,24 @@ async fn deleted(boot: &Boot) {
 
 /// Connects to the BMC of a boot, and logs in.
 async fn connect(shared: &Arc<Shared>, boot: &Boot) -> Result<Bmc, Stop> {
+    let credentials = find_credentials(shared, boot).await?;
+    connect_with(shared, boot, credentials).await
+}
+
+/// The credentials for the BMC of a boot, as they are now.
+async fn find_credentials(shared: &Arc<Shared>, boot: &Boot) -> Result<Option<Credentials>, Stop> {
     let record = boot.record();
     let keeper = Arc::clone(shared);
     let (id, source) = (record.id, record.bmc.credentials.clone());
-    let settings = shared.settings();
-    let directory = settings.credentials.clone();
+    let directory = shared.settings().credentials.clone();
     let found = tokio::task::spawn_blocking(move || keeper.credentials.find(directory.as_deref(), id, &source)).await;
-    let credentials = found.map_err(io::Error::other)?.map_err(|error| Stop::Failed(error.to_string().into()))?;
+    found.map_err(io::Error::other)?.map_err(|error| Stop::Failed(error.to_string().into()))
+}
+
+/// Connects to the BMC of a boot, and logs in with these credentials.
+async fn connect_with(shared: &Shared, boot: &Boot, credentials: Option<Credentials>) -> Result<Bmc, Stop> {
+    let record = boot.record();
+    let settings = shared.settings();
     let verification = if record.bmc.disable_certificate_verification {
         Verification::Disabled
     } else {

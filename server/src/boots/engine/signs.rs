@@ -10,12 +10,13 @@ use media::{Call, ExpectedCall};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
-use super::{Stop, connect};
+use super::{Stop, connect_with, find_credentials};
 use crate::boots::boot::Boot;
 use crate::boots::evidence::Evidence;
 use crate::boots::reading::Reads;
 use crate::boots::record::{BootRecord, Started};
 use crate::boots::shared::Shared;
+use redfish::Credentials;
 use redfish::bmc::{Bmc, BootProgress};
 
 /// The interval between two attempts to reach the host.
@@ -40,6 +41,12 @@ enum Reported {
     Progress,
 }
 
+/// Credentials that the BMC has refused, and how it did so.
+struct Refusal {
+    credentials: Option<Credentials>,
+    reason: String,
+}
+
 /// Looks for the signs of one boot.
 pub(super) struct Signs<'a> {
     shared: &'a Arc<Shared>,
@@ -48,6 +55,11 @@ pub(super) struct Signs<'a> {
     /// Whether a call came that may have been that of another host.
     has_ignored_call: bool,
     bmc: Option<Bmc>,
+    /// The credentials of the last connection to the BMC.
+    credentials: Option<Credentials>,
+    refusal: Option<Refusal>,
+    /// Why the last query to the BMC failed.
+    failure: Option<String>,
     reported: Reported,
     /// Whether there was a time since the host was switched on when none of its addresses answered.
     was_unreachable: bool,
@@ -64,6 +76,9 @@ impl<'a> Signs<'a> {
             call,
             has_ignored_call: false,
             bmc: None,
+            credentials: None,
+            refusal: None,
+            failure: None,
             reported: Reported::Nothing,
             was_unreachable: false,
             next_reach: now,
@@ -76,6 +91,50 @@ impl<'a> Signs<'a> {
         if let Some(bmc) = self.bmc.take() {
             bmc.close().await;
         }
+    }
+
+    /// Connects to the BMC, or returns the connection that there is. Returns the reason if that fails. Sends no credentials that the BMC
+    /// has refused: it may lock the account. The operator may correct them meanwhile.
+    pub(super) async fn connect(&mut self) -> Result<Result<Bmc, String>, Stop> {
+        if let Some(bmc) = self.bmc.take() {
+            return Ok(Ok(bmc));
+        }
+        let connected = async {
+            self.credentials = find_credentials(self.shared, self.boot).await?;
+            let refusal = self.refusal.as_ref().filter(|refusal| refusal.credentials == self.credentials);
+            match refusal {
+                Some(refusal) => Err(Stop::Failed(refusal.reason.clone().into())),
+                None => connect_with(self.shared, self.boot, self.credentials.clone()).await,
+            }
+        };
+        match connected.await {
+            Ok(bmc) => Ok(Ok(bmc)),
+            Err(stop) => Ok(Err(self.note_failure(stop).await?)),
+        }
+    }
+
+    /// Keeps a connection for the next query.
+    pub(super) fn keep(&mut self, bmc: Bmc) {
+        self.bmc = Some(bmc);
+    }
+
+    /// Notes why the BMC does not answer, and returns it.
+    async fn note_failure(&mut self, stop: Stop) -> Result<String, Stop> {
+        let failure = match stop {
+            Stop::Failed(failure) | Stop::Later(failure) => failure,
+            stop => return Err(stop),
+        };
+        let reason = failure.text;
+        if failure.refuses_credentials {
+            let remark = format!(
+                "{reason}. So that the BMC does not lock the account, dayone asks it no more while it waits for the host, unless the \
+                 credentials change"
+            );
+            self.shared.change(self.boot, |record| record.remark(remark)).await?;
+            self.refusal = Some(Refusal { credentials: self.credentials.clone(), reason: reason.clone() });
+        }
+        self.failure = Some(reason.clone());
+        Ok(reason)
     }
 
     /// Waits until the host calls home. Never returns if dayone does not wait for its call.
@@ -119,8 +178,8 @@ impl<'a> Signs<'a> {
         })
     }
 
-    fn hidden(&self, evidence: Evidence, record: &BootRecord, reads: &Reads, end: bool) -> Option<&'static str> {
-        match evidence {
+    fn hidden(&self, evidence: Evidence, record: &BootRecord, reads: &Reads, end: bool) -> Option<String> {
+        let reason = match evidence {
             // Until the end, the host's own call may still come.
             Evidence::CallHome => (self.call.is_none() || (end && self.has_ignored_call))
                 .then_some("other hosts boot from the same image, and dayone cannot tell whose call it was"),
@@ -132,14 +191,24 @@ impl<'a> Signs<'a> {
             Evidence::Reachable => (end && !self.was_unreachable && !was_off(record)).then_some(
                 "an address of the host answered without a pause, so the answer may come from the system that ran before",
             ),
-            Evidence::BootProgress => match self.reported {
-                Reported::Unsupported => Some(UNSUPPORTED),
-                Reported::Nothing if end => Some("the BMC has not answered since"),
-                Reported::StillRunning if end => {
-                    Some("the BMC reported OSRunning before the host was switched on, and has reported nothing else since")
-                }
-                _ => None,
-            },
+            Evidence::BootProgress => return self.hidden_progress(end),
+        };
+        reason.map(str::to_owned)
+    }
+
+    fn hidden_progress(&self, end: bool) -> Option<String> {
+        match (self.reported, &self.refusal) {
+            (Reported::Unsupported, _) => Some(UNSUPPORTED.to_owned()),
+            (_, Some(refusal)) if end => Some(format!("{}; dayone has not asked the BMC again", refusal.reason)),
+            (Reported::Nothing, None) if end => {
+                let reason = self.failure.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+                Some(format!("the BMC has not reported it since{reason}"))
+            }
+            (Reported::StillRunning, None) if end => Some(
+                "the BMC reported OSRunning before the host was switched on, and has reported nothing else since"
+                    .to_owned(),
+            ),
+            _ => None,
         }
     }
 
@@ -187,17 +256,17 @@ impl<'a> Signs<'a> {
             return Ok(None);
         }
         self.next_query = Instant::now() + QUERY;
-        let bmc = match self.bmc.take() {
-            Some(bmc) => bmc,
-            // A BMC that is busy with the boot may answer the next query.
-            None => match connect(self.shared, self.boot).await {
-                Ok(bmc) => bmc,
-                Err(Stop::Failed(_) | Stop::Later(_)) => return Ok(None),
-                Err(stop) => return Err(stop),
-            },
+        // A BMC that is busy with the boot may answer the next query.
+        let Ok(bmc) = self.connect().await? else { return Ok(None) };
+        let progress = match bmc.boot_progress().await {
+            Ok(progress) => progress,
+            Err(error) => {
+                self.note_failure(error.into()).await?;
+                return Ok(None);
+            }
         };
-        let Ok(progress) = bmc.boot_progress().await else { return Ok(None) };
         self.bmc = Some(bmc);
+        (self.refusal, self.failure) = (None, None);
         let before = self.reported;
         let started = record.at_bmc.as_ref().and_then(|at_bmc| at_bmc.started.as_ref());
         let Some(progress) = progress else {
@@ -221,11 +290,14 @@ impl<'a> Signs<'a> {
 const UNSUPPORTED: &str = "the BMC does not report the progress of a boot (its System has no BootProgress)";
 
 /// Whether the BMC reports an operating system that was started after the host was switched on. Some BMCs keep reporting the
-/// one that ran before. If dayone was restarted while the host was being started, it does not know the earlier report.
+/// one that ran before, or report it again after the host was off. If dayone was restarted while the host was being started, it does not
+/// know the earlier report.
 fn is_new(progress: &BootProgress, started: Option<&Started>) -> bool {
     let Some(started) = started else { return false };
-    let times = progress.last_state_time.as_ref().zip(started.os_running_since.as_ref());
-    !started.os_running || times.is_some_and(|(now, before)| now != before)
+    match progress.last_state_time.as_ref().zip(started.os_running_since.as_ref()) {
+        Some((now, before)) => now != before,
+        None => !started.os_running,
+    }
 }
 
 /// Whether the BMC reported the host as off before it was started. A record that does not say so, such as one of an older version,
@@ -250,4 +322,32 @@ fn describe_call(record: &BootRecord, call: &Call) -> String {
         )
     };
     format!("the host called home from {peer}{verdict}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_that_runs_since_before_the_start_is_not_new() {
+        let progress = |time: Option<&str>| BootProgress {
+            last_state: "OSRunning".to_owned(),
+            oem_last_state: None,
+            last_state_time: time.map(str::to_owned),
+        };
+        let (old, new) = (Some("2026-11-01T00:00:00Z"), Some("2026-11-02T00:00:00Z"));
+        for (now, os_running, since, expected) in [
+            (old, true, old, false),
+            // Not reported while the host was off.
+            (old, false, old, false),
+            (new, true, old, true),
+            (new, false, old, true),
+            (None, true, old, false),
+            (None, false, None, true),
+        ] {
+            let started = Started { was_off: true, os_running, os_running_since: since.map(str::to_owned) };
+            assert_eq!(is_new(&progress(now), Some(&started)), expected, "{now:?} {started:?}");
+        }
+        assert!(!is_new(&progress(new), None));
+    }
 }

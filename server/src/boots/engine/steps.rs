@@ -1,6 +1,7 @@
 //! The steps up to `booted`.
 
 mod firmware;
+mod medium;
 mod power;
 
 use std::sync::Arc;
@@ -30,11 +31,16 @@ pub(super) struct Steps<'a> {
     resumed: bool,
     /// The host's call, from the moment at which the host is switched on.
     call: Option<ExpectedCall>,
+    /// Whether the slot showed the inserted image, but not as connected.
+    is_never_connected: bool,
+    /// Since when the BMC reported a running system before dayone switched the host off, by the BMC's clock.
+    running_since: Option<String>,
 }
 
 impl<'a> Steps<'a> {
     pub(super) fn new(shared: &'a Arc<Shared>, boot: &'a Arc<Boot>, resumed: bool) -> Self {
-        Self { shared, boot, bmc: None, resumed, call: None }
+        let (bmc, call, running_since) = (None, None, None);
+        Self { shared, boot, bmc, resumed, call, is_never_connected: false, running_since }
     }
 
     /// Takes a step, and the steps that end together with it.
@@ -88,9 +94,9 @@ impl<'a> Steps<'a> {
         ours.dedup();
         self.boot.show_progress("reading the state of the BMC");
         let survey = self.connected().await?.survey().await?;
-        let plan = self.plan(&record, &survey, &url).await?;
+        let mut plan = self.plan(&record, &survey, &url).await?;
         self.check_image(&record, &survey, &image).await?;
-        self.record_plan(&record, &survey, &plan, &url).await?;
+        self.claim(&record, &survey, &mut plan, &url).await?;
         self.check_not_deleted()?;
         if record.method == BootMethod::Http {
             self.restart_reading(&image);
@@ -158,7 +164,15 @@ impl<'a> Steps<'a> {
     async fn record_plan(&mut self, earlier: &BootRecord, survey: &Survey, plan: &Plan, url: &str) -> Result<(), Stop> {
         let mut planned = plan.clone();
         // An earlier attempt may have inserted the image, which is ejected only later.
-        planned.shown_as = earlier.at_bmc.as_ref().and_then(|at_bmc| at_bmc.plan.shown_as.clone());
+        if let Some(AtBmc { plan: earlier, .. }) = &earlier.at_bmc {
+            planned.shown_as.clone_from(&earlier.shown_as);
+            // The undo compares the slots with their state before the first attempt.
+            for slot in &mut planned.slots {
+                if let Some(before) = earlier.slots.iter().find(|before| before.path == slot.path) {
+                    slot.state.clone_from(&before.state);
+                }
+            }
+        }
         self.change(|record| {
             for note in survey.notes.iter().chain(&plan.quirks) {
                 record.remark(note.clone());
@@ -187,6 +201,7 @@ impl<'a> Steps<'a> {
         let inserted = self.connected().await?.insert(plan, url).await?;
         let copied = reading::is_copied(image, record.file_name(), sent_before);
         let shown_as = inserted.shown_as(url);
+        self.is_never_connected = !inserted.state.is_connected();
         let detail = match (&inserted.form, inserted.replaced) {
             (None, _) => format!("the image was already in {}", inserted.slot),
             (Some(_), true) => format!("in {}, after ejecting another medium", inserted.slot),
@@ -305,6 +320,7 @@ impl<'a> Steps<'a> {
         self.check_not_deleted()?;
         let remark = "the BMC refuses the boot override with 409, as some do while the host is on, so dayone switches the host off first";
         self.change(|record| record.remark(remark)).await?;
+        self.note_running().await?;
         let graceful = Duration::from_secs(self.boot.record().options.shutdown_within);
         let bmc = self.connected().await?;
         bmc.power(PowerAction::Off { graceful }).await?;

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use media::ExpectedCall;
+use redfish::bmc::{Bmc, BootOverride, Found};
 
 use super::signs::Signs;
-use super::{Stop, connect, stored_image};
+use super::{Stop, medium, stored_image};
 use crate::boots::boot::Boot;
 use crate::boots::method::BootMethod;
-use crate::boots::reading::{self, Reads};
+use crate::boots::reading::{self, Reads, Requested};
 use crate::boots::record::{BootRecord, BootState};
 use crate::boots::shared::Shared;
 use crate::boots::step::{Step, StepState};
@@ -32,10 +33,12 @@ enum Outcome {
 pub(super) async fn wait(shared: &Arc<Shared>, boot: &Arc<Boot>, call: Option<ExpectedCall>) -> Result<(), Stop> {
     let mut waiting = Waiting::new(shared, boot, call)?;
     let result = waiting.until_over().await;
+    if matches!(result, Ok(Outcome::Booted(_))) {
+        Box::pin(restore_continuous(shared, boot, &mut waiting.signs)).await;
+    }
     waiting.signs.close().await;
     match result? {
         Outcome::Booted(detail) => {
-            Box::pin(restore_continuous(shared, boot)).await;
             let change = |record: &mut BootRecord| {
                 record.end_reading();
                 record.booted(detail);
@@ -89,7 +92,8 @@ impl<'a> Waiting<'a> {
                 return Ok(Outcome::Unknown(unknown(&record, &reads, &reasons)));
             }
             if end {
-                return Err(Stop::Failed(too_late(&record, &reads, waited.min(MAX_WAIT)).into()));
+                let medium = Box::pin(self.medium(&record)).await?;
+                return Err(Stop::Failed(too_late(&record, &reads, waited.min(MAX_WAIT), &medium).into()));
             }
             self.boot.show_progress(progress(&record, &reads, waited, limit));
             tokio::select! {
@@ -98,6 +102,33 @@ impl<'a> Waiting<'a> {
                 () = self.signs.called() => {}
             }
         }
+    }
+
+    /// What the slot of the image shows, as a sentence without its end.
+    async fn medium(&mut self, record: &BootRecord) -> Result<String, Stop> {
+        let at_bmc = record.at_bmc.as_ref();
+        let Some((at_bmc, slot)) = at_bmc.and_then(|at_bmc| Some((at_bmc, at_bmc.slot.as_ref()?))) else {
+            return Ok("The BMC may still have the URL".to_owned());
+        };
+        let unknown = |reason| format!("The medium may still be in {slot}, which dayone could not read ({reason})");
+        self.boot.show_progress("reading whether the medium is still inserted");
+        let bmc = match self.signs.connect().await? {
+            Ok(bmc) => bmc,
+            Err(reason) => return Ok(unknown(reason)),
+        };
+        let read = bmc.media_state(slot).await;
+        self.signs.keep(bmc);
+        let state = match read {
+            Ok(state) => state,
+            Err(error) => return Ok(unknown(error.to_string())),
+        };
+        let url = self.shared.inserted_url(record);
+        Ok(match medium::found(&state, &url, at_bmc.plan.shown_as.as_ref()) {
+            Found::Image => "The medium is still inserted".to_owned(),
+            Found::Other => format!("By now, {slot} has another medium"),
+            Found::Nothing if state.names(&url) => format!("{slot} shows the image, but not as connected"),
+            Found::Nothing => format!("{slot} is empty: the BMC has lost the medium, or somebody has ejected it"),
+        })
     }
 
     async fn reads(&self, record: &Arc<BootRecord>) -> Result<Reads, Stop> {
@@ -120,25 +151,45 @@ impl<'a> Waiting<'a> {
 }
 
 /// Restores a boot override that applies to every boot. Others end by themselves.
-async fn restore_continuous(shared: &Arc<Shared>, boot: &Arc<Boot>) {
+async fn restore_continuous(shared: &Arc<Shared>, boot: &Arc<Boot>, signs: &mut Signs<'_>) {
     let set = boot.record().at_bmc.as_ref().and_then(|at_bmc| at_bmc.boot_override.clone()).filter(|set| !set.once);
     let Some(set) = set else { return };
-    let restored = async {
-        let bmc = connect(shared, boot).await?;
-        let restored = bmc.restore(&set).await;
-        bmc.close().await;
-        Ok::<_, Stop>(restored?)
-    };
-    let text = match restored.await {
-        Ok(_) if set.order.is_some() => "the boot order from before is staged for the host's next restart".to_owned(),
-        Ok(_) => "the boot override applied to every boot, and is restored".to_owned(),
-        Err(Stop::Failed(failure) | Stop::Later(failure)) => {
-            format!("the boot override applies to every boot, and dayone could not restore it: {}", failure.text)
+    let failed = |reason| format!("the boot override applies to every boot, and dayone could not restore it: {reason}");
+    let text = match signs.connect().await {
+        Ok(Ok(bmc)) => {
+            let text = match bmc.restore(&set).await {
+                Ok(is_restored) => restored(&bmc, &set, is_restored).await,
+                Err(error) => failed(error.to_string()),
+            };
+            signs.keep(bmc);
+            text
         }
+        Ok(Err(reason)) => failed(reason),
         Err(_) => return,
     };
     // If the record cannot be written, the next step reports that.
     let _ = shared.change(boot, |record| record.remark(text)).await;
+}
+
+/// What has become of an override for every boot.
+async fn restored(bmc: &Bmc, set: &BootOverride, is_restored: bool) -> String {
+    let text = match (is_restored, set.order.is_some()) {
+        (true, true) => "the boot order from before is staged for the host's next restart",
+        (true, false) => "the boot override applied to every boot, and is restored",
+        (false, true) => "dayone has left the boot order: it is the one from before, or somebody has set another since",
+        (false, false) => return not_restored(bmc, set).await,
+    };
+    text.to_owned()
+}
+
+async fn not_restored(bmc: &Bmc, set: &BootOverride) -> String {
+    match bmc.other_override(set).await {
+        Ok(None) => "the BMC no longer has the boot override, which applied to every boot".to_owned(),
+        Ok(Some(other)) => {
+            format!("dayone has left the boot override, because the BMC shows one that dayone has not set: {other}")
+        }
+        Err(error) => format!("dayone has left the boot override, and could not read what the BMC shows now: {error}"),
+    }
 }
 
 fn progress(record: &BootRecord, reads: &Reads, waited: Duration, limit: Duration) -> String {
@@ -171,10 +222,10 @@ fn unknown(record: &BootRecord, reads: &Reads, reasons: &[String]) -> String {
     )
 }
 
-fn too_late(record: &BootRecord, reads: &Reads, waited: Duration) -> String {
+fn too_late(record: &BootRecord, reads: &Reads, waited: Duration, medium: &str) -> String {
     let hint = if reads.since_start.is_some() {
         "the host has read the image, so its firmware boots from it: look at its console for errors of its system"
-    } else if reads.never_requested {
+    } else if reads.requested == Requested::Never {
         match record.method {
             BootMethod::VirtualMedia => {
                 "nobody has read the image: check that the BMC reaches the media URL, and that the host's firmware does not skip \
@@ -185,19 +236,21 @@ fn too_late(record: &BootRecord, reads: &Reads, waited: Duration) -> String {
                  DHCP on a NIC that reaches the media URL, and that HTTP boot is enabled in the firmware's setup, also for http:// URLs"
             }
         }
+    } else if reads.requested == Requested::Unknown {
+        "dayone was restarted since then, and does not know what the host has read before: look at its console, and check the boot order \
+         and the boot mode"
+    } else if reads.copied {
+        "the BMC has a copy of the image, so dayone does not see what the host reads: look at its console, and check the boot order and \
+         the boot mode"
     } else {
         "the host has not read the image since it was switched on: look at its console, and check the boot order and the \
          boot mode"
     };
     format!(
-        "the host has not booted within {} of being switched on (waited for {}); {}; {hint}. {} DELETE /v1/boots/{} restores the BMC",
+        "the host has not booted within {} of being switched on (waited for {}); {}; {hint}. {medium}; DELETE /v1/boots/{} restores the BMC",
         duration(waited),
         signs(record),
         reads.text,
-        match record.method {
-            BootMethod::VirtualMedia => "The medium is still inserted;",
-            BootMethod::Http => "The BMC may still have the URL;",
-        },
         record.id
     )
 }

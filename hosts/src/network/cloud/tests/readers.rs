@@ -1,6 +1,6 @@
 //! What netplan gets, and what cloud-init's other writers get.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::*;
 

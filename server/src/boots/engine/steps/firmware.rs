@@ -48,6 +48,7 @@ impl Steps<'_> {
             return self.change(|record| record.done(Step::Insert, detail)).await;
         }
         let graceful = Duration::from_secs(self.boot.record().options.shutdown_within);
+        self.note_running().await?;
         if staged.staging == Staging::NeedsRestart {
             self.boot.show_progress("restarting the host, so that its firmware takes its settings");
             self.connected().await?.power(PowerAction::Cycle { graceful }).await?;

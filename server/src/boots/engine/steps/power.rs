@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use redfish::bmc::{BmcError, PowerAction, PowerChange, PowerState, Ready};
+use redfish::bmc::{BmcError, BootProgress, PowerAction, PowerChange, PowerState, Ready};
 
 use super::{Steps, Stop};
 use crate::boots::engine::why_forced;
+use crate::boots::evidence::Evidence;
 use crate::boots::record::Started;
 use crate::boots::step::Step;
 
@@ -14,9 +15,13 @@ impl Steps<'_> {
         self.check_not_deleted()?;
         let graceful = Duration::from_secs(self.boot.record().options.shutdown_within);
         let mut is_off = false;
+        self.note_running().await?;
         if self.resumed {
             if let Some(detail) = self.was_started().await? {
-                self.boot.mark_started();
+                // If dayone was restarted since, every sign that it has seen came later.
+                if self.boot.started().is_some() {
+                    self.boot.mark_started();
+                }
                 self.call = None;
                 return self.change(|record| record.done(Step::Power, detail)).await;
             }
@@ -34,6 +39,7 @@ impl Steps<'_> {
         self.boot.show_progress("switching the host off and on");
         let bmc = self.connected().await?;
         let ready = if is_off { bmc.ready_to_switch_on().await? } else { bmc.ready_to_restart(graceful).await? };
+        Box::pin(self.keep_medium()).await?;
         let change = self.start(ready).await?;
         let detail = match (change.before, change.graceful) {
             (PowerState::Off, _) => "switched on".to_owned(),
@@ -48,13 +54,11 @@ impl Steps<'_> {
 
     /// Starts the host. Earlier signs do not count, and from now on the host may read its medium.
     async fn start(&mut self, ready: Ready) -> Result<PowerChange, Stop> {
-        let running = ready.boot_progress().filter(|progress| progress.is_running());
+        let earlier = self.at_bmc()?.started.and_then(|started| started.os_running_since);
         let started = Started {
             was_off: ready.is_off(),
-            os_running: running.is_some(),
-            os_running_since: running
-                .and_then(|progress| progress.last_state_time.clone())
-                .filter(|time| is_time(time)),
+            os_running: ready.boot_progress().is_some_and(BootProgress::is_running),
+            os_running_since: running_since(ready.boot_progress()).or_else(|| self.running_since.clone()).or(earlier),
         };
         let was_off = started.was_off;
         self.change_at_bmc(|at_bmc| at_bmc.started = Some(started)).await?;
@@ -71,6 +75,16 @@ impl Steps<'_> {
             self.reset_signs()?;
         }
         Ok(change)
+    }
+
+    /// Notes since when the BMC reports a running system, before the host is switched off. Some BMCs report it again later, although they
+    /// do not while the host is off.
+    pub(super) async fn note_running(&mut self) -> Result<(), Stop> {
+        if self.boot.record().options.wait_for.contains(&Evidence::BootProgress) {
+            let progress = self.connected().await?.boot_progress().await?;
+            self.running_since = running_since(progress.as_ref()).or_else(|| self.running_since.take());
+        }
+        Ok(())
     }
 
     /// Forgets earlier signs: only those from now on count.
@@ -107,6 +121,12 @@ impl Steps<'_> {
         let started = bmc.power_state().await? == PowerState::On && bmc.is_used_up(set).await?;
         Ok(started.then(|| "the host was already started: the boot override is used up".to_owned()))
     }
+}
+
+/// Since when the BMC reports a running system. `None` if it reports none, or no time.
+fn running_since(progress: Option<&BootProgress>) -> Option<String> {
+    let running = progress.filter(|progress| progress.is_running())?;
+    running.last_state_time.clone().filter(|time| is_time(time))
 }
 
 /// Whether a BMC's text looks like a time, so that the record may contain it.

@@ -1,0 +1,84 @@
+//! Claims the slot for the medium, and makes sure that the medium is in it when the host starts.
+
+use redfish::RedfishError;
+use redfish::bmc::{BmcError, Found, Plan, Survey};
+
+use super::{Steps, Stop};
+use crate::boots::engine::medium;
+use crate::boots::method::BootMethod;
+use crate::boots::record::BootRecord;
+
+impl Steps<'_> {
+    /// Records the plan, without the slots that boots of other Systems use: the Systems of a BMC may share its slots. Fails if the best
+    /// slot is among them, because the host of that boot may need its medium.
+    pub(super) async fn claim(
+        &mut self,
+        earlier: &BootRecord,
+        survey: &Survey,
+        plan: &mut Plan,
+        url: &str,
+    ) -> Result<(), Stop> {
+        let (shared, boot) = (self.shared, self.boot);
+        let is_alone = shared.neighbours(boot).is_empty();
+        let _claiming = if is_alone { None } else { Some(shared.claiming.lock().await) };
+        if earlier.method == BootMethod::VirtualMedia {
+            if let Some(slot) = plan.slots.first() {
+                self.check_holder(&slot.path)?;
+            }
+            plan.slots.retain(|slot| shared.holder(boot, &slot.path).is_none());
+        }
+        self.record_plan(earlier, survey, plan, url).await
+    }
+
+    fn check_holder(&self, slot: &str) -> Result<(), Stop> {
+        let Some(holder) = self.shared.holder(self.boot, slot) else { return Ok(()) };
+        let (id, name) = (holder.id(), holder.record().name());
+        let text = format!(
+            "the boot {id} of {name} uses {slot}, and has not ended: the Systems of this BMC share the slot. DELETE /v1/boots/{id} \
+             ejects its medium; then start this boot again"
+        );
+        Err(Stop::Failed(text.into()))
+    }
+
+    /// Inserts the image again, once, if its slot does not have it any more: a BMC that restarts loses its media, and some BMCs eject them
+    /// when the host is switched off.
+    pub(super) async fn keep_medium(&mut self) -> Result<(), Stop> {
+        let (record, at_bmc) = (self.boot.record(), self.at_bmc()?);
+        // For HTTP boot, nothing is inserted.
+        let Some(slot) = at_bmc.slot.clone() else { return Ok(()) };
+        let url = self.shared.inserted_url(&record);
+        let state = match self.connected().await?.media_state(&slot).await {
+            Ok(state) => state,
+            // Some BMCs may show their slots only while the host is on.
+            Err(error) if is_refusal(&error) => {
+                let remark = format!("dayone could not read whether {slot} still has the image: {error}");
+                return self.change(|record| record.remark(remark)).await;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let found = medium::found(&state, &url, at_bmc.plan.shown_as.as_ref());
+        // Some BMCs never show a medium as connected.
+        if found == Found::Image || (self.is_never_connected && state.names(&url)) {
+            return Ok(());
+        }
+        self.check_not_deleted()?;
+        self.check_holder(&slot)?;
+        let seen = if found == Found::Other { "has another medium" } else { "has lost the image" };
+        let remark = format!(
+            "{slot} {seen} since the insert, so dayone inserts the image and sets the boot override again before the host starts; the BMC \
+             may have restarted"
+        );
+        self.change(|record| record.remark(remark)).await?;
+        let slots = at_bmc.plan.slots.iter().filter(|planned| planned.path == slot).cloned().collect();
+        let plan = Plan { slots, ..at_bmc.plan };
+        let (image, _) = self.stored()?;
+        self.restart_reading(&image);
+        self.insert_planned(&record, &plan, &image, &url).await?;
+        Box::pin(self.boot_override()).await
+    }
+}
+
+/// Whether the BMC has answered, and refuses to show a resource.
+fn is_refusal(error: &BmcError) -> bool {
+    !error.is_unavailable() && matches!(error, BmcError::Redfish(RedfishError::Status(_)))
+}

@@ -377,9 +377,9 @@ fn dell_attributes(path: &str, manager: &Value) -> Option<String> {
 
 /// Whether a Manager says that it manages the System with one of these paths.
 fn is_manager_of(manager: &Value, system: &[Option<String>]) -> bool {
-    let managed = Properties::new(manager).object("Links").links("ManagerForServers");
+    let linked = Properties::new(manager).object("Links").links("ManagerForServers");
     let is_same = |one: &str, other: &str| one.trim_end_matches('/') == other.trim_end_matches('/');
-    managed.iter().any(|path| system.iter().flatten().any(|own| is_same(path, own)))
+    linked.iter().any(|path| system.iter().flatten().any(|own| is_same(path, own)))
 }
 
 fn cannot_be_read(path: &str, error: &RedfishError) -> String {

@@ -180,9 +180,11 @@ async fn a_mode_that_the_bmc_changes_is_set_again_and_read_back() {
         bmc.on("GET", SYSTEM, system("Cd", "Legacy"));
         bmc.on("GET", SYSTEM, system("Cd", mode));
         let sent = answers.len();
-        answers.into_iter().for_each(|answer| bmc.on("PATCH", SYSTEM, answer));
-        let (boots, plan) = planned(&bmc, None).await;
-        let set = boots.boot_once(&plan).await.unwrap();
+        for answer in answers {
+            bmc.on("PATCH", SYSTEM, answer);
+        }
+        let (redfish, plan) = planned(&bmc, None).await;
+        let set = redfish.boot_once(&plan).await.unwrap();
         assert!(set.notes.iter().any(|note| note.contains(said)), "{set:?}");
         assert_eq!(set.shown.mode.as_deref(), Some(mode), "{set:?}");
         let all = overrides(&bmc);

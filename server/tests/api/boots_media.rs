@@ -116,9 +116,9 @@ async fn an_override_for_every_boot_is_restored_however_the_bmc_shows_it() {
 
 #[tokio::test]
 async fn an_insert_whose_end_nobody_has_seen_is_undone() {
-    let cases: [(fn(&str) -> String, Option<&str>); 2] =
-        [(name, None), (|_| "virtual CD".to_owned(), Some("virtual CD"))];
-    for (shows, expected) in cases {
+    type Shows = fn(&str) -> String;
+    let other: Shows = |_| "virtual CD".to_owned();
+    for (shows, expected) in [(name as Shows, None), (other, Some("virtual CD"))] {
         let bmc = EmulatedBmc::start().await;
         {
             let mut machine = bmc.machine.lock().unwrap();

@@ -5,6 +5,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use dayone::services::Config;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
@@ -161,10 +162,14 @@ async fn a_start_reads_unchanged_copies_no_more() {
     // What the cache says of the file counts: otherwise the server would read it.
     let cache = dayone.place.path("data/base-digests.json");
     let other = imagelib::digest::Digest::of(b"other").to_string();
-    let changed = fs::read_to_string(&cache).unwrap().replace(&sha256, &other);
-    assert!(changed.contains(&other));
-    fs::write(&cache, changed).unwrap();
-    let dayone = dayone.restart_with(|config| allow(config, &[source.url("/")])).await;
+    // While no server runs, which could write it again.
+    let change = |config: &mut Config| {
+        let changed = fs::read_to_string(&cache).unwrap().replace(&sha256, &other);
+        assert!(changed.contains(&other));
+        fs::write(&cache, changed).unwrap();
+        allow(config, &[source.url("/")]);
+    };
+    let dayone = dayone.restart_with(change).await;
     let base = Answer::of(dayone.get("/v1/bases/fcos")).await.ok();
     assert!(base["reason"].as_str().unwrap().contains(&other), "{base}");
 }

@@ -86,8 +86,8 @@ impl Certificate {
         Some(usable.map(|()| Signer { certificate: self, subkey: Some(&subkey.key) }))
     }
 
-    /// Checks that dayone can verify signatures of this key. The library knows secp256k1, but refuses half of the signatures that GnuPG makes
-    /// with it, and OpenPGP does not have this curve (RFC 9580 §9.2).
+    /// Checks that dayone can verify signatures of this key. The library knows `secp256k1`, but refuses half of the signatures that `GnuPG` makes
+    /// with it, and `OpenPGP` does not have this curve (RFC 9580 §9.2).
     fn supported(&self, key: &impl KeyDetails) -> Result<(), SignatureError> {
         let kind = match key.public_params() {
             PublicParams::ECDSA(

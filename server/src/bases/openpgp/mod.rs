@@ -177,10 +177,10 @@ fn issuer(signature: &Signature) -> String {
 /// The revocations of whole keys in a block. They stand before the users of a key, or alone: `gpg --gen-revoke` makes such files.
 fn key_revocations(block: &[u8]) -> Result<Vec<Signature>, PgpError> {
     let mut packets = Vec::new();
-    if !is_binary(block) {
-        Dearmor::new(block).read_to_end(&mut packets)?;
-    } else {
+    if is_binary(block) {
         packets.extend_from_slice(block);
+    } else {
+        Dearmor::new(block).read_to_end(&mut packets)?;
     }
     // The reader of keys has judged damaged packets.
     let revocation = |packet| match packet {

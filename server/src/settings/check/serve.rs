@@ -189,12 +189,11 @@ fn base_problems(base: &BaseDefinition, place: &Place, is_of_service: bool) -> V
 
 /// A warning about a file that the service cannot read: it has a user of its own, and does not see all directories.
 fn closed(name: &str, path: &Path, place: &Place, is_of_service: bool) -> Option<Problem> {
-    let message = match files::hidden_from_service(path).filter(|_| is_of_service) {
-        Some(hidden) => format!("{name}: the service does not see the files in {hidden}"),
-        None => {
-            let closed = files::closed_to_others(path)?;
-            format!("{name}: only its owner may use {}, and the service has a user of its own", closed.display())
-        }
+    let message = if let Some(hidden) = files::hidden_from_service(path).filter(|_| is_of_service) {
+        format!("{name}: the service does not see the files in {hidden}")
+    } else {
+        let closed = files::closed_to_others(path)?;
+        format!("{name}: only its owner may use {}, and the service has a user of its own", closed.display())
     };
     let fix = "put the file where everyone can read it, such as /srv/dayone";
     Some(Problem::warning("base-closed", place.clone(), message, fix))

@@ -37,7 +37,7 @@ struct Writer<'w, 'a> {
 }
 
 /// Whether the link needs its address in the NMState. A bond gets the address of the port that NetworkManager attaches first,
-/// which depends on the ports' names. If fail_over_mac gives a bond the address of a port, no other can be set.
+/// which depends on the ports' names. If `fail_over_mac` gives a bond the address of a port, no other can be set.
 fn is_pinned(link: &Link<'_>) -> bool {
     matches!(&link.kind, Kind::Bond(bond) if !bond.has_address_of_port())
 }

@@ -184,9 +184,9 @@ async fn a_mode_that_the_bmc_changes_is_set_again_and_read_back() {
             bmc.on("PATCH", SYSTEM, answer);
         }
         let (redfish, plan) = planned(&bmc, None).await;
-        let set = redfish.boot_once(&plan).await.unwrap();
-        assert!(set.notes.iter().any(|note| note.contains(said)), "{set:?}");
-        assert_eq!(set.shown.mode.as_deref(), Some(mode), "{set:?}");
+        let done = redfish.boot_once(&plan).await.unwrap();
+        assert!(done.notes.iter().any(|note| note.contains(said)), "{done:?}");
+        assert_eq!(done.shown.mode.as_deref(), Some(mode), "{done:?}");
         let all = overrides(&bmc);
         assert_eq!((all.len(), &all[1]), (sent, &boot("Cd", "UEFI")), "{all:?}");
         assert!(sent == 2 || all[2] == json!({"BootSourceOverrideMode": "UEFI"}), "{all:?}");

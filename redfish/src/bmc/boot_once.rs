@@ -1,32 +1,25 @@
 //! Sets the boot override, and reads it back.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::Bmc;
 use super::attempt::{self, Attempt, Meaning};
 use super::boot_order::BootOrder;
 use super::boot_override::{self, ENABLED, MODE, OverrideForm, TARGET};
+use super::current::Current;
 use super::error::BmcError;
 use super::first_boot_device::{self, FirstBootDevice};
 use super::http_uri::{self, HttpUri};
 use super::limits::{MAX_TRIES, Poll};
 use super::next_reset;
 use super::plan::Plan;
-use super::properties::Properties;
 use super::set_override::BootOverride;
-use super::state::{Boot, BootMode, BootSource};
+use super::state::{Boot, BootMode};
 use super::verified::{Sent, Verified, is_shown};
 use crate::{RedfishError, Resource};
 
 /// Maximum number of requests: a BMC that refuses so many refuses all of them.
 const MAX_ATTEMPTS: usize = 12;
-
-/// A System and its settings resource, as they were just read.
-pub(super) struct Current {
-    system: Resource,
-    settings: Option<Resource>,
-    pub(super) boot: Boot,
-}
 
 /// What a form sets that must be read from the firmware first.
 enum FirmwareEntry {
@@ -51,29 +44,6 @@ impl FirmwareEntry {
             _ if form.is_http() => http_uri::with_uri(form.boot(), image_url),
             _ => form.boot(),
         }
-    }
-}
-
-impl Current {
-    /// Divides a change of `Boot` between the two resources: a property that the settings resource has is changed
-    /// there.
-    fn divide(&self, boot: &Map<String, Value>) -> Vec<(&Resource, Value)> {
-        let pending = self.settings.as_ref().and_then(|settings| settings.body.get("Boot")).and_then(Value::as_object);
-        let (waiting, direct): (Map<_, _>, Map<_, _>) = boot
-            .clone()
-            .into_iter()
-            .partition(|(property, _)| pending.is_some_and(|pending| pending.contains_key(property)));
-        let mut parts = Vec::new();
-        parts.extend(self.settings.as_ref().filter(|_| !waiting.is_empty()).map(|to| (to, json!({"Boot": waiting}))));
-        if !direct.is_empty() {
-            parts.push((&self.system, json!({"Boot": direct})));
-        }
-        parts
-    }
-
-    /// Whether the values of a resource take effect later.
-    fn is_staged(&self, resource: &Resource) -> bool {
-        self.settings.as_ref().is_some_and(|settings| settings.path == resource.path)
     }
 }
 
@@ -339,29 +309,5 @@ impl Bmc {
                 return read;
             }
         }
-    }
-
-    /// Reads the override. The values in the settings resource take precedence, because they apply to the next boot.
-    pub(super) async fn read_boot(&self, path: &str, settings: Option<&str>) -> Result<Current, BmcError> {
-        let system = self.client().get(path).await?;
-        let mut boot = Boot::read(Properties::new(&system.body));
-        let settings = match settings {
-            Some(settings) => match self.client().get(settings).await {
-                Ok(settings) => Some(settings),
-                // Some BMCs have the resource only while settings wait for the next boot.
-                Err(error) if error.status().is_some_and(|status| status.is_client_error()) => None,
-                Err(error) => return Err(error.into()),
-            },
-            None => None,
-        };
-        if let Some(settings) = &settings {
-            let pending = Boot::read(Properties::new(&settings.body));
-            let BootSource { enabled, target, mode } = pending.source;
-            boot.source.enabled = enabled.or(boot.source.enabled);
-            boot.source.target = target.or(boot.source.target);
-            boot.source.mode = mode.or(boot.source.mode);
-            boot.http_uri = pending.http_uri.or(boot.http_uri);
-        }
-        Ok(Current { system, settings, boot })
     }
 }

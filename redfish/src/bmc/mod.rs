@@ -23,6 +23,7 @@ mod boot_option;
 mod boot_order;
 mod boot_override;
 mod collection;
+mod current;
 mod eject;
 mod error;
 mod firmware;

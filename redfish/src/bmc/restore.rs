@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::Bmc;
 use super::attempt::Meaning;
-use super::boot_once::Current;
 use super::boot_override::{ENABLED, MODE, OverrideForm, TARGET};
+use super::current::Current;
 use super::error::BmcError;
 use super::http_uri::{self, HttpUri};
 use super::next_reset;

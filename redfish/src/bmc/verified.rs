@@ -4,9 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::Bmc;
 use super::attempt::{Attempt, Meaning};
-use super::boot_once::Current;
 use super::boot_order::BootOrder;
 use super::boot_override::{MODE, OverrideForm};
+use super::current::Current;
 use super::error::BmcError;
 use super::http_uri::HttpUri;
 use super::next_reset;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -15,6 +16,7 @@ use super::reset_types::{BUTTON, POWER_CYCLE, ResetTypes, Restart};
 use super::shutdown::Shutdown;
 use super::state::{BootProgress, PowerState};
 use super::survey::{Reset, System};
+use crate::RedfishError;
 
 /// A change of a host's power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -282,7 +284,8 @@ impl Bmc {
                     }
                     Meaning::Busy if tries < MAX_TRIES => tokio::time::sleep(self.limits().pause).await,
                     // Some machines cannot be switched on for a while after they were switched off. This one would stay off.
-                    Meaning::Busy if wanted == Some(PowerState::On) && poll.wait().await => {}
+                    // A fault inside the BMC does not say that it would pass.
+                    Meaning::Busy if wanted == Some(PowerState::On) && !is_internal(&error) && poll.wait().await => {}
                     // It says nothing about the type.
                     Meaning::Busy if error.is_unavailable() => break 'types,
                     _ => break,
@@ -339,6 +342,10 @@ impl Bmc {
         let (state, reset) = (PowerState::read(system), Reset::read(system));
         Ok(Power { system: path, state, reset, progress: BootProgress::read(system) })
     }
+}
+
+fn is_internal(error: &RedfishError) -> bool {
+    error.status() == Some(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
 fn unchanged(state: PowerState) -> PowerChange {

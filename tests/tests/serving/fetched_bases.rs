@@ -270,9 +270,10 @@ fn a_compressed_file_is_what_the_publisher_has_digested_whatever_the_server_call
 
     // A server that compresses by itself sends other bytes.
     fs::remove_file(path).unwrap();
-    fs::write(nginx.root().join("list.gz"), Compression::Gzip.compress(b"published").unwrap()).unwrap();
+    fs::write(nginx.root().join("initrd-list.gz"), Compression::Gzip.compress(b"published").unwrap()).unwrap();
     let published = Digest::of(b"published").to_string();
-    fetch(&directory, &nginx.url("list.gz"), &["--sha256", &published]).refused("the server sent it with x-gzip");
+    fetch(&directory, &nginx.url("initrd-list.gz"), &["--sha256", &published])
+        .refused("the server sent it with x-gzip");
 }
 
 #[test]

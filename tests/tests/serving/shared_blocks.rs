@@ -176,10 +176,12 @@ fn attributes_end_no_transfer(kind: &str) {
     let site = Site::start(&base, Some(&file_system.path().join("data")));
     assert!(site.server.log().contains("shares its blocks"), "{kind}");
     let image = site.whole();
-    let client = site.slow_client();
+    let mut client = site.slow_client();
     fs::set_permissions(&base, fs::Permissions::from_mode(0o640)).unwrap();
     fs::hard_link(&base, base.with_extension("link")).unwrap();
-    assert!(rest(client) == image, "{kind}: the transfer ended early");
+    let mut read = vec![0; image.len()];
+    client.read_exact(&mut read).expect("the transfer ended early");
+    assert!(read == image, "{kind}: other bytes");
     assert!(site.whole() == image, "{kind}: a later transfer");
 }
 

@@ -43,6 +43,11 @@ impl Failure {
         matches!(self.status, StatusCode::PRECONDITION_FAILED | StatusCode::PRECONDITION_REQUIRED)
     }
 
+    /// Whether the BMC may grant a session a little later: somebody else's session ends, or the service for sessions starts.
+    pub(crate) fn is_passing_session_refusal(&self) -> bool {
+        self.has_no_free_session() || is_busy(self.status)
+    }
+
     /// Whether the BMC refused a session because others have all of them.
     pub(crate) fn has_no_free_session(&self) -> bool {
         // iDRAC has the key RAC0218, and others only a text. With 401, a text is not enough to send the password again.
@@ -257,8 +262,7 @@ impl RedfishError {
             Self::Unreachable { .. } | Self::Broken { .. } | Self::Timeout { .. } => true,
             // The BMC's web server answers in place of the service, which starts or is busy.
             Self::NotJson { was_service, .. } => *was_service,
-            // Somebody else's session ends, or the service for sessions starts.
-            Self::NoSession { session, .. } => session.has_no_free_session() || is_busy(session.status),
+            Self::NoSession { session, .. } => session.is_passing_session_refusal(),
             Self::Status(failure) => {
                 failure.status.is_server_error() && failure.status != StatusCode::NOT_IMPLEMENTED
                     || failure.status == StatusCode::TOO_MANY_REQUESTS

@@ -85,6 +85,7 @@ pub use vendor::Vendor;
 
 use super::{Client, ClientOptions, Dialect, RequestRecord, Target};
 use interrupt::Interrupt;
+use limits::Poll;
 use properties::Properties;
 
 /// A connection to one BMC.
@@ -135,6 +136,23 @@ impl Bmc {
     pub async fn media_state(&self, slot: &str) -> Result<MediaState, BmcError> {
         let body = self.client.get(slot).await?.body;
         self.masked(Ok(MediaState::read(Properties::new(&body))))
+    }
+
+    /// Reads what is in a slot that was read before. Reads again for some time ([`Limits::settle`]) if the BMC does not answer, or does not
+    /// find the slot: its service may be starting. Ends early with [`BmcError::Interrupted`] if the user no longer wants the result.
+    pub async fn media_state_at_last(&self, slot: &str) -> Result<MediaState, BmcError> {
+        let mut poll = Poll::new(self.limits.poll_interval, self.limits.settle);
+        loop {
+            match self.media_state(slot).await {
+                Err(error) if error.may_pass() => {
+                    self.check_interrupt().await?;
+                    if !poll.wait().await {
+                        return Err(error);
+                    }
+                }
+                read => return read,
+            }
+        }
     }
 
     /// The last 256 requests that were sent.

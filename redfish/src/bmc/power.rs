@@ -317,8 +317,7 @@ impl Bmc {
             match self.power_state().await {
                 Ok(now) if now == wanted => return Ok(now),
                 Ok(now) => (state, unread) = (now, None),
-                Err(error) if error.is_transient() => {}
-                Err(error) if error.may_be_starting() => unread = Some(error),
+                Err(error) if error.may_pass() => unread = Some(error),
                 Err(error) => return Err(error),
             }
             if !poll.wait().await {

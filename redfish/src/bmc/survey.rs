@@ -13,7 +13,7 @@ use crate::RedfishError;
 
 /// Maximum number of Managers of one machine.
 const MAX_MANAGERS: usize = 4;
-/// Maximum number of Managers that are read to find those of one machine.
+/// Maximum number of Managers that are read to find those of one machine, if one of them is its.
 const MAX_CANDIDATES: usize = 32;
 /// Maximum number of slots that are read from one collection.
 const MAX_SLOTS: usize = 16;
@@ -223,8 +223,11 @@ impl Bmc {
         let mut manager_bodies = Vec::new();
         let (paths, may_be_others) = self.manager_paths(root, system, &mut notes).await?;
         let own = [Some(path.clone()), system.path("@odata.id")];
-        for path in paths.iter().take(if may_be_others { MAX_CANDIDATES } else { MAX_MANAGERS }) {
-            if managers.len() >= MAX_MANAGERS {
+        let most = if may_be_others { MAX_CANDIDATES } else { MAX_MANAGERS };
+        for (position, path) in paths.iter().enumerate() {
+            // The only Manager of this System may be the last of all.
+            let is_missing = may_be_others && managers.is_empty();
+            if managers.len() >= MAX_MANAGERS || position >= most && !is_missing {
                 break;
             }
             let Some(body) = self.read_or_note(path, &mut notes).await? else { continue };

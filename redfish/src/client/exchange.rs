@@ -326,8 +326,7 @@ impl Exchange {
                 return RedfishError::PasswordChangeRequired { origin, username };
             }
             (StatusCode::UNAUTHORIZED, Some(username)) => {
-                let refusal = self.session_refusal.read().unwrap_or_else(PoisonError::into_inner).clone();
-                return match refusal {
+                return match self.session_refusal() {
                     Some(session) => RedfishError::NoSession { origin, username, session, messages },
                     None => RedfishError::NotAuthorized { origin, username, messages },
                 };
@@ -348,6 +347,11 @@ impl Exchange {
     pub(super) fn unsuccessful(&self, reply: &Reply) -> Failure {
         let messages = message::messages(&reply.lenient(), &self.secrets());
         Failure { request: reply.request.clone(), status: reply.status, messages, retry_after: reply.retry_after() }
+    }
+
+    /// Why the BMC has granted no session.
+    pub(super) fn session_refusal(&self) -> Option<Box<Failure>> {
+        self.session_refusal.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Notes why the BMC has granted no session. A later 401 may be about that, and not about the password.

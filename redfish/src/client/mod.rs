@@ -4,11 +4,12 @@ mod answer;
 mod etag;
 mod exchange;
 mod journal;
+mod login;
 mod options;
 mod session;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use http::{Method, StatusCode};
@@ -21,6 +22,7 @@ pub(crate) use self::answer::local_path;
 pub use self::answer::{Answer, Completion, Resource};
 use self::exchange::{Authorization, Exchange, Request};
 pub use self::journal::RequestRecord;
+use self::login::{Login, PasswordRefusal};
 pub use self::options::{ClientOptions, Target};
 use self::session::Session;
 use super::error::RedfishError;
@@ -30,8 +32,6 @@ use super::task::{self, Progress};
 
 /// The path of every service root (DSP0266 §6.2).
 const ROOT: &str = "/redfish/v1/";
-/// How long to wait before sending a password again that the BMC has accepted before, and now refuses.
-const PASSWORD_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// A connection to one BMC, which sends one request at a time, in a session if the BMC grants one.
 ///
@@ -44,12 +44,8 @@ pub struct Client {
     login: Mutex<Login>,
     /// Whether the BMC has accepted the password in a request.
     password_accepted: AtomicBool,
-}
-
-enum Login {
-    /// No credentials, or the password in each request.
-    Fixed(Authorization),
-    Session(Session),
+    /// How the BMC has refused the password in a request while it granted no session for the moment.
+    password_refusal: OnceLock<PasswordRefusal>,
 }
 
 /// Whether a task in the answer is followed to its end.
@@ -59,22 +55,14 @@ enum Follow {
     No,
 }
 
-impl Login {
-    fn authorization(&self) -> Authorization {
-        match self {
-            Self::Fixed(authorization) => authorization.clone(),
-            Self::Session(session) => Authorization::Session(session.token.clone()),
-        }
-    }
-}
-
 impl Client {
     /// Reads the service root and, with credentials, logs in.
     pub async fn connect(target: &Target, options: &ClientOptions) -> Result<Self, RedfishError> {
         let exchange = Arc::new(Exchange::new(target, options)?);
         let login = Mutex::new(Login::Fixed(Authorization::None));
-        let password_accepted = AtomicBool::new(false);
-        let mut client = Self { exchange, root: Value::Null, sessions: None, login, password_accepted };
+        let (password_accepted, password_refusal) = (AtomicBool::new(false), OnceLock::new());
+        let mut client =
+            Self { exchange, root: Value::Null, sessions: None, login, password_accepted, password_refusal };
         client.root = match (client.get(ROOT).await, &target.credentials) {
             (Ok(root), _) => root.body,
             // The root needs no login, but some BMCs demand one.
@@ -84,15 +72,8 @@ impl Client {
             }
             (Err(error), _) => return Err(error),
         };
-        if let Some(credentials) = &target.credentials {
-            client.sessions = session::collection(&client.root);
-            let session = match &client.sessions {
-                Some(collection) => session::begin(&client.exchange, collection, credentials).await?,
-                None => None,
-            };
-            let login = session.map_or_else(|| Login::Fixed(session::basic(credentials)), Login::Session);
-            client.login = Mutex::new(login);
-        }
+        client.sessions = session::collection(&client.root);
+        client.login = Mutex::new(client.log_in().await?);
         Ok(client)
     }
 
@@ -304,39 +285,6 @@ impl Client {
             tokio::time::sleep(answer::pause(attempt, outcome.as_ref().ok())).await;
             attempt += 1;
         }
-    }
-
-    /// Sends a request with the credentials. If the session has ended, begins a new one and sends the request once
-    /// more, because the BMC has not carried out a request that it refused.
-    async fn send_logged_in(&self, request: Request<'_>) -> Result<Reply, RedfishError> {
-        let authorization = self.login.lock().await.authorization();
-        let reply = self.exchange.send(request, &authorization).await?;
-        let is_refused = self.exchange.refuses_login(&reply);
-        let token = match &authorization {
-            Authorization::Session(token) if is_refused => token,
-            // The BMC may refuse a valid password for a moment, while the service for its accounts restarts. Sends it
-            // only once more: a password that was changed meanwhile must not lock the account.
-            Authorization::Basic(_) if is_refused && self.password_accepted.load(Ordering::Relaxed) => {
-                tokio::time::sleep(PASSWORD_RETRY_DELAY).await;
-                return self.exchange.send(request, &authorization).await;
-            }
-            Authorization::Basic(_) if !is_refused => {
-                self.password_accepted.store(true, Ordering::Relaxed);
-                return Ok(reply);
-            }
-            _ => return Ok(reply),
-        };
-        let mut login = self.login.lock().await;
-        let is_stale = matches!(&*login, Login::Session(session) if session.token == *token);
-        if is_stale && let (Some(collection), Some(credentials)) = (&self.sessions, &self.exchange.target.credentials) {
-            *login = match session::begin(&self.exchange, collection, credentials).await? {
-                Some(session) => Login::Session(session),
-                None => Login::Fixed(session::basic(credentials)),
-            };
-        }
-        let renewed = login.authorization();
-        drop(login);
-        self.exchange.send(request, &renewed).await
     }
 
     fn take_session(&mut self) -> Option<Session> {

@@ -45,6 +45,17 @@ fn members(paths: &[&str]) -> Canned {
     Canned::new(200, &json!({"Members": members}))
 }
 
+/// A Manager of these Systems with one slot, which is empty.
+fn add_manager(bmc: &Bmc, manager: &str, systems: &Value) {
+    let slots = format!("{manager}/VirtualMedia");
+    let links = json!({"ManagerForServers": systems});
+    let resource = json!({"Links": links, "VirtualMedia": {"@odata.id": slots}});
+    bmc.on("GET", manager, Canned::new(200, &resource));
+    let path = format!("{slots}/CD");
+    bmc.on("GET", &slots, members(&[path.as_str()]));
+    bmc.on("GET", &path, slot(&path, &Value::Null));
+}
+
 /// A slot with this image.
 fn slot(path: &str, image: &Value) -> Canned {
     let action = |name: &str| json!({"target": format!("{path}/Actions/VirtualMedia.{name}")});
@@ -292,13 +303,7 @@ async fn the_slots_of_another_systems_manager_are_not_used() {
         bmc.on("GET", "/redfish/v1/Systems", members(systems));
         bmc.on("GET", "/redfish/v1/Managers", members(&MANAGERS));
         for (manager, servers) in MANAGERS.into_iter().zip(servers) {
-            let slots = format!("{manager}/VirtualMedia");
-            let links = json!({"ManagerForServers": servers});
-            let resource = json!({"Links": links, "VirtualMedia": {"@odata.id": slots}});
-            bmc.on("GET", manager, Canned::new(200, &resource));
-            let path = format!("{slots}/CD");
-            bmc.on("GET", &slots, members(&[path.as_str()]));
-            bmc.on("GET", &path, slot(&path, &Value::Null));
+            add_manager(&bmc, manager, &servers);
         }
         let survey = connected(&bmc).await.survey().await.unwrap();
         match (Boots::plan(&survey, Medium::Cd, None), expected) {
@@ -309,4 +314,20 @@ async fn the_slots_of_another_systems_manager_are_not_used() {
             (planned, _) => panic!("{systems:?}: {planned:?}"),
         }
     }
+}
+
+#[tokio::test]
+async fn a_systems_manager_is_found_among_many() {
+    let bmc = start().await;
+    bmc.only("GET", "/redfish/v1/", Canned::new(200, &json!({"Managers": {"@odata.id": "/redfish/v1/Managers"}})));
+    bmc.only("GET", SYSTEM, Canned::new(200, &json!({"PowerState": "On", "Boot": boot("None", "UEFI")})));
+    bmc.on("GET", "/redfish/v1/Systems", members(&[SYSTEM, "/redfish/v1/Systems/2"]));
+    let managers: Vec<String> = (0..40).map(|number| format!("/redfish/v1/Managers/{number}")).collect();
+    bmc.on("GET", "/redfish/v1/Managers", members(&managers.iter().map(String::as_str).collect::<Vec<_>>()));
+    for manager in &managers[..39] {
+        add_manager(&bmc, manager, &json!([{"@odata.id": "/redfish/v1/Systems/2"}]));
+    }
+    add_manager(&bmc, &managers[39], &json!([{"@odata.id": SYSTEM}]));
+    let (_, plan) = planned(&bmc, None).await;
+    assert!(plan.slots[0].path.starts_with(&managers[39]), "{plan:?}");
 }

@@ -177,6 +177,37 @@ async fn a_password_that_is_refused_after_a_session_was_not_granted_may_be_right
 }
 
 #[tokio::test]
+async fn a_password_that_is_refused_while_all_sessions_are_in_use_is_not_sent_with_the_next_requests() {
+    let bmc = Bmc::start(true).await;
+    let info = |id: &str| json!({"error": {"@Message.ExtendedInfo": [{"MessageId": id}]}});
+    let full = || Canned::new(503, &info("Base.1.8.SessionLimitExceeded"));
+    let refused = || Canned::new(401, &info("Base.1.8.NoValidSession"));
+    let sessions = [created("first", "/s/1"), full(), full(), full(), created("second", "/s/2"), full()];
+    for canned in sessions {
+        bmc.on("POST", SESSIONS, canned);
+    }
+    // The first session has ended, and the BMC takes no password without one. Later, the second one ends, too.
+    for canned in [refused(), refused(), system(), refused()] {
+        bmc.on("GET", SYSTEM, canned);
+    }
+    let client = bmc.connect(true).await.unwrap();
+    for is_granted in [false, false, false, true, false, false] {
+        match client.get(SYSTEM).await {
+            Ok(_) => assert!(is_granted),
+            Err(error) => {
+                assert!(!is_granted && matches!(error, RedfishError::NoSession { .. }), "{error}");
+                assert!(error.is_transient() && error.to_string().contains("SessionLimitExceeded"), "{error}");
+            }
+        }
+    }
+    let reads = bmc.seen("GET", SYSTEM);
+    let tokens: Vec<_> = reads.iter().map(|seen| seen.header("x-auth-token")).collect();
+    assert_eq!(tokens, [Some("first"), None, Some("second"), Some("second"), Some("second")]);
+    assert_eq!(reads.iter().filter(|seen| seen.header("authorization").is_some()).count(), 1);
+    assert_eq!(bmc.seen("POST", SESSIONS).len(), 7);
+}
+
+#[tokio::test]
 async fn a_password_that_is_refused_with_another_status_is_not_sent_again() {
     for (status, key) in [
         (400, "iLO.2.14.UnauthorizedLoginAttempt"),

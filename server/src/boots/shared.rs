@@ -45,6 +45,9 @@ pub struct BootSettings {
     pub verification: Verification,
     /// Who may read the images that boots order.
     pub only_from: BootOnlyFrom,
+    /// Whether users can send requests to this server. Otherwise, errors do not ask for any: `dayone boot` without `--server` restores the
+    /// BMCs itself.
+    pub has_api: bool,
 }
 
 impl Default for BootSettings {
@@ -56,6 +59,7 @@ impl Default for BootSettings {
             limits: Limits::default(),
             verification: Verification::System,
             only_from: BootOnlyFrom::default(),
+            has_api: true,
         }
     }
 }

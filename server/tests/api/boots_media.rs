@@ -8,7 +8,7 @@ use redfish::bmc::Limits;
 use serde_json::{Value, json};
 
 use crate::boots::{delete, host, start, until};
-use crate::emulated_bmc::{Account, EmulatedBmc};
+use crate::emulated_bmc::{Account, EmulatedBmc, WhileOff};
 use crate::support::{Answer, Dayone, Place};
 
 async fn server() -> Dayone {
@@ -48,6 +48,58 @@ async fn a_medium_that_the_bmc_loses_when_the_host_is_switched_off_is_inserted_a
 }
 
 #[tokio::test]
+async fn a_slot_that_is_not_connected_while_the_host_is_off_keeps_its_medium() {
+    let bmc = EmulatedBmc::start().await;
+    bmc.machine.lock().unwrap().slot_while_off = WhileOff::NotConnected;
+    let dayone = server().await;
+    let boot = begin(&dayone, "worker-0", &bmc.url(), "").await;
+    let boot = until_started(&dayone, &boot).await;
+    assert_eq!(bmc.sent(), ["InsertMedia", "ForceOff", "On"], "{boot:#}");
+    assert!(boot["remarks"].to_string().contains("shows the image, but not as connected"), "{boot:#}");
+}
+
+#[tokio::test]
+async fn a_slot_that_is_missing_after_the_host_was_switched_off_is_read_again() {
+    // Once, and for longer than dayone waits.
+    for (reads, sent, remark) in [
+        (1, &["InsertMedia", "ForceOff", "InsertMedia", "On"][..], "has lost the image since the insert"),
+        (u32::MAX, &["InsertMedia", "ForceOff", "On"][..], "dayone could not read whether"),
+    ] {
+        let bmc = EmulatedBmc::start().await;
+        {
+            let mut machine = bmc.machine.lock().unwrap();
+            machine.loses_medium_at = Some("ForceOff");
+            machine.slot_while_off = WhileOff::Missing(reads);
+        }
+        let dayone = server().await;
+        let boot = begin(&dayone, "worker-0", &bmc.url(), "").await;
+        let boot = until_started(&dayone, &boot).await;
+        assert_eq!(bmc.sent(), sent, "{boot:#}");
+        assert!(boot["remarks"].to_string().contains(remark), "{boot:#}");
+    }
+}
+
+#[tokio::test]
+async fn a_boot_that_is_deleted_while_its_medium_is_inserted_again_says_that_the_host_is_off() {
+    let bmc = EmulatedBmc::start().await;
+    {
+        let mut machine = bmc.machine.lock().unwrap();
+        machine.loses_medium_at = Some("ForceOff");
+        // So the second insert does not end at once.
+        machine.slot_while_off = WhileOff::NotConnected;
+    }
+    let client = ClientOptions { pace: Duration::ZERO, ..ClientOptions::default() };
+    let limits = Limits { settle: Duration::from_secs(4), ..Limits::default() };
+    let dayone = start(Place::new(), BootSettings { client, limits, ..BootSettings::default() }).await;
+    let boot = begin(&dayone, "worker-0", &bmc.url(), "").await;
+    until(&dayone, &boot, "inserting again", |_| bmc.sent().len() == 3).await;
+    assert_eq!(delete(&dayone, &boot, "").await, 202);
+    let boot = until_state(&dayone, &boot, "ejected").await;
+    assert!(boot["remarks"].to_string().contains("its power state was off"), "{boot:#}");
+    assert!(!bmc.sent().iter().any(|sent| sent == "On"), "{:?}", bmc.sent());
+}
+
+#[tokio::test]
 async fn a_boot_that_is_too_late_says_what_the_slot_shows() {
     for (image, expected) in [
         (None, "is empty: the BMC has lost the medium"),
@@ -64,6 +116,7 @@ async fn a_boot_that_is_too_late_says_what_the_slot_shows() {
         let boot = until_state(&dayone, &boot, "failed").await;
         let error = boot["steps"][4]["error"].as_str().unwrap();
         assert!(error.contains(expected) && error.contains("nobody has read the image"), "{error}");
+        assert!(error.contains("DELETE /v1/boots/"), "{error}");
     }
 }
 

@@ -60,11 +60,8 @@ async fn an_image_that_the_bmc_shows_by_its_name_is_ejected() {
     assert_eq!(bmc.machine.lock().unwrap().image.as_deref(), Some("rescue.iso"));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_command_whose_undo_fails_says_why_and_ends() {
-    let bmc = EmulatedBmc::start().await;
-    bmc.machine.lock().unwrap().keeps_medium = true;
-    let place = Place::new();
+/// `dayone boot` without a server.
+fn command(place: &Place, bmc: &EmulatedBmc) -> Command {
     fs::write(place.path("host.yaml"), host("worker-0", &bmc.url())).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_dayone"));
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("DAYONE_")) {
@@ -72,6 +69,29 @@ async fn a_command_whose_undo_fails_says_why_and_ends() {
     }
     let media = ["--media-listen", "127.0.0.1:0", "--media-url", "http://127.0.0.1:1"];
     command.args(["boot", "host.yaml", "--base", "coreos.iso"]).args(media).current_dir(place.path(""));
+    command
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_without_a_server_does_not_ask_for_requests_to_one() {
+    for (sign, code, said) in [("call-home", 1, "has not booted within"), ("boot-progress", 3, "cannot tell whether")] {
+        let bmc = EmulatedBmc::start().await;
+        let place = Place::new();
+        let mut command = command(&place, &bmc);
+        command.args(["--wait-for", sign, "--booted-within", "2", "--eject-when-booted"]);
+        let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+        let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{text}");
+        assert!(text.contains(said) && !text.contains("DELETE"), "{text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_whose_undo_fails_says_why_and_ends() {
+    let bmc = EmulatedBmc::start().await;
+    bmc.machine.lock().unwrap().keeps_medium = true;
+    let place = Place::new();
+    let mut command = command(&place, &bmc);
     let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let begun = Instant::now();
     while !bmc.sent().iter().any(|sent| sent == "On") {

@@ -26,6 +26,16 @@ pub(crate) enum Account {
     Refused(u32),
 }
 
+/// What the slot shows while the host is off.
+pub(crate) enum WhileOff {
+    /// The same as while it is on.
+    Same,
+    /// Its medium, but not as connected.
+    NotConnected,
+    /// It is not found for so many reads.
+    Missing(u32),
+}
+
 /// What the BMC does, and what has happened to it.
 pub(crate) struct Machine {
     pub(crate) is_on: bool,
@@ -35,6 +45,7 @@ pub(crate) struct Machine {
     pub(crate) keeps_medium: bool,
     /// The reset type that makes the BMC lose its medium.
     pub(crate) loses_medium_at: Option<&'static str>,
+    pub(crate) slot_while_off: WhileOff,
     /// The end of the path of an action that the BMC carries out and never answers.
     pub(crate) never_answers: Option<&'static str>,
     pub(crate) account: Account,
@@ -64,6 +75,7 @@ impl EmulatedBmc {
             is_deaf: false,
             keeps_medium: false,
             loses_medium_at: None,
+            slot_while_off: WhileOff::Same,
             never_answers: None,
             account: Account::Open,
             shows: str::to_owned,
@@ -127,6 +139,21 @@ impl Machine {
         true
     }
 
+    fn is_connected(&self) -> bool {
+        self.image.is_some() && (self.is_on || !matches!(self.slot_while_off, WhileOff::NotConnected))
+    }
+
+    /// Whether the BMC does not find its slot for one more read.
+    fn misses_slot(&mut self) -> bool {
+        match &mut self.slot_while_off {
+            WhileOff::Missing(reads) if *reads > 0 && !self.is_on => {
+                *reads -= 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
     fn answer(&mut self, parts: Parts, body: &Value) -> Response {
         let machine = self;
         let path = parts.uri.path().trim_end_matches('/');
@@ -155,12 +182,13 @@ impl Machine {
             (Method::GET, "/redfish/v1/Systems/1/VirtualMedia", _) => {
                 Json(json!({"Members": [{"@odata.id": SLOT}]})).into_response()
             }
+            (Method::GET, SLOT, _) if machine.misses_slot() => StatusCode::NOT_FOUND.into_response(),
             (Method::GET, SLOT, _) => Json(json!({
                 "Id": "1",
                 "MediaTypes": ["CD"],
                 "Image": machine.image,
-                "Inserted": machine.image.is_some(),
-                "ConnectedVia": if machine.image.is_some() { "URI" } else { "NotConnected" },
+                "Inserted": machine.is_connected(),
+                "ConnectedVia": if machine.is_connected() { "URI" } else { "NotConnected" },
                 "Actions": {
                     "#VirtualMedia.InsertMedia": {"target": format!("{SLOT}/Actions/VirtualMedia.InsertMedia")},
                     "#VirtualMedia.EjectMedia": {"target": format!("{SLOT}/Actions/VirtualMedia.EjectMedia")},

@@ -27,7 +27,8 @@ pub(super) async fn eject(shared: &Arc<Shared>, boot: &Boot) -> Result<(), Stop>
         let mut stop = Stop::from(error);
         if let Stop::Failed(failure) = &mut stop {
             let done = if done.is_empty() { "nothing".to_owned() } else { done.join("; ") };
-            failure.text = format!("{}. Done: {done}. Delete the boot once more to try again", failure.text);
+            let advice = if shared.settings().has_api { ". Delete the boot once more to try again" } else { "" };
+            failure.text = format!("{}. Done: {done}{advice}", failure.text);
         }
         return Err(stop);
     }
@@ -148,7 +149,7 @@ async fn take_out(shared: &Shared, boot: &Boot, bmc: &Bmc, url: &str) -> Result<
         let state = bmc.media_state(&slot.path).await?;
         let path = &slot.path;
         let is_inserted = record.method == BootMethod::VirtualMedia && shared.holder(boot, path).is_none();
-        let left = if state.names(url) || shown_as.is_some_and(|shown_as| shown_as.is_in(&state)) {
+        let left = if medium::is_named(&state, url, shown_as) {
             Left::Image
         } else if is_inserted {
             medium::left(&slot.state, &state, url, record.file_name())

@@ -8,8 +8,13 @@ pub(super) fn found(state: &MediaState, url: &str, shown_as: Option<&ShownImage>
         return Found::Nothing;
     }
     let shows_no_url = state.image.is_none() && !state.is_of_remote_console();
-    let is_shown = shown_as.is_some_and(|shown_as| shown_as.is_in(state));
-    if shows_no_url || is_shown || state.names(url) { Found::Image } else { Found::Other }
+    if shows_no_url || is_named(state, url, shown_as) { Found::Image } else { Found::Other }
+}
+
+/// Whether a slot names the image, by its URL or as it did after the insert. Some BMCs never show it as connected, and others do not
+/// while the host is off.
+pub(super) fn is_named(state: &MediaState, url: &str, shown_as: Option<&ShownImage>) -> bool {
+    state.names(url) || shown_as.is_some_and(|shown_as| shown_as.is_in(state))
 }
 
 /// What a planned slot has after an insert that may not have ended.
@@ -61,7 +66,9 @@ mod tests {
         assert_eq!(found(&by_name, URL, None), Found::Other);
         assert_eq!(found(&by_name, URL, ShownImage::of(&by_name, URL).as_ref()), Found::Image);
         assert_eq!(found(&state(None, "Applet"), URL, None), Found::Other);
-        assert_eq!(found(&state(Some(URL), "NotConnected"), URL, None), Found::Nothing);
+        let while_off = state(Some(URL), "NotConnected");
+        assert_eq!(found(&while_off, URL, None), Found::Nothing);
+        assert!(is_named(&while_off, URL, None) && !is_named(&state(None, "NotConnected"), URL, None));
     }
 
     #[test]

@@ -76,14 +76,14 @@ impl<T: Into<String>> From<T> for Failure {
 }
 
 fn refuses_credentials(error: &BmcError) -> bool {
-    matches!(
-        error,
-        BmcError::Redfish(
-            RedfishError::NotAuthorized { .. }
-                | RedfishError::NoSession { .. }
-                | RedfishError::PasswordChangeRequired { .. }
-        )
-    )
+    match error {
+        // While all sessions are in use, a refusal says nothing about the credentials.
+        BmcError::Redfish(error @ RedfishError::NoSession { .. }) => !error.is_transient(),
+        BmcError::Redfish(error) => {
+            matches!(error, RedfishError::NotAuthorized { .. } | RedfishError::PasswordChangeRequired { .. })
+        }
+        _ => false,
+    }
 }
 
 /// Remarks about the requests that a BMC refused.
@@ -119,9 +119,10 @@ async fn work(shared: &Arc<Shared>, boot: &Arc<Boot>) {
             Work::Ended => return,
         };
         if let Err(Stop::Disk(failure)) = stopped {
+            let advice = if shared.settings().has_api { " and delete the boot" } else { "" };
             let error = format!(
                 "the server cannot write to its data directory ({failure}), so it does nothing that it could not undo after \
-                 a restart; make room there and delete the boot"
+                 a restart; make room there{advice}"
             );
             let step = boot.record().next_step().unwrap_or(Step::Ejected);
             error!(boot = %boot.id(), %step, error, "a step of a boot failed");
@@ -171,15 +172,18 @@ async fn run(shared: &Arc<Shared>, boot: &Arc<Boot>) -> Result<(), Stop> {
         }
     };
     runner.close().await;
+    let power = match &ended {
+        Err((_, Stop::Interrupted(state))) => Some(*state),
+        _ => runner.is_off().then_some(PowerState::Off),
+    };
+    if let Some(power) = power.filter(|_| boot.record().state != BootState::Running) {
+        let remark = format!(
+            "the boot was deleted while dayone restarted the host: dayone did not start it; its power state was {power}"
+        );
+        shared.change(boot, |record| record.remark(remark)).await?;
+    }
     match ended {
-        Ok(()) | Err((_, Stop::Deleted)) => Ok(()),
-        Err((_, Stop::Interrupted(state))) => {
-            let remark = format!(
-                "the boot was deleted while dayone restarted the host: dayone did not start it; its power state was {state}"
-            );
-            shared.change(boot, |record| record.remark(remark)).await?;
-            Ok(())
-        }
+        Ok(()) | Err((_, Stop::Deleted | Stop::Interrupted(_))) => Ok(()),
         Err((_, Stop::Disk(error))) => Err(Stop::Disk(error)),
         Err((step, Stop::Failed(failure) | Stop::Later(failure))) => {
             // One step may have ended, and the next one begun, before the failure.
@@ -317,11 +321,25 @@ fn stored_image(shared: &Shared, boot: &Boot) -> Result<(Arc<StoredImage>, Strin
 
 #[cfg(test)]
 mod tests {
+    use http::StatusCode;
+    use redfish::RequestLine;
+
     use super::*;
 
     /// The size of what an asynchronous function with two arguments returns.
     fn size<A, B, F: Future>(_: fn(A, B) -> F) -> usize {
         size_of::<F>()
+    }
+
+    #[test]
+    fn a_refusal_while_all_sessions_are_in_use_says_nothing_about_the_credentials() {
+        for (status, expected) in [(StatusCode::SERVICE_UNAVAILABLE, false), (StatusCode::FORBIDDEN, true)] {
+            let request = RequestLine { method: "POST", path: "/redfish/v1/SessionService/Sessions".to_owned() };
+            let session = Box::new(redfish::Failure { request, status, messages: Vec::new(), retry_after: None });
+            let (origin, username) = ("https://192.0.2.9".to_owned(), "admin".to_owned());
+            let error = RedfishError::NoSession { origin, username, session, messages: Vec::new() };
+            assert_eq!(refuses_credentials(&BmcError::Redfish(error)), expected, "{status}");
+        }
     }
 
     #[test]

@@ -35,7 +35,7 @@ enum Reported {
     Nothing,
     /// It has no `BootProgress`.
     Unsupported,
-    /// `OSRunning`, as before the host was switched on.
+    /// `OSRunning`, perhaps of the system that ran before the host was switched on.
     StillRunning,
     /// Another state than `OSRunning`.
     Progress,
@@ -205,7 +205,7 @@ impl<'a> Signs<'a> {
                 Some(format!("the BMC has not reported it since{reason}"))
             }
             (Reported::StillRunning, None) if end => Some(
-                "the BMC reported OSRunning before the host was switched on, and has reported nothing else since"
+                "the BMC reported OSRunning before the host was switched on, and has reported no other OSRunning since"
                     .to_owned(),
             ),
             _ => None,
@@ -261,6 +261,10 @@ impl<'a> Signs<'a> {
         let progress = match bmc.boot_progress().await {
             Ok(progress) => progress,
             Err(error) => {
+                // A new connection would send a password again that the BMC has refused for lack of a session. This one asks for a session.
+                if error.is_unavailable() {
+                    self.bmc = Some(bmc);
+                }
                 self.note_failure(error.into()).await?;
                 return Ok(None);
             }
@@ -278,7 +282,7 @@ impl<'a> Signs<'a> {
         };
         if !progress.is_running() {
             self.reported = Reported::Progress;
-        } else if before == Reported::Progress || is_new(&progress, started) {
+        } else if is_new(&progress, started, before == Reported::Progress) {
             return Ok(Some("the BMC reports that an operating system runs".to_owned()));
         } else {
             self.reported = Reported::StillRunning;
@@ -290,13 +294,13 @@ impl<'a> Signs<'a> {
 const UNSUPPORTED: &str = "the BMC does not report the progress of a boot (its System has no BootProgress)";
 
 /// Whether the BMC reports an operating system that was started after the host was switched on. Some BMCs keep reporting the
-/// one that ran before, or report it again after the host was off. If dayone was restarted while the host was being started, it does not
-/// know the earlier report.
-fn is_new(progress: &BootProgress, started: Option<&Started>) -> bool {
-    let Some(started) = started else { return false };
+/// one that ran before, or report it again after the host was off. So if both times are known, they decide alone. `had_other_state`: the
+/// BMC has reported another state since. If dayone was restarted while the host was being started, it does not know the earlier report.
+fn is_new(progress: &BootProgress, started: Option<&Started>, had_other_state: bool) -> bool {
+    let Some(started) = started else { return had_other_state };
     match progress.last_state_time.as_ref().zip(started.os_running_since.as_ref()) {
         Some((now, before)) => now != before,
-        None => !started.os_running,
+        None => had_other_state || !started.os_running,
     }
 }
 
@@ -336,18 +340,22 @@ mod tests {
             last_state_time: time.map(str::to_owned),
         };
         let (old, new) = (Some("2026-11-01T00:00:00Z"), Some("2026-11-02T00:00:00Z"));
-        for (now, os_running, since, expected) in [
-            (old, true, old, false),
-            // Not reported while the host was off.
-            (old, false, old, false),
-            (new, true, old, true),
-            (new, false, old, true),
-            (None, true, old, false),
-            (None, false, None, true),
+        for (now, os_running, since, had_other_state, expected) in [
+            (old, true, old, false, false),
+            // Not reported while the host was off, or for a while after its start.
+            (old, false, old, false, false),
+            (old, true, old, true, false),
+            (new, true, old, false, true),
+            (new, false, old, false, true),
+            (None, true, old, false, false),
+            (None, true, old, true, true),
+            (new, true, None, true, true),
+            (None, false, None, false, true),
         ] {
             let started = Started { was_off: true, os_running, os_running_since: since.map(str::to_owned) };
-            assert_eq!(is_new(&progress(now), Some(&started)), expected, "{now:?} {started:?}");
+            let is_new = is_new(&progress(now), Some(&started), had_other_state);
+            assert_eq!(is_new, expected, "{now:?} {started:?} {had_other_state}");
         }
-        assert!(!is_new(&progress(new), None));
+        assert!(!is_new(&progress(new), None, false));
     }
 }

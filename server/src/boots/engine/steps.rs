@@ -31,8 +31,8 @@ pub(super) struct Steps<'a> {
     resumed: bool,
     /// The host's call, from the moment at which the host is switched on.
     call: Option<ExpectedCall>,
-    /// Whether the slot showed the inserted image, but not as connected.
-    is_never_connected: bool,
+    /// Whether the host is off for this boot: dayone has switched it off, or found it off, and has not told the BMC to start it.
+    is_off: bool,
     /// Since when the BMC reported a running system before dayone switched the host off, by the BMC's clock.
     running_since: Option<String>,
 }
@@ -40,7 +40,7 @@ pub(super) struct Steps<'a> {
 impl<'a> Steps<'a> {
     pub(super) fn new(shared: &'a Arc<Shared>, boot: &'a Arc<Boot>, resumed: bool) -> Self {
         let (bmc, call, running_since) = (None, None, None);
-        Self { shared, boot, bmc, resumed, call, is_never_connected: false, running_since }
+        Self { shared, boot, bmc, resumed, call, is_off: false, running_since }
     }
 
     /// Takes a step, and the steps that end together with it.
@@ -70,6 +70,11 @@ impl<'a> Steps<'a> {
     pub(super) async fn reset(&mut self) {
         self.close().await;
         self.resumed = true;
+    }
+
+    /// Whether the host stays off if the boot ends now.
+    pub(super) fn is_off(&self) -> bool {
+        self.is_off
     }
 
     /// Ends the session, if there is one.
@@ -201,7 +206,6 @@ impl<'a> Steps<'a> {
         let inserted = self.connected().await?.insert(plan, url).await?;
         let copied = reading::is_copied(image, record.file_name(), sent_before);
         let shown_as = inserted.shown_as(url);
-        self.is_never_connected = !inserted.state.is_connected();
         let detail = match (&inserted.form, inserted.replaced) {
             (None, _) => format!("the image was already in {}", inserted.slot),
             (Some(_), true) => format!("in {}, after ejecting another medium", inserted.slot),
@@ -322,8 +326,8 @@ impl<'a> Steps<'a> {
         self.change(|record| record.remark(remark)).await?;
         self.note_running().await?;
         let graceful = Duration::from_secs(self.boot.record().options.shutdown_within);
-        let bmc = self.connected().await?;
-        bmc.power(PowerAction::Off { graceful }).await?;
+        self.connected().await?.power(PowerAction::Off { graceful }).await?;
+        self.is_off = true;
         Ok(self.set_boot(plan).await??)
     }
 

@@ -89,11 +89,13 @@ impl<'a> Waiting<'a> {
             if (end || reads.copied)
                 && let Some(reasons) = self.signs.all_hidden(&record, &reads, end)
             {
-                return Ok(Outcome::Unknown(unknown(&record, &reads, &reasons)));
+                let then = self.advice(", then ", &record, "ejects the medium");
+                return Ok(Outcome::Unknown(unknown(&reads, &reasons, &then)));
             }
             if end {
                 let medium = Box::pin(self.medium(&record)).await?;
-                return Err(Stop::Failed(too_late(&record, &reads, waited.min(MAX_WAIT), &medium).into()));
+                let end = medium + &self.advice("; ", &record, "restores the BMC");
+                return Err(Stop::Failed(too_late(&record, &reads, waited.min(MAX_WAIT), &end).into()));
             }
             self.boot.show_progress(progress(&record, &reads, waited, limit));
             tokio::select! {
@@ -102,6 +104,14 @@ impl<'a> Waiting<'a> {
                 () = self.signs.called() => {}
             }
         }
+    }
+
+    /// What the request to delete the boot does, after `begin`. Empty if users cannot send it.
+    fn advice(&self, begin: &str, record: &BootRecord, what: &str) -> String {
+        if !self.shared.settings().has_api {
+            return String::new();
+        }
+        format!("{begin}DELETE /v1/boots/{} {what}", record.id)
     }
 
     /// What the slot of the image shows, as a sentence without its end.
@@ -122,11 +132,13 @@ impl<'a> Waiting<'a> {
             Ok(state) => state,
             Err(error) => return Ok(unknown(error.to_string())),
         };
-        let url = self.shared.inserted_url(record);
-        Ok(match medium::found(&state, &url, at_bmc.plan.shown_as.as_ref()) {
+        let (url, shown_as) = (self.shared.inserted_url(record), at_bmc.plan.shown_as.as_ref());
+        Ok(match medium::found(&state, &url, shown_as) {
             Found::Image => "The medium is still inserted".to_owned(),
             Found::Other => format!("By now, {slot} has another medium"),
-            Found::Nothing if state.names(&url) => format!("{slot} shows the image, but not as connected"),
+            Found::Nothing if medium::is_named(&state, &url, shown_as) => {
+                format!("{slot} shows the image, but not as connected")
+            }
             Found::Nothing => format!("{slot} is empty: the BMC has lost the medium, or somebody has ejected it"),
         })
     }
@@ -207,22 +219,21 @@ fn signs(record: &BootRecord) -> String {
     signs.join(" or ")
 }
 
-/// Why dayone cannot tell whether the host has booted, and what to do.
-fn unknown(record: &BootRecord, reads: &Reads, reasons: &[String]) -> String {
+/// Why dayone cannot tell whether the host has booted, and what to do. `then` is what to do after a look at the console.
+fn unknown(reads: &Reads, reasons: &[String], then: &str) -> String {
     let read = match &reads.since_start {
         Some(read) => format!(" Since then the image was read ({read}), which is not a sign that the boot waits for."),
         None => String::new(),
     };
     format!(
         "the host was switched on, and dayone cannot tell whether it has booted ({}).{read} dayone has ejected and restored \
-         nothing: look at the host's console, then DELETE /v1/boots/{} ejects the medium. For the next boot, wait for \
-         call-home or reachable, which do not depend on the BMC",
-        reasons.join("; "),
-        record.id
+         nothing: look at the host's console{then}. For the next boot, wait for call-home or reachable, which do not depend on \
+         the BMC",
+        reasons.join("; ")
     )
 }
 
-fn too_late(record: &BootRecord, reads: &Reads, waited: Duration, medium: &str) -> String {
+fn too_late(record: &BootRecord, reads: &Reads, waited: Duration, end: &str) -> String {
     let hint = if reads.since_start.is_some() {
         "the host has read the image, so its firmware boots from it: look at its console for errors of its system"
     } else if reads.requested == Requested::Never {
@@ -247,11 +258,10 @@ fn too_late(record: &BootRecord, reads: &Reads, waited: Duration, medium: &str) 
          boot mode"
     };
     format!(
-        "the host has not booted within {} of being switched on (waited for {}); {}; {hint}. {medium}; DELETE /v1/boots/{} restores the BMC",
+        "the host has not booted within {} of being switched on (waited for {}); {}; {hint}. {end}",
         duration(waited),
         signs(record),
-        reads.text,
-        record.id
+        reads.text
     )
 }
 

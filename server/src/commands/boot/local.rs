@@ -61,7 +61,8 @@ impl Local {
         };
         // Other users of this machine must not request boots with these credentials.
         let token = token()?;
-        let config = Config::new(settings, Some(&token)).map_err(|error| Failure::System(chain(&error)))?;
+        let mut config = Config::new(settings, Some(&token)).map_err(|error| Failure::System(chain(&error)))?;
+        config.boots.has_api = false;
         let server = Server::start(config).await.map_err(|error| Failure::System(chain(&error)))?;
         let url = Url::parse(&format!("http://{}", server.api_address()))
             .map_err(|error| Failure::system("this server's address", &error))?;

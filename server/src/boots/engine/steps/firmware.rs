@@ -65,8 +65,9 @@ impl Steps<'_> {
         // Some BMCs refuse a boot override while the firmware starts, and the host may boot from the URL too early.
         self.boot.show_progress("switching the host off");
         match self.connected().await?.power(PowerAction::Off { graceful }).await {
+            Ok(_) => self.is_off = true,
             // Such a BMC only switches off and on in one step.
-            Ok(_) | Err(BmcError::PowerUnsupported { .. }) => {}
+            Err(BmcError::PowerUnsupported { .. }) => {}
             Err(error) => return Err(error.into()),
         }
         let detail = format!("the host's firmware has taken its settings: {names}");

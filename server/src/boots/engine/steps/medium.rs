@@ -33,21 +33,25 @@ impl Steps<'_> {
     fn check_holder(&self, slot: &str) -> Result<(), Stop> {
         let Some(holder) = self.shared.holder(self.boot, slot) else { return Ok(()) };
         let (id, name) = (holder.id(), holder.record().name());
+        let advice = if self.shared.settings().has_api {
+            format!("DELETE /v1/boots/{id} ejects its medium; then start this boot again")
+        } else {
+            "Start this boot again when that one has ended".to_owned()
+        };
         let text = format!(
-            "the boot {id} of {name} uses {slot}, and has not ended: the Systems of this BMC share the slot. DELETE /v1/boots/{id} \
-             ejects its medium; then start this boot again"
+            "the boot {id} of {name} uses {slot}, and has not ended: the Systems of this BMC share the slot. {advice}"
         );
         Err(Stop::Failed(text.into()))
     }
 
-    /// Inserts the image again, once, if its slot does not have it any more: a BMC that restarts loses its media, and some BMCs eject them
-    /// when the host is switched off.
+    /// Inserts the image again, once, if its slot is empty or has another medium: a BMC that restarts loses its media, and some BMCs eject
+    /// them when the host is switched off.
     pub(super) async fn keep_medium(&mut self) -> Result<(), Stop> {
         let (record, at_bmc) = (self.boot.record(), self.at_bmc()?);
         // For HTTP boot, nothing is inserted.
         let Some(slot) = at_bmc.slot.clone() else { return Ok(()) };
         let url = self.shared.inserted_url(&record);
-        let state = match self.connected().await?.media_state(&slot).await {
+        let state = match self.connected().await?.media_state_at_last(&slot).await {
             Ok(state) => state,
             // Some BMCs may show their slots only while the host is on.
             Err(error) if is_refusal(&error) => {
@@ -56,10 +60,16 @@ impl Steps<'_> {
             }
             Err(error) => return Err(error.into()),
         };
-        let found = medium::found(&state, &url, at_bmc.plan.shown_as.as_ref());
-        // Some BMCs never show a medium as connected.
-        if found == Found::Image || (self.is_never_connected && state.names(&url)) {
+        let shown_as = at_bmc.plan.shown_as.as_ref();
+        let found = medium::found(&state, &url, shown_as);
+        if found == Found::Image {
             return Ok(());
+        }
+        if medium::is_named(&state, &url, shown_as) {
+            let remark = format!(
+                "{slot} shows the image, but not as connected; some BMCs show it so while the host is off, so dayone starts the host"
+            );
+            return self.change(|record| record.remark(remark)).await;
         }
         self.check_not_deleted()?;
         self.check_holder(&slot)?;

@@ -34,11 +34,13 @@ impl Steps<'_> {
                 Err(BmcError::PowerUnsupported { .. }) => false,
                 Err(error) => return Err(error.into()),
             };
+            self.is_off = is_off;
             Box::pin(self.boot_override()).await?;
         }
         self.boot.show_progress("switching the host off and on");
         let bmc = self.connected().await?;
         let ready = if is_off { bmc.ready_to_switch_on().await? } else { bmc.ready_to_restart(graceful).await? };
+        self.is_off = ready.is_off();
         Box::pin(self.keep_medium()).await?;
         let change = self.start(ready).await?;
         let detail = match (change.before, change.graceful) {
@@ -63,6 +65,7 @@ impl Steps<'_> {
         let was_off = started.was_off;
         self.change_at_bmc(|at_bmc| at_bmc.started = Some(started)).await?;
         self.reset_signs()?;
+        self.is_off = false;
         let change = match self.connected().await?.start(ready).await {
             Ok(change) => change,
             Err(error) => {
@@ -108,6 +111,7 @@ impl Steps<'_> {
         if !matches!(bmc.power_state().await, Ok(PowerState::Off)) {
             return Ok(());
         }
+        self.is_off = true;
         self.change_at_bmc(|at_bmc| at_bmc.started = None).await
     }
 

@@ -1,0 +1,122 @@
+//! The login of a client: its session, or the password in each request.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use http::HeaderValue;
+
+use super::Client;
+use super::answer::Reply;
+use super::exchange::{Authorization, Request};
+use super::session::{self, Session};
+use crate::error::{Failure, RedfishError};
+use crate::message::Message;
+
+/// How long to wait before sending a password again that the BMC has accepted before, and now refuses.
+const PASSWORD_RETRY_DELAY: Duration = Duration::from_secs(1);
+
+pub(super) enum Login {
+    /// No credentials, or the password in each request.
+    Fixed(Authorization),
+    Session(Session),
+}
+
+/// A BMC's refusal of a password in a request, which may only mean that it takes no password without a session.
+pub(super) struct PasswordRefusal {
+    /// Why there was no session.
+    session: Box<Failure>,
+    messages: Vec<Message>,
+}
+
+impl Login {
+    fn authorization(&self) -> Authorization {
+        match self {
+            Self::Fixed(authorization) => authorization.clone(),
+            Self::Session(session) => Authorization::Session(session.token.clone()),
+        }
+    }
+}
+
+impl Client {
+    /// Sends a request with the credentials. If the session has ended, begins a new one and sends the request once
+    /// more, because the BMC has not carried out a request that it refused.
+    pub(super) async fn send_logged_in(&self, request: Request<'_>) -> Result<Reply, RedfishError> {
+        let mut authorization = self.authorization().await?;
+        let mut reply = self.exchange.send(request, &authorization).await?;
+        if self.exchange.refuses_login(&reply) {
+            let again = match &authorization {
+                Authorization::Session(token) => Some(self.renewed(token).await?),
+                // The BMC may refuse a valid password for a moment, while the service for its accounts restarts. Sends it
+                // only once more: a password that was changed meanwhile must not lock the account.
+                Authorization::Basic(_) if self.password_accepted.load(Ordering::Relaxed) => {
+                    tokio::time::sleep(PASSWORD_RETRY_DELAY).await;
+                    Some(authorization.clone())
+                }
+                _ => None,
+            };
+            if let Some(again) = again {
+                reply = self.exchange.send(request, &again).await?;
+                authorization = again;
+            }
+        }
+        if matches!(authorization, Authorization::Basic(_)) {
+            self.note_password(&reply);
+        }
+        Ok(reply)
+    }
+
+    /// Notes whether the BMC has accepted the password in a request.
+    fn note_password(&self, reply: &Reply) {
+        if reply.status.is_success() {
+            self.password_accepted.store(true, Ordering::Relaxed);
+        } else if self.exchange.refuses_login(reply)
+            && let Some(session) = self.exchange.session_refusal()
+            && session.is_passing_session_refusal()
+        {
+            let messages = self.exchange.unsuccessful(reply).messages;
+            // The first refusal stays.
+            let _ = self.password_refusal.set(PasswordRefusal { session, messages });
+        }
+    }
+
+    /// The credentials for the next request. A password that the BMC has refused in a request is not sent in another one, because the
+    /// BMC may lock the account: the client asks for a session again.
+    async fn authorization(&self) -> Result<Authorization, RedfishError> {
+        let mut login = self.login.lock().await;
+        let has_password = matches!(&*login, Login::Fixed(Authorization::Basic(_)));
+        if has_password && self.password_refusal.get().is_some() {
+            *login = self.log_in().await?;
+        }
+        Ok(login.authorization())
+    }
+
+    /// The credentials after the BMC has refused the session with this token.
+    async fn renewed(&self, token: &HeaderValue) -> Result<Authorization, RedfishError> {
+        let mut login = self.login.lock().await;
+        if matches!(&*login, Login::Session(session) if session.token == *token) {
+            *login = self.log_in().await?;
+        }
+        Ok(login.authorization())
+    }
+
+    /// Begins a session. If the BMC grants none, each request has the password, unless the BMC has refused that.
+    pub(super) async fn log_in(&self) -> Result<Login, RedfishError> {
+        let Some(credentials) = &self.exchange.target.credentials else {
+            return Ok(Login::Fixed(Authorization::None));
+        };
+        let session = match &self.sessions {
+            Some(collection) => session::begin(&self.exchange, collection, credentials).await?,
+            None => None,
+        };
+        match (session, self.password_refusal.get()) {
+            (Some(session), _) => Ok(Login::Session(session)),
+            (None, None) => Ok(Login::Fixed(session::basic(credentials))),
+            (None, Some(PasswordRefusal { session, messages })) => Err(RedfishError::NoSession {
+                origin: self.exchange.origin(),
+                username: credentials.username.clone(),
+                session: self.exchange.session_refusal().unwrap_or_else(|| session.clone()),
+                messages: messages.clone(),
+            }),
+        }
+    }
+}

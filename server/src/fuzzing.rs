@@ -50,11 +50,12 @@ pub fn decrypt_record(file: &[u8]) -> Result<Vec<u8>, String> {
 
 const KEY: [u8; 32] = [7; 32];
 
-/// Completes the texts of audit log entries to the lines of a chain.
+/// Completes the texts of audit log entries to the lines of a chain, each of which begins as a server writes it.
 pub fn seal_audit_entries<'a>(contents: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut previous = Link::START.hash;
     let seal = |(number, content): (usize, &str)| {
-        let entry = format!("{{\"sequence\":{},\"previous\":\"{previous}\"{content}}}", number + 1);
+        let begin = format!("{{\"sequence\":{},\"time\":\"2026-02-28T12:00:00Z\"", number + 1);
+        let entry = format!("{begin},\"previous\":\"{previous}\"{content}}}");
         let (line, hash) = seal(&entry, &previous);
         previous = hash;
         line

@@ -95,10 +95,15 @@ impl LogFile {
     /// may have.
     pub(crate) fn check(path: &Path) -> Result<(), AuditError> {
         let failed = |source| AuditError::Write { path: path.to_owned(), source };
-        let mut file = match OpenOptions::new().read(true).append(true).open(path) {
+        // Opening a pipe or a device may wait, or do something.
+        let is_file = match fs::metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            opened => opened.map_err(failed)?,
+            found => found.map_err(failed)?.is_file(),
         };
+        if !is_file {
+            return Err(AuditError::NotAFile(path.to_owned()));
+        }
+        let mut file = OpenOptions::new().read(true).append(true).open(path).map_err(failed)?;
         match Tail::read(&mut file).map_err(failed)? {
             Tail::Foreign => Err(AuditError::Foreign(path.to_owned())),
             Tail::Empty | Tail::Entry { .. } | Tail::FirstTorn(_) => Ok(()),

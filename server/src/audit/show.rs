@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::chain::{Chained, Link};
 use super::log_text::{LogText, LogTextError};
 use super::unfinished::{Recovered, Unexplained};
 
@@ -15,30 +16,33 @@ pub fn entries(files: &[LogText], mut entry: impl FnMut(Value)) -> Result<Option
     for file in files {
         let place = move |number| (file.path.as_path(), number);
         let mut unexplained = Unexplained::default();
+        let mut last: Option<Link> = None;
         file.each_line(|line| {
             match serde_json::from_slice::<Value>(line.bytes) {
                 _ if line.bytes.is_empty() => {}
                 Ok(read) if read.get("sequence").is_some_and(Value::is_u64) => {
                     let recovered = Recovered::read(line.bytes);
                     let before = std::mem::take(&mut unexplained);
-                    if !recovered.as_ref().is_some_and(|recovered| recovered.explains(&before)) {
+                    if !recovered.as_ref().is_some_and(|recovered| recovered.explains(&before, last)) {
                         wrong = wrong.or(before.first().map(place));
                     }
                     of_earlier.extend(recovered.filter(Recovered::is_of_earlier));
+                    last = Chained::read_unchecked(line.bytes).map(|entry| entry.link());
                     entry(read);
                 }
                 _ => {
-                    if !unexplained.add(line.number, line.bytes) {
+                    if !unexplained.add(line.number, line.bytes, line.end) {
                         wrong = wrong.or(unexplained.first().or(Some(line.number)).map(place));
                     }
                 }
             }
             ControlFlow::Continue(())
         })?;
-        ends.push((file.path.as_path(), unexplained));
+        let is_left = last.is_some_and(|end| unexplained.are_left_after(end, end));
+        ends.push((file.path.as_path(), unexplained, is_left));
     }
-    ends.retain(|(_, end)| !of_earlier.iter().any(|recovered| recovered.explains(end)));
-    Ok(wrong.or_else(|| ends.iter().find_map(|(path, end)| Some((*path, end.first()?)))))
+    ends.retain(|(_, end, is_left)| !(*is_left && of_earlier.iter().any(|recovered| recovered.has_found_end(end))));
+    Ok(wrong.or_else(|| ends.iter().find_map(|(path, end, _)| Some((*path, end.first()?)))))
 }
 
 /// Which entries to show.

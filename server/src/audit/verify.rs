@@ -174,7 +174,7 @@ struct Verifier {
     is_running: bool,
 }
 
-/// The end of a file that is not an entry.
+/// The end of a file that is not an entry, and that the server may have left.
 struct EarlierEnd {
     lines: Unexplained,
     /// Where its faults are.
@@ -202,25 +202,38 @@ impl Verifier {
         })?;
         self.earlier = None;
         match unfinished {
-            Some((number, bytes)) if self.unexplained.add(number, &bytes) => self.end_unfinished(file, number),
+            Some((number, bytes)) if self.unexplained.add(number, &bytes, LineEnd::File) => {
+                self.end_unfinished(file, Some(number));
+            }
             Some((number, _)) => {
                 self.report_unexplained(file);
                 self.fault(file, number, FaultKind::Unfinished);
             }
+            // The server may have failed after the line end that it writes before it records what it found.
+            None if self.is_left() => self.end_unfinished(file, None),
             None => self.report_unexplained(file),
         }
         Ok(())
     }
 
-    /// Reports the lines at the end of a file, the last of which has no line end. The chain continues after the last entry, because
+    /// Whether the server may have left the lines that are not entries.
+    fn is_left(&self) -> bool {
+        self.expected.is_some_and(|end| self.unexplained.are_left_after(end, end))
+    }
+
+    /// Reports the lines at the end of a file, of which `unfinished` has no line end. The chain continues after the last entry, because
     /// there may have been no others.
-    fn end_unfinished(&mut self, file: &LogText, last: usize) {
+    fn end_unfinished(&mut self, file: &LogText, unfinished: Option<usize>) {
+        let is_left = self.is_left();
         let lines = std::mem::take(&mut self.unexplained);
         let first = self.verified.faults.len();
         for (line, _) in lines.lines() {
-            self.fault(file, line, if line == last { FaultKind::Unfinished } else { FaultKind::Changed });
+            let kind = if unfinished == Some(line) { FaultKind::Unfinished } else { FaultKind::Changed };
+            self.fault(file, line, kind);
         }
-        self.earlier = Some(EarlierEnd { lines, faults: first..self.verified.faults.len() });
+        if is_left {
+            self.earlier = Some(EarlierEnd { lines, faults: first..self.verified.faults.len() });
+        }
     }
 
     fn fault(&mut self, file: &LogText, line: usize, kind: FaultKind) {
@@ -282,13 +295,13 @@ impl Verifier {
             Some(recovered) if recovered.is_of_earlier() => (None, Some(recovered)),
             own => (own.as_ref(), None),
         };
-        if let Some(own) = own.filter(|own| own.explains(&self.unexplained)) {
+        if let Some(own) = own.filter(|own| own.explains(&self.unexplained, self.expected)) {
             self.note(file, read.number, NoteKind::Unfinished(own.bytes));
             self.unexplained = Unexplained::default();
         }
         // The server records the end of the file before in the first entries of a new one, or not at all.
         let Some(earlier) = self.earlier.take() else { return };
-        if let Some(recovered) = of_earlier.filter(|recovered| recovered.explains(&earlier.lines)) {
+        if let Some(recovered) = of_earlier.filter(|recovered| recovered.has_found_end(&earlier.lines)) {
             self.verified.faults.drain(earlier.faults);
             self.note(file, read.number, NoteKind::UnfinishedEarlier(recovered.bytes));
         } else if own.is_some() || event == Some("log-begun") {
@@ -309,7 +322,7 @@ impl Verifier {
 
     /// A line that is not an entry. The next entry may explain it.
     fn unexplained_line(&mut self, file: &LogText, line: Line<'_>) {
-        if !self.unexplained.add(line.number, line.bytes) {
+        if !self.unexplained.add(line.number, line.bytes, line.end) {
             self.report_unexplained(file);
             self.report_changed(file, line.number, line.bytes);
         }

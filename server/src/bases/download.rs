@@ -71,7 +71,7 @@ pub(crate) struct Downloader {
 /// How a file was downloaded.
 #[derive(Debug, Default)]
 pub(super) struct Downloaded {
-    /// Whether some of it is from an earlier attempt.
+    /// Whether some of it was there before, from an earlier call.
     pub(super) resumed: bool,
     /// The encoding that the server named, if it named one.
     pub(super) encoding: Option<String>,
@@ -79,7 +79,8 @@ pub(super) struct Downloaded {
 
 /// What an attempt has brought.
 struct Received {
-    how: Downloaded,
+    /// The encoding that the server named, if it named one.
+    encoding: Option<String>,
     /// Whether the file is complete.
     is_complete: bool,
 }
@@ -147,22 +148,21 @@ impl Downloader {
         trouble: &(dyn Fn(Option<String>) + Send + Sync),
     ) -> Result<Downloaded, FetchError> {
         self.allowed.check_url(url)?;
-        let (mut failures, mut resumed) = (0, false);
+        let resumed = PartialFile::open(target, url, self.readers).map_err(FetchError::storage)?.length > 0;
+        let mut failures = 0;
         loop {
             let before = progress.done();
             match self.attempt(url, target, progress, trouble).await {
-                Ok(Received { how, is_complete }) => {
+                Ok(Received { encoding, is_complete }) => {
                     trouble(None);
-                    resumed |= how.resumed;
                     if is_complete {
-                        return Ok(Downloaded { resumed, ..how });
+                        return Ok(Downloaded { resumed, encoding });
                     }
                     // The server has sent fewer bytes than dayone asked for.
                     failures = 0;
                 }
                 Err(Failed::Finally(error)) => return Err(error),
                 Err(Failed::Again(why)) => {
-                    resumed = true;
                     failures = if progress.done() > before { 1 } else { failures + 1 };
                     if failures >= self.patience.attempts {
                         return Err(FetchError::Unreachable(why));
@@ -187,8 +187,7 @@ impl Downloader {
         progress.set_done(partial.length);
         progress.set_total(partial.total());
         if partial.is_complete() {
-            let how = Downloaded { resumed: true, encoding: partial.encoding().map(str::to_owned) };
-            return Ok(Received { how, is_complete: true });
+            return Ok(Received { encoding: partial.encoding().map(str::to_owned), is_complete: true });
         }
         let mut request = self.http.get(url.clone()).header(ACCEPT_ENCODING, "identity");
         if let Some(validator) = partial.validator() {
@@ -222,8 +221,7 @@ impl Downloader {
         };
         trouble(None);
         let total = part.total.or(part.end);
-        let resumed = partial.length > 0;
-        let encoding = if resumed {
+        let encoding = if partial.length > 0 {
             info!(url = %shown(url), from = partial.length, ?total, "continuing a download");
             partial.encoding().map(str::to_owned)
         } else {
@@ -237,7 +235,7 @@ impl Downloader {
         }
         space::check(&partial.file, total.map_or(0, |total| total.saturating_sub(partial.length)))?;
         self.receive(answer, partial, part, progress).await?;
-        Ok(Received { how: Downloaded { resumed, encoding }, is_complete: part.is_last() })
+        Ok(Received { encoding, is_complete: part.is_last() })
     }
 
     async fn send(&self, request: reqwest::RequestBuilder) -> Result<Response, Failed> {

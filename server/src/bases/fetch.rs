@@ -82,8 +82,8 @@ impl Fetcher {
             let verified = self.verify(order, signature.clone()).await;
             match verified {
                 Ok(()) => break,
-                // Bytes of an earlier attempt may be damaged, for example by a power failure, or the other server may be wrong
-                // about what it continues.
+                // Bytes of an earlier call may be damaged, for example by a power failure, or the other server may be wrong about what
+                // it continues. Without them, the next download has none, so that this happens once.
                 Err(error) if resumed => {
                     warn!(file = %order.source.location, %error, "a download that was continued is damaged; dayone fetches the file again");
                     discard(order.target)?;

@@ -77,8 +77,17 @@ fn a_part_of_an_entry_in_a_file_that_was_renamed_is_recorded_in_the_next_file() 
     }
     fs::write(name("audit.jsonl.1"), whole.clone() + torn).unwrap();
 
-    // The server fails again while it begins the file, within an entry or after it.
+    // The server failed before that, after the line end with which it begins to record that part.
     let new = fs::read(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    fs::write(name("audit.jsonl.1"), format!("{whole}{torn}\n")).unwrap();
+    append(&mut LogFile::open(&path, Link::START).unwrap(), 1);
+    let verified = check(directory.path(), &files);
+    assert_eq!((faults(&verified), notes(&verified)), (vec![], vec![NoteKind::UnfinishedEarlier(bytes + 1)]));
+    fs::write(name("audit.jsonl.1"), whole.clone() + torn).unwrap();
+    assert!(!check(directory.path(), &files).faults.is_empty(), "the line end is gone");
+
+    // The server fails again while it begins the file, within an entry or after it.
     let lines: Vec<_> = new.split_inclusive(|byte| *byte == b'\n').collect();
     let ends = [20, lines[0].len(), lines[0].len() + 20, lines[0].len() + lines[1].len()];
     for end in ends {
@@ -92,4 +101,12 @@ fn a_part_of_an_entry_in_a_file_that_was_renamed_is_recorded_in_the_next_file() 
 fn what_is_no_file_is_refused_and_the_standard_output_has_a_name() {
     let error = LogFile::open(Path::new("/dev/null"), Link::START).unwrap_err().to_string();
     assert_eq!(error, "/dev/null is not a regular file; name a file, or `-` for the standard output (--audit-log)");
+    // A check must not wait until somebody opens the other end of a pipe.
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+    for path in [Path::new("/dev/null"), Path::new("/dev/full"), pipe.as_path(), directory.path()] {
+        assert!(matches!(LogFile::check(path), Err(AuditError::NotAFile(_))), "{}", path.display());
+    }
+    assert!(LogFile::check(&directory.path().join("audit.jsonl")).is_ok());
 }

@@ -111,10 +111,86 @@ fn several_failures_in_a_row_are_notes_and_an_edit_is_none() {
         torn = after[whole.len()..after.len() - 9].to_vec();
     }
 
+    // Zeros are in the place of what the disk did not get before a power failure.
+    for torn in ["\0\0", "{\"sequence\":7,\"ti\0\0", "{\"sequence\":7,\"time\":\"2026-02-28T\0\n"] {
+        assert!(check(recovered(torn.as_bytes())).faults.is_empty(), "{torn:?}");
+    }
+
     // An entry that somebody has changed, also without its line end, and lines that somebody has appended.
     let changed = String::from_utf8(lines(&whole)[ENTRIES - 1].clone()).unwrap().replace("worker", "walker");
     for edit in [changed.trim_end(), &format!("x\n{}", changed.trim_end()), &format!("{changed}x"), "x\n", "x\ny\n"] {
         assert!(!check(recovered(edit.as_bytes())).faults.is_empty(), "{edit}");
+    }
+    // Lines that end within a text, and parts of other entries.
+    let torn = "{\"sequence\":7,\"ti";
+    for edit in [
+        "x\ny",
+        "hello\n{\"a\":1}\nx",
+        "{\"sequence\":8,\"ti",
+        "{\"sequence\":7,\"who\":",
+        "{\"sequence\":7,\"time\":\"x",
+        "{\"sequence\":7,\"time\":\"2026-02-28T12:00:00Z\",\"previous\":\"x",
+    ] {
+        assert!(!check(recovered(edit.as_bytes())).faults.is_empty(), "{edit}");
+        let behind = format!("{torn}\n{edit}");
+        assert!(!check(recovered(behind.as_bytes())).faults.is_empty(), "{behind}");
+    }
+}
+
+#[test]
+fn the_server_may_fail_after_each_byte_of_what_it_records() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.jsonl");
+    let whole = log(ENTRIES);
+    let recovered = |bytes: &[u8]| {
+        fs::write(&path, bytes).unwrap();
+        drop(LogFile::open(&path, Link::START).unwrap());
+        fs::read(&path).unwrap()
+    };
+    for torn in [&whole[..whole.len() - 7], &whole[..whole.len() - 100]] {
+        let first = recovered(torn);
+        for end in torn.len()..=first.len() {
+            let verified = check(recovered(&first[..end]));
+            assert!(verified.faults.is_empty(), "{end}: {verified:?}");
+            assert_eq!(verified.notes.len(), 1, "{end}");
+        }
+        // What the next server records after the line end that this one has left.
+        let second = recovered(&first[..=torn.len()]);
+        for end in [1, 2, 250] {
+            let verified = check(recovered(&second[..torn.len() + end]));
+            assert!(verified.faults.is_empty(), "{end}: {verified:?}");
+        }
+        // The same entry again is nothing that it records.
+        let part = torn.rsplit(|byte| *byte == b'\n').next().unwrap();
+        assert!(!check(recovered(&[torn, b"\n", part].concat())).faults.is_empty());
+    }
+}
+
+/// Somebody takes the last bytes off several entries, so that they look like what a server leaves, while the server does not run.
+#[test]
+fn of_entries_that_somebody_cuts_only_the_last_one_can_be_hidden() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.jsonl");
+    let text = String::from_utf8(log(ENTRIES)).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    for (who, cut) in [("\"ci\"", 1), ("\"ci\"", 2), ("\"mallory\"", 1), ("\"mallory\"", 3)] {
+        let ends: Vec<String> =
+            lines[ENTRIES - cut..].iter().map(|line| line[..line.len() - 1].replace("\"ci\"", who)).collect();
+        let begin = lines[..ENTRIES - cut].join("\n");
+        for (file, is_renamed) in [("audit.jsonl", false), ("audit.jsonl.1", true)] {
+            let _ = fs::remove_file(&path);
+            let changed = directory.path().join(file);
+            fs::write(&changed, format!("{begin}\n{}", ends.join("\n"))).unwrap();
+            drop(LogFile::open(&path, Link::START).unwrap());
+            let files = if is_renamed { vec![&path, &changed] } else { vec![&path] };
+            let files = files.into_iter().map(|file| LogText::open(file).unwrap()).collect();
+            let verified = verify(files, None).unwrap();
+            let faults: Vec<_> = verified.faults.iter().map(|fault| fault.line).collect();
+            // The beginning of one entry says nothing, whatever is in it.
+            let expected: Vec<_> = (ENTRIES - cut + 1..=ENTRIES).filter(|_| cut > 1).collect();
+            assert_eq!(faults, expected, "{who} {cut} {file}");
+            fs::remove_file(&changed).unwrap();
+        }
     }
 }
 

@@ -1,10 +1,25 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use tokio_util::sync::CancellationToken;
+
+use super::super::fetch::{Fetcher, Order};
+use super::super::openpgp::Keyring;
+use super::super::progress::FetchProgress;
 use super::*;
+use crate::store::BaseSource;
 
 /// A server that sends the file as these answers, one for each connection.
 fn serve(answers: Vec<String>) -> Url {
+    serve_counted(answers).1
+}
+
+/// The same, and how many answers it has sent.
+fn serve_counted(answers: Vec<String>) -> (Arc<AtomicUsize>, Url) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/a", listener.local_addr().unwrap()).parse().unwrap();
     std::thread::spawn(move || {
@@ -12,10 +27,11 @@ fn serve(answers: Vec<String>) -> Url {
             let mut stream = BufReader::new(stream);
             let lines = stream.by_ref().lines().map_while(Result::ok);
             lines.take_while(|line| !line.is_empty()).for_each(drop);
+            count.fetch_add(1, Ordering::Relaxed);
             stream.get_mut().write_all(answer.as_bytes()).unwrap();
         }
     });
-    url
+    (asked, url)
 }
 
 /// An answer with headers, and a body that is as long as announced, or shorter.
@@ -44,7 +60,54 @@ fn a_server_may_send_fewer_bytes_than_dayone_asks_for() {
         answer("206 Partial Content\r\nContent-Range: bytes 8-9/12", 2, "th"),
         answer("206 Partial Content\r\nContent-Range: bytes 10-11/12", 2, "r."),
     ]);
-    assert_eq!((how.resumed, bytes.as_slice()), (true, &b"one two thr."[..]));
+    assert_eq!((how.resumed, bytes.as_slice()), (false, &b"one two thr."[..]));
+}
+
+/// Fetches the file of which the SHA-256 is that of `expected`, and of which these bytes are there already. Returns how often the server was
+/// asked, too.
+fn fetched(there: &[u8], expected: &[u8], answers: Vec<String>) -> (Result<Vec<u8>, FetchError>, usize) {
+    let directory = tempfile::tempdir().unwrap();
+    let target = directory.path().join("a");
+    let patience = Patience { attempts: 3, longest_wait: Duration::from_millis(10) };
+    let downloader = Downloader::new(AllowedSources::any(), &Verification::System, patience, 1 << 20).unwrap();
+    let (asked, url) = serve_counted(answers);
+    if !there.is_empty() {
+        let mut partial = PartialFile::open(&target, &url, Readers::Owner).unwrap();
+        partial.begin(Some("\"1\"".to_owned()), None, Some(8)).unwrap();
+        partial.file.write_all(there).unwrap();
+    }
+    let sha256 = Some(imagelib::digest::Digest::of(expected));
+    let source = BaseSource { location: Location::Url(url), sha256, signature: None };
+    let (progress, cancelled) = (FetchProgress::new(std::iter::empty()), CancellationToken::new());
+    let order =
+        Order { source: &source, target: &target, file: Arc::default(), progress: &progress, cancelled: &cancelled };
+    let fetcher = Fetcher { downloader, keys: Keyring::default() };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let result = runtime.block_on(fetcher.fetch(&order)).map(|()| std::fs::read(&target).unwrap());
+    (result, asked.load(Ordering::Relaxed))
+}
+
+#[test]
+fn a_wrong_digest_ends_a_download_however_the_server_sends_the_file() {
+    let part = |range: &str, body: &str| {
+        answer(&format!("206 Partial Content\r\nContent-Range: bytes {range}/8"), body.len(), body)
+    };
+    let cut = || vec![answer("200 OK", 8, "one "), part("4-7", "two.")];
+    let shorter = || vec![answer("200 OK", 8, "one "), part("4-5", "tw"), part("6-7", "o.")];
+    // The server has more answers than dayone may ask for.
+    let twice = |answers: Vec<String>| [answers.clone(), answers].concat();
+    for (answers, expected) in [(cut(), 2), (shorter(), 3)] {
+        let (result, asked) = fetched(b"", b"other", twice(answers));
+        assert!(matches!(result, Err(FetchError::Digest { .. })), "{result:?}");
+        assert_eq!(asked, expected);
+    }
+
+    // What was there before the call may be what is wrong.
+    let (result, asked) = fetched(b"bad ", b"one two.", [vec![part("4-7", "two.")], cut()].concat());
+    assert_eq!((result.unwrap().as_slice(), asked), (&b"one two."[..], 3));
+    let (result, asked) = fetched(b"bad ", b"other", [vec![part("4-7", "two.")], twice(shorter())].concat());
+    assert!(matches!(result, Err(FetchError::Digest { .. })), "{result:?}");
+    assert_eq!(asked, 4);
 }
 
 #[test]

@@ -97,7 +97,7 @@ impl Keyring {
                 Ok((signature, self.signer(signature)?))
             });
             match checked {
-                // The data can be read only once: the first signature that could be good decides.
+                // The data can be read only once: the first signature that could be good decides. gpg, too, refuses a file with a wrong one.
                 Ok((signature, signer)) => return signer.verify(signature, &mut data),
                 // A damaged block says less than a signature that was refused.
                 Err(SignatureError::Parse(_)) if !matches!(refusal, SignatureError::Parse(_)) => {}
@@ -190,20 +190,21 @@ fn key_revocations(block: &[u8]) -> Result<Vec<Signature>, PgpError> {
     Ok(PacketParser::new(packets.as_slice()).filter_map(revocation).collect())
 }
 
-/// Whether these are packets, and not an armored block: the first bit of packets is set, and that of text is not.
+/// Whether these are packets, and not an armored block: the first bit of packets is set, and that of ASCII is not.
 fn is_binary(bytes: &[u8]) -> bool {
     bytes.first().is_none_or(|first| first & 0x80 != 0)
 }
 
-/// The armored blocks of a file, which may be several, one after the other; or the whole file, if it is not armored.
+/// The armored blocks of a file, which may be several, one after the other; or the whole file, if it is not armored. Text before the first
+/// block may begin with a byte order mark or with a letter outside ASCII, and packets may contain the text that begins a block.
 fn blocks(bytes: &[u8]) -> Vec<&[u8]> {
     const BEGIN: &[u8] = b"-----BEGIN PGP ";
-    if is_binary(bytes) {
-        return vec![bytes];
-    }
+    const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
     let starts: Vec<usize> =
         bytes.windows(BEGIN.len()).enumerate().filter(|(_, part)| *part == BEGIN).map(|(at, _)| at).collect();
-    if starts.is_empty() {
+    let begins_line =
+        |start: &usize| bytes.get(..*start).is_some_and(|before| before == BYTE_ORDER_MARK || before.ends_with(b"\n"));
+    if starts.is_empty() || is_binary(bytes) && !starts.iter().any(begins_line) {
         return vec![bytes];
     }
     let ends = starts.iter().skip(1).copied().chain([bytes.len()]);

@@ -132,6 +132,35 @@ fn one_of_several_signatures_is_enough_wherever_it_is_in_the_file() {
 }
 
 #[test]
+fn the_first_signature_by_a_trusted_key_decides() {
+    let keys = [fixture!("several.asc"), fixture!("subkeys.extended.asc")];
+    let [_, good] = blocks(fixture!("image.several.sig"))[..] else { panic!("two blocks") };
+    let (good, mut wrong) = (binary(good), fixture!("image.subkey.sig").to_vec());
+    *wrong.last_mut().unwrap() ^= 1;
+    assert!(verified(&keys, &[good.clone(), wrong.clone()].concat()).is_ok());
+    assert!(matches!(verified(&keys, &[wrong, good].concat()), Err(SignatureError::Forged(_))));
+    let page = include_str!("../../../../docs/bases.md");
+    assert!(page.contains("The first of the others decides"), "docs/bases.md says something else");
+}
+
+#[test]
+fn an_armored_file_may_begin_with_other_text() {
+    let (key, signature) = (fixture!("retired.asc"), fixture!("image.retired.sig"));
+    assert!(key.starts_with(b"-----BEGIN PGP ") && verified(&[key], signature).is_ok());
+    let packets = binary(key);
+    for before in
+        [&b"\xef\xbb\xbf"[..], "\u{feff}Schlüssel\r\n".as_bytes(), "Über uns\n".as_bytes(), b"\xdcber uns\n", b"Key: "]
+    {
+        let text = [before, key].concat();
+        assert!(verified(&[&text], signature).is_ok(), "{}", text.escape_ascii());
+        assert!(verified(&[&[before, key, key].concat()], signature).is_ok());
+    }
+    assert!(verified(&[&packets], signature).is_ok());
+    let both = [b"\xef\xbb\xbf".as_slice(), fixture!("image.several.sig")].concat();
+    assert!(verified(&[fixture!("several.asc")], &both).is_ok());
+}
+
+#[test]
 fn a_digest_and_a_key_that_dayone_does_not_support_are_told_as_such() {
     let error = verified(&[fixture!("several.asc")], fixture!("image.sha224.sig")).unwrap_err().to_string();
     assert!(error.contains("SHA224; dayone accepts SHA-256") && !error.contains("forged"), "{error}");

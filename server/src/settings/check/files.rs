@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use crate::audit::log_file::LogFile;
@@ -22,7 +22,9 @@ impl Unusable {
 /// Why a file cannot be read, or has no content.
 pub(super) fn unreadable(path: &Path) -> Option<Unusable> {
     let shown = path.display();
-    let file = match File::open(path) {
+    // Without this flag, opening a pipe would wait for its other end.
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = match File::options().read(true).custom_flags(flags).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let fix = "correct the path, or put the file there";
@@ -70,6 +72,17 @@ pub(super) fn hidden_from_service(path: &Path) -> Option<&'static str> {
 
 /// Directories that systemd makes when it starts the packaged service.
 const OF_SERVICE: [&str; 2] = ["/var/lib/dayone", "/var/log/dayone"];
+
+/// Whether the packaged service can only read there (`ProtectSystem=strict`), unless a drop-in allows more.
+pub(super) fn read_only_for_service(path: &Path) -> bool {
+    let in_parent = || Some(fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?));
+    let place = fs::canonicalize(path).ok().or_else(in_parent).or_else(|| std::path::absolute(path).ok());
+    let is_in = |place: &Path, made: &str| {
+        // It is a link to a directory of which only root can look at the inside.
+        place.starts_with(made) || fs::canonicalize(made).is_ok_and(|made| place.starts_with(made))
+    };
+    place.is_some_and(|place| !OF_SERVICE.iter().any(|made| is_in(&place, made)))
+}
 
 /// Why there is no directory for a file or a directory that dayone creates. dayone creates none above it: if a file system is not
 /// mounted, that must not look like a first start.
@@ -129,6 +142,34 @@ mod tests {
         ] {
             assert_eq!(hidden_from_service(Path::new(path)), hidden, "{path}");
         }
+    }
+
+    #[test]
+    fn the_service_writes_only_into_its_own_directories() {
+        for (path, read_only) in [
+            ("/var/lib/dayone", false),
+            ("/var/lib/dayone/data", false),
+            ("/var/log/dayone/audit.jsonl", false),
+            ("/var/lib/dayone-2", true),
+            ("/var/log/audit.jsonl", true),
+            ("/srv/dayone/data", true),
+        ] {
+            assert_eq!(read_only_for_service(Path::new(path)), read_only, "{path}");
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink("/var/lib/dayone", &link).unwrap();
+        assert!(read_only_for_service(&directory.path().join("audit.jsonl")));
+        // It leads to a directory of the service, if the service has been started on this machine.
+        assert_eq!(read_only_for_service(&link), !Path::new("/var/lib/dayone").exists());
+    }
+
+    #[test]
+    fn a_pipe_is_not_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        assert!(unreadable(&pipe).is_none(), "whoever reads it says what is wrong");
     }
 
     #[test]

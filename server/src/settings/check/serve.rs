@@ -43,6 +43,8 @@ pub(super) fn check(mut checking: Checking<'_>) -> Vec<Problem> {
     let data_dir = settings.data_dir.clone().unwrap_or_else(|| crate::services::DATA_DIR.into());
     if let Some(unusable) = files::parent_missing(&data_dir).or_else(|| files::unwritable(&data_dir)) {
         checking.mistake("data-dir", "data-directory", unusable.message, unusable.fix);
+    } else {
+        checking.read_only_for_service("data-dir", &data_dir);
     }
     checking.audit_log(settings.audit_log.as_deref());
     if let Some(Err(error)) = settings.data_key_file.as_deref().map(DataKeys::from_file) {
@@ -65,6 +67,18 @@ impl Checking<'_> {
         let Some(AuditTarget::File(path)) = path.map(|path| AuditTarget::from(path.to_owned())) else { return };
         if let Some(unusable) = files::no_audit_log(&path) {
             self.mistake("audit-log", "audit-log", unusable.message, unusable.fix);
+        } else {
+            self.read_only_for_service("audit-log", &path);
+        }
+    }
+
+    /// A warning about a file or a directory that the service cannot write as the packages install it.
+    fn read_only_for_service(&mut self, key: &str, path: &Path) {
+        if self.is_of_service() && files::read_only_for_service(path) {
+            let message =
+                format!("the service cannot write {}, unless a drop-in of its unit allows it", path.display());
+            let fix = "name a place in /var/lib/dayone or /var/log/dayone, or add ReadWritePaths= (docs/install.md)";
+            self.doubt(key, "service-read-only", message, fix);
         }
     }
 

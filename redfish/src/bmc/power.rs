@@ -311,17 +311,14 @@ impl Bmc {
 
     pub(super) async fn wait_for_power(&self, wanted: PowerState, limit: Duration) -> Result<PowerState, BmcError> {
         let mut poll = Poll::new(self.limits().poll_interval, limit);
-        let mut state = PowerState::Unknown;
-        let mut unread = None;
         loop {
-            match self.power_state().await {
+            let last = match self.power_state().await {
                 Ok(now) if now == wanted => return Ok(now),
-                Ok(now) => (state, unread) = (now, None),
-                Err(error) if error.may_pass() => unread = Some(error),
-                Err(error) => return Err(error),
-            }
+                Err(error) if !error.may_pass() => return Err(error),
+                last => last,
+            };
             if !poll.wait().await {
-                return Err(unread.unwrap_or(BmcError::PowerTimeout { wanted, state, after: limit }));
+                return Err(BmcError::PowerTimeout { wanted, state: last?, after: limit });
             }
         }
     }

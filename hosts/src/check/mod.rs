@@ -13,6 +13,7 @@ pub use fleet::Comparison;
 
 use crate::model::Topology;
 use vocabulary::host::{Cluster, HostSpec};
+use vocabulary::network_files::NetworkFiles;
 use vocabulary::report::{DocumentPath, Report};
 
 /// A host whose network could be read.
@@ -24,9 +25,9 @@ pub struct CheckedHost<'a> {
     pub topology: &'a Topology,
 }
 
-/// Checks the network of one host by itself. [`crate::network::convert`] does it for every host.
-pub(crate) fn host(host: CheckedHost<'_>, report: &mut Report) {
-    host::check(host, report);
+/// Checks the network of one host by itself, which goes to the host as `files`. [`crate::network::convert`] does it for every host.
+pub(crate) fn host(host: CheckedHost<'_>, files: NetworkFiles, report: &mut Report) {
+    host::check(host, files, report);
 }
 
 /// Checks hosts against each other and against their cluster. `all_read` says whether these are all hosts of the documents:

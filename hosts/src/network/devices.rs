@@ -10,7 +10,6 @@ use crate::model::{Device as FoundBy, Dns, Family, Interface, Ip, Kind, Method, 
 use crate::network::form::Values::{self, Within, WithinOrUsual, Words};
 use crate::network::form::{Findings, Section};
 use crate::nmstate_document::{quoted, text};
-use vocabulary::host::MacAddress;
 use vocabulary::report::DocumentPath;
 
 /// What such a form is written from.
@@ -99,30 +98,6 @@ impl<'a> Network<'a> {
     /// What the document calls the interface of this name.
     pub(super) fn label<'n>(&'n self, name: &'n str) -> &'n str {
         self.device(name).map_or(name, |device| &device.interface.label)
-    }
-
-    /// The MAC address of an interface, if it is known: its own, the one that it is given, or that of an interface that it is made of.
-    /// The kernel gives a bond the address of its first port, and a bridge the lowest address of its ports.
-    pub(super) fn mac_of(&self, device: &Device<'_>) -> Option<MacAddress> {
-        // A VLAN on a bridge of VLANs on a bond of NICs: there are no more levels.
-        self.mac_within(device, 4)
-    }
-
-    fn mac_within(&self, device: &Device<'_>, levels: u8) -> Option<MacAddress> {
-        let own = match device.interface.device {
-            FoundBy::Mac(mac) => Some(mac),
-            _ => device.interface.mac,
-        };
-        own.or_else(|| {
-            let levels = levels.checked_sub(1)?;
-            let lower = device.lower();
-            let mut macs = lower.iter().map(|(name, _)| self.mac_within(self.device(name)?, levels));
-            if matches!(device.interface.kind, Kind::LinuxBridge(_)) {
-                macs.collect::<Option<Vec<_>>>()?.into_iter().min()
-            } else {
-                macs.next()?
-            }
-        })
     }
 
     /// Refuses settings of which no such form can say all values.

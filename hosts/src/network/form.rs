@@ -11,6 +11,7 @@ use serde_yaml::{Mapping, Value};
 use crate::model::Topology;
 use crate::nmstate_document::interfaces::Interface;
 use crate::nmstate_document::{is_true, number, quoted, text};
+use vocabulary::network_files::NetworkFiles;
 use vocabulary::report::{DocumentPath, Report};
 
 /// A form of network files.
@@ -20,6 +21,8 @@ pub(super) struct Form {
     pub(super) code: &'static str,
     /// Its name in findings.
     pub(super) name: &'static str,
+    /// What the host gets, for checks of what its reader does. One form may be for several readers.
+    pub(super) files: NetworkFiles,
     /// The keys that it can express, by the mappings that hold them, in lists that several forms share. A mapping that is not here
     /// may hold any.
     pub(super) sections: &'static [&'static [Section]],

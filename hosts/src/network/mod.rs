@@ -95,7 +95,9 @@ pub fn convert_for(host: &HostSpec, release: Option<NetworkManagerVersion>) -> (
 fn keyfiles(host: &HostSpec, release: Option<NetworkManagerVersion>) -> (Attempt<ConvertedNetwork>, Report) {
     let release = Release::of(release);
     match &host.network {
-        NetworkDocument::Nmstate(document) => reported(host, document, release, |_, _, _, _| true),
+        NetworkDocument::Nmstate(document) => {
+            reported(host, document, NetworkFiles::Keyfiles, release, |_, _, _, _| true)
+        }
         NetworkDocument::Keyfiles(keyfiles) => user_keyfiles::convert(host, keyfiles, release),
     }
 }
@@ -108,12 +110,14 @@ pub fn release_findings(release: Option<NetworkManagerVersion>) -> Report {
 }
 
 /// Checks the NMState of a host and converts it to keyfiles; `convert` may change that to another form, and says whether it
-/// could. There is a result exactly when the report has no errors; otherwise there is the topology, if dayone could read it.
+/// could. `files` is that form. There is a result exactly when the report has no errors; otherwise there is the topology, if dayone could
+/// read it.
 /// Each finding is at the place that its part of the document comes from. Findings about the network come before those about
 /// the form.
 fn reported(
     host: &HostSpec,
     document: &NmstateDocument,
+    files: NetworkFiles,
     release: Release,
     convert: impl FnOnce(&Checked<'_>, &DocumentPath, &mut ConvertedNetwork, &mut Report) -> bool,
 ) -> (Attempt<ConvertedNetwork>, Report) {
@@ -126,14 +130,14 @@ fn reported(
         let interfaces = checked.interfaces(path);
         let mut network = checked.keyfiles(&interfaces, path, &mut report)?;
         network.topology = checked.topology(&interfaces, path).at_origins(origins);
-        check::host(CheckedHost { host, topology: &network.topology }, &mut checks);
+        check::host(CheckedHost { host, topology: &network.topology }, files, &mut checks);
         let refusals = refusals::check(&network.keyfiles, &checked.document, &interfaces, path).at_origins(origins);
         checks.append_new(refusals);
         drop(interfaces);
         Some((checked, network))
     });
     if network.is_none() {
-        check_the_rest(host, &document, &report, &mut checks);
+        check_the_rest(host, &document, files, &report, &mut checks);
     }
     let refused = report.has_errors() || checks.has_errors();
     let about_network = report.findings().len();
@@ -154,7 +158,13 @@ fn reported(
 
 /// Checks what is left of a document without the parts that have errors, so that one mistake does not hide another. Only
 /// certain findings count, and none about an interface that has errors of its own.
-fn check_the_rest(host: &HostSpec, document: &NmstateDocument, report: &Report, checks: &mut Report) {
+fn check_the_rest(
+    host: &HostSpec,
+    document: &NmstateDocument,
+    files: NetworkFiles,
+    report: &Report,
+    checks: &mut Report,
+) {
     let NmstateDocument { value: Value::Mapping(map), path, origins } = document else { return };
     let bad = parts::Bad::of(report, path);
     if bad.elsewhere || bad.is_empty() {
@@ -164,7 +174,7 @@ fn check_the_rest(host: &HostSpec, document: &NmstateDocument, report: &Report, 
     let interfaces = interfaces::read(&rest, path, &mut Report::new());
     let topology = from_nmstate::read(&rest, &interfaces, None, path);
     let mut found = Report::new();
-    check::host(CheckedHost { host, topology: &topology }, &mut found);
+    check::host(CheckedHost { host, topology: &topology }, files, &mut found);
     let entries = document::elements(map, &["interfaces"]);
     let lost: Vec<&str> =
         bad.interfaces.iter().filter_map(|index| document::text(entries.get(*index)?.as_mapping()?, "name")).collect();
@@ -185,7 +195,7 @@ fn from_nmstate(
 ) -> (Attempt<ConvertedNetwork>, Report) {
     let documents = match &host.network {
         NetworkDocument::Nmstate(document) => {
-            return reported(host, document, Release::of(None), |checked, path, network, report| {
+            return reported(host, document, form.files, Release::of(None), |checked, path, network, report| {
                 let interfaces = checked.interfaces(path);
                 let topology = checked.topology(&interfaces, path);
                 let mut findings = Findings::new(report, form);

@@ -6,7 +6,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Attempt, ConvertedNetwork, Keyfile};
+use super::{Attempt, ConvertedNetwork, Keyfile, NetworkFiles};
 use crate::check::release::Release;
 use crate::check::{self, CheckedHost, keyfiles};
 use crate::keyfile_format::GroupedKeys;
@@ -51,7 +51,7 @@ pub(super) fn convert(
     named.sort();
     let contents = documents.iter().map(|document| (document.path.clone(), document.content.as_str()));
     let topology = Topology::from_profiles(contents, host.hostname.as_ref());
-    check::host(CheckedHost { host, topology: &topology }, &mut report);
+    check::host(CheckedHost { host, topology: &topology }, NetworkFiles::Keyfiles, &mut report);
     if report.has_errors() {
         return (Err(Some(Box::new(topology))), report);
     }

@@ -162,6 +162,32 @@ fn some_rules_are_about_one_use_of_a_network() {
     }
 }
 
+/// What NetworkManager does not do is no mistake where another program reads the network.
+#[test]
+fn some_rules_depend_on_the_program_that_reads_the_network() {
+    let of = |document: &str, code: &str, files: NetworkFiles| {
+        let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/checks/host").join(document);
+        let report = on_a_drive(&document, files);
+        let found = report.findings().iter().filter(|finding| finding.code == code);
+        found.map(|finding| format!("{} {}", finding.severity, finding.message)).collect::<Vec<_>>()
+    };
+    for (document, code, keyfiles, talos) in [
+        ("bond-mac-refused.yaml", "bond-mac-refused", "error sets ", "warning sets "),
+        ("route-source-elsewhere.yaml", "route-source-elsewhere", "warning is ", "warning is "),
+    ] {
+        let found = of(document, code, NetworkFiles::Keyfiles);
+        let is_expected =
+            |finding: &String| finding.starts_with(keyfiles) && finding.contains("NetworkManager does not");
+        assert!(found.len() > 1 && found.iter().all(is_expected), "{found:?}");
+        let on_talos = of(document, code, NetworkFiles::TalosNetwork);
+        let is_expected = |finding: &String| finding.starts_with(talos) && !finding.contains("NetworkManager");
+        assert!(on_talos.len() == found.len() && on_talos.iter().all(is_expected), "{on_talos:?}");
+        for files in [NetworkFiles::NetworkdUnits, NetworkFiles::NetworkConfig, NetworkFiles::NetworkData] {
+            assert_eq!(of(document, code, files), [""; 0], "{files:?}");
+        }
+    }
+}
+
 #[test]
 fn nothing_is_said_of_hosts_that_fit() {
     let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/scenarios/virtual-ips-install-config.yaml");

@@ -14,6 +14,18 @@ const FIX: &str = "remove network from the file, and dayone writes it, or correc
 /// Members that netplan has defaults for, which depend on the release, and which few files have.
 const UNSAID: [&str; 4] = ["accept-ra", "dhcp-identifier", "dhcp6", "link-local"];
 
+/// Members that dayone writes because systemd-networkd's defaults are not what keyfiles do, and what happens without them.
+const LEFT_OUT: [(&[&str], &str); 6] = [
+    (&["macaddress"], "the host has an address that is made up, and DHCP may give it another IP address"),
+    (&["dhcp-identifier"], "the host has another client id, and DHCP may give it another IP address"),
+    (&["dhcp4-overrides", "route-metric"], METRIC),
+    (&["dhcp4-overrides", "use-domains"], DOMAINS),
+    (&["dhcp6-overrides", "route-metric"], METRIC),
+    (&["dhcp6-overrides", "use-domains"], DOMAINS),
+];
+const METRIC: &str = "the routes that the network offers have the metric 100, and another default route may win";
+const DOMAINS: &str = "the host does not use the search domains that the network offers";
+
 /// Checks the host name of the installed system, if both have one.
 pub(super) fn check_hostname(
     answers: &Mapping,
@@ -83,7 +95,10 @@ pub(super) fn check_network(
     check_names(members, &path, report)?;
     let given = canonical(members, &path, report)?;
     match difference(&given, wanted, inner, &path) {
-        None => Ok(()),
+        None => {
+            left_out(members, wanted, &path, report);
+            Ok(())
+        }
         Some((path, given, wanted)) => {
             let shown = |value: Option<&Value>| match value {
                 Some(value) => serde_json::to_string(value).unwrap_or_default(),
@@ -116,6 +131,37 @@ fn check_names(network: &Mapping, path: &DocumentPath, report: &mut Report) -> R
         }
     }
     result
+}
+
+/// Warns about members that the user's network leaves to systemd-networkd, whose defaults are not what keyfiles do. [`canonical`] adds them.
+fn left_out(network: &Mapping, wanted: &Value, path: &DocumentPath, report: &mut Report) {
+    let is_true = |device: &Value, key: &str| device.get(key).and_then(Value::as_bool).unwrap_or_default();
+    let asks = |device: &Value| is_true(device, "dhcp4") || is_true(device, "dhcp6");
+    let vlans = wanted.get("vlans").and_then(Value::as_mapping);
+    let carries_one_that_asks =
+        |id: &Value| vlans.into_iter().flatten().any(|(_, vlan)| vlan.get("link") == Some(id) && asks(vlan));
+    for section in ["ethernets", "bonds", "bridges", "vlans"] {
+        let Some(devices) = network.get(section) else { continue };
+        for (id, device) in devices.as_mapping().into_iter().flatten() {
+            let Some(wanted) = wanted.get(section).and_then(|devices| devices.get(id)) else { continue };
+            let renderer = device.get("renderer").or(devices.get("renderer")).or(network.get("renderer"));
+            if renderer.and_then(Value::as_str) == Some("NetworkManager") {
+                continue;
+            }
+            let path = path.key(section).key(id.as_str().unwrap_or_default());
+            let matters = |member: &str| member != "macaddress" || asks(wanted) || carries_one_that_asks(id);
+            for (members, effect) in LEFT_OUT {
+                let value = |device: &Value| members.iter().try_fold(device.clone(), |at, key| at.get(*key).cloned());
+                let member = members.join(".");
+                if let (Some(wanted), None, true) = (value(wanted), value(device), matters(&member)) {
+                    let wanted = serde_json::to_string(&wanted).unwrap_or_default();
+                    let message =
+                        format!("has no {member}, and dayone would write {wanted}: with systemd-networkd, {effect}");
+                    report.warning("answers-network-incomplete", &path, message);
+                }
+            }
+        }
+    }
 }
 
 /// Returns a network as dayone writes it. Reports why dayone cannot, at the place in the user's file.

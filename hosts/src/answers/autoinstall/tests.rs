@@ -88,6 +88,55 @@ fn a_network_of_the_users_own_must_be_that_of_the_documents() {
     }
 }
 
+/// The installer gets the user's network as it is.
+#[test]
+fn a_network_that_leaves_out_what_dayone_would_write_is_a_warning() {
+    let bond = "
+interfaces:
+- {name: eno1, type: ethernet, mac-address: '02:00:00:00:00:01'}
+- {name: eno2, type: ethernet, mac-address: '02:00:00:00:00:02'}
+- {name: bond0, type: bond, link-aggregation: {mode: active-backup, port: [eno2, eno1]}, ipv4: {enabled: true, dhcp: true}}
+";
+    let whole = file(&completed(bond, "version: 1\n").0.unwrap(), AUTOINSTALL_FILE).to_owned();
+    assert_eq!(completed(bond, &whole).1, [""; 0]);
+    let without = |remove: &[(&str, &str)]| {
+        let mut own = value(&whole);
+        for (at, key) in remove {
+            let bond = &mut own["network"]["bonds"]["bond0"];
+            let at = if at.is_empty() { bond } else { &mut bond[*at] };
+            assert!(at.as_mapping_mut().unwrap().remove(*key).is_some(), "{key}: {whole}");
+        }
+        own
+    };
+    let mac = "network.bonds.bond0 has no macaddress, and dayone would write \"02:00:00:00:00:01\": ";
+    let identifier = "network.bonds.bond0 has no dhcp-identifier, and dayone would write \"mac\": ";
+    let metric = "network.bonds.bond0 has no dhcp4-overrides.route-metric, and dayone would write 300: ";
+    let domains = "network.bonds.bond0 has no dhcp4-overrides.use-domains, and dayone would write true: ";
+    let all = [("", "macaddress"), ("", "dhcp-identifier"), ("", "dhcp4-overrides")];
+    for (remove, expected) in [
+        (&all[..1], &[mac][..]),
+        (&all[1..2], &[identifier]),
+        (&all[2..], &[metric, domains]),
+        (&[("dhcp4-overrides", "use-domains")], &[domains]),
+        (&all[..], &[mac, identifier, metric, domains]),
+    ] {
+        let mut own = without(remove);
+        let (files, findings) = completed(bond, &yaml_text::document(&own));
+        assert!(files.is_some() && findings.len() == expected.len(), "{remove:?}: {findings:?}");
+        for (finding, expected) in findings.iter().zip(expected) {
+            assert!(finding.contains(expected) && finding.ends_with("[answers-network-incomplete]"), "{finding}");
+        }
+        // NetworkManager does what it does with keyfiles.
+        own["network"]["renderer"] = "NetworkManager".into();
+        let findings = completed(bond, &yaml_text::document(&own)).1;
+        assert!(findings.len() == 1 && findings[0].ends_with("[answers-unchecked]"), "{findings:?}");
+    }
+    let fixed = bond.replace("dhcp: true", "address: [{ip: 192.0.2.10, prefix-length: 24}]");
+    let mut own = value(file(&completed(&fixed, "version: 1\n").0.unwrap(), AUTOINSTALL_FILE));
+    assert!(own["network"]["bonds"]["bond0"].as_mapping_mut().unwrap().remove("macaddress").is_some());
+    assert_eq!(completed(&fixed, &yaml_text::document(&own)).1, [""; 0]);
+}
+
 /// netplan or the installer refuses these; the acceptance tests ask netplan.
 #[test]
 fn a_network_that_the_installer_refuses_is_refused() {

@@ -1,7 +1,7 @@
 //! Which link an address is on, as far as documents say: hosts on different links may have one address.
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::IpNet;
 
@@ -32,6 +32,14 @@ impl<'a> Link<'a> {
         let own = interface.addresses();
         let network = own.map(|address| address.network).find(|network| network.contains(&gateway));
         Self::with(host, interface, network.unwrap_or_else(|| gateway.into()))
+    }
+
+    /// The link on which an interface asks for addresses.
+    pub(super) fn of_automatic(host: &'a CheckedHost<'a>, interface: &'a Interface) -> Self {
+        // Its network is unknown. This one is neither narrow nor that of a router.
+        let link = Self::with(host, interface, IpAddr::V4(Ipv4Addr::UNSPECIFIED).into());
+        let vlan = link.vlan.or_else(|| host.topology.ports(&interface.name).find_map(vlan));
+        Self { vlan, ..link }
     }
 
     fn with(host: &'a CheckedHost<'a>, interface: &'a Interface, network: IpNet) -> Self {

@@ -72,9 +72,15 @@ impl<'a> Holders<'a> {
 
 impl Holder<'_> {
     /// Whether only one of the two hosts can have the address. NICs and bonds have addresses of their own. On bridges and VLANs,
-    /// hosts may share an address on purpose (an anycast gateway), so these must have addresses in one network on one link.
+    /// hosts may share an address on purpose (an anycast gateway), so these must have addresses in one network on one link, or ask
+    /// for some on one link, as no such gateway does.
     fn collides_with(&self, other: &Self) -> bool {
         let (Some(own), Some(theirs)) = (self.above, other.above) else { return true };
+        let both_ask = asks(own).into_iter().zip(asks(theirs)).any(|(own, theirs)| own && theirs);
+        let asks_on = Link::of_automatic(self.host, own);
+        if both_ask && !asks_on.is_apart_from(&Link::of_automatic(other.host, theirs)) {
+            return true;
+        }
         let is_one = |a: &Address, b: &Address| {
             (a.network.contains(&b.network.addr()) || b.network.contains(&a.network.addr()))
                 && !Link::of(self.host, own, a).is_apart_from(&Link::of(other.host, theirs, b))
@@ -84,6 +90,12 @@ impl Holder<'_> {
             visible_addresses(other.host).any(|(interface, b)| interface.name == theirs.name && is_one(a, b))
         })
     }
+}
+
+/// Whether an interface asks for addresses, by family. A gateway whose profile leaves IPv6 out listens to routers, too.
+fn asks(interface: &Interface) -> [bool; 2] {
+    let Interface { ipv4, ipv6, active, .. } = interface;
+    [ipv4.is_automatic(), ipv6.is_automatic() && ipv4.addresses.is_empty()].map(|asks| asks && *active)
 }
 
 /// The addresses of a host that others can see, each once.

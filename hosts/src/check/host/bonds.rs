@@ -2,7 +2,8 @@
 
 use super::Network;
 use crate::model::{Bond, Device, Interface};
-use vocabulary::report::{DocumentPath, Report};
+use vocabulary::network_files::NetworkFiles;
+use vocabulary::report::{DocumentPath, Report, Severity};
 
 /// The mode in which a bond agrees with its switch.
 const LACP: &str = "802.3ad";
@@ -45,13 +46,23 @@ pub(super) fn check(network: &Network<'_>, interface: &Interface, bond: &Bond, r
 /// Options with which the kernel sets no MAC address of the bond, or does not create the bond.
 fn refused(network: &Network<'_>, interface: &Interface, bond: &Bond, report: &mut Report) {
     // The kernel reports success and keeps the address (`bond_set_mac_address`). NetworkManager sees that and gives up.
+    // systemd-networkd creates the bond with the address. The other forms have no fail_over_mac.
+    let effect = match network.files {
+        NetworkFiles::Keyfiles => Some((Severity::Error, "NetworkManager does not activate the bond")),
+        NetworkFiles::TalosNetwork => Some((Severity::Warning, "the bond may not get the address that you set")),
+        NetworkFiles::NetworkdUnits
+        | NetworkFiles::NetworkData
+        | NetworkFiles::NetworkConfig
+        | NetworkFiles::Netplan => None,
+    };
     let is_of_port = |policy: &&str| bond.mode == "active-backup" && matches!(*policy, "active" | "follow");
-    if let (Some(mac), Some(policy)) = (interface.mac, bond.option("fail_over_mac").filter(is_of_port)) {
+    let policy = bond.option("fail_over_mac").filter(is_of_port);
+    if let (Some(mac), Some(policy), Some((severity, effect))) = (interface.mac, policy, effect) {
         let message = format!(
             "sets the MAC address {mac}, and with fail_over_mac {policy} the kernel gives the bond the address of a \
-             port: NetworkManager does not activate the bond"
+             port: {effect}"
         );
-        report.error("bond-mac-refused", &interface.path, message);
+        report.add(severity, "bond-mac-refused", &interface.path, message);
     }
     if bond.option("use_carrier") == Some("0") {
         let message = "is 0, and recent kernels do not create a bond with this value; remove the option";

@@ -25,11 +25,12 @@ use super::CheckedHost;
 use super::words::{self, Words};
 use crate::model::{Interface, Kind, MAIN_TABLE, Method, Route, Topology};
 use vocabulary::host::{HostSpec, NetworkDocument};
+use vocabulary::network_files::NetworkFiles;
 use vocabulary::report::{DocumentPath, Report, Severity};
 
 /// Checks the network of one host by itself.
-pub(super) fn check(checked: CheckedHost<'_>, report: &mut Report) {
-    let network = Network::of(checked);
+pub(super) fn check(checked: CheckedHost<'_>, files: NetworkFiles, report: &mut Report) {
+    let network = Network { files, ..Network::of(checked) };
     for rules in [
         addresses::check,
         links::check,
@@ -54,6 +55,8 @@ pub(super) fn check(checked: CheckedHost<'_>, report: &mut Report) {
 struct Network<'a> {
     host: &'a HostSpec,
     topology: &'a Topology,
+    /// What the host gets. Most mistakes are mistakes whatever program reads it.
+    files: NetworkFiles,
     by_name: BTreeMap<&'a str, &'a Interface>,
     ports: BTreeMap<&'a str, Vec<&'a Interface>>,
     children: BTreeMap<&'a str, Vec<&'a Interface>>,
@@ -61,8 +64,14 @@ struct Network<'a> {
 
 impl<'a> Network<'a> {
     fn of(CheckedHost { host, topology }: CheckedHost<'a>) -> Self {
-        let mut network =
-            Self { host, topology, by_name: BTreeMap::new(), ports: BTreeMap::new(), children: BTreeMap::new() };
+        let mut network = Self {
+            host,
+            topology,
+            files: NetworkFiles::Keyfiles,
+            by_name: BTreeMap::new(),
+            ports: BTreeMap::new(),
+            children: BTreeMap::new(),
+        };
         for interface in &topology.interfaces {
             network.by_name.insert(&interface.name, interface);
             if let Some(controller) = &interface.controller {

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use super::Network;
 use crate::model::{Family, Interface, Kind, Route, RouteKind};
+use vocabulary::network_files::NetworkFiles;
 use vocabulary::report::{DocumentPath, Report};
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
@@ -63,8 +64,8 @@ fn sources(network: &Network<'_>, report: &mut Report) {
     }
 }
 
-/// NetworkManager sets a route once, when the interface of the route has its addresses. `holders` have the source, or may
-/// get it from the network.
+/// NetworkManager sets a route once, when the interface of the route has its addresses. systemd-networkd waits until the host has the
+/// source (`route_is_ready_to_configure`). `holders` have the source, or may get it from the network.
 fn of_another_interface(
     network: &Network<'_>,
     route: &Route,
@@ -95,10 +96,16 @@ fn of_another_interface(
     let whose =
         format!("is {source}, which {} does not have, and {} {has} ({})", egress.name, holder.name, holder.path);
     if usable.is_some() {
-        let message = format!(
-            "{whose}: if {} comes up first, the kernel refuses the route, and NetworkManager does not try again",
-            egress.name
-        );
+        let result = match network.files {
+            NetworkFiles::Keyfiles => "NetworkManager does not try again",
+            NetworkFiles::TalosNetwork => "dayone does not know whether Talos tries again",
+            // systemd-networkd waits, and the other forms have no sources.
+            NetworkFiles::NetworkdUnits
+            | NetworkFiles::NetworkData
+            | NetworkFiles::NetworkConfig
+            | NetworkFiles::Netplan => return,
+        };
+        let message = format!("{whose}: if {} comes up first, the kernel refuses the route, and {result}", egress.name);
         report.warning("route-source-elsewhere", path, message);
     } else {
         let message = format!("{whose}, and a VRF separates the two: the kernel refuses the route");

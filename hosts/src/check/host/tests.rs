@@ -4,6 +4,7 @@ use crate::check::{self, CheckedHost};
 use crate::model::{Bond, Bridge, Interface, Kind, Topology, Vlan};
 use crate::network;
 use vocabulary::host::{HostSpec, KeyfileDocument, NetworkDocument, NmstateDocument};
+use vocabulary::network_files::NetworkFiles;
 use vocabulary::report::{DocumentPath, Report};
 
 fn host(document: &str) -> HostSpec {
@@ -227,7 +228,7 @@ proptest! {
             .collect();
         let topology = Topology { interfaces, ..Topology::default() };
         let mut report = Report::new();
-        check::host(CheckedHost { host: &host("{}"), topology: &topology }, &mut report);
+        check::host(CheckedHost { host: &host("{}"), topology: &topology }, NetworkFiles::Keyfiles, &mut report);
         prop_assert_eq!(codes(&report).contains(&"interface-loop"), has_ring(&topology));
     }
 }

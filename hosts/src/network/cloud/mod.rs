@@ -6,6 +6,7 @@
 //! checks of [`super::convert`] come first, the nmstate crate among them.
 
 mod elsewhere;
+mod macs;
 mod netplan;
 mod openstack;
 mod supported;

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::elsewhere;
+use super::macs::{self, is_made_of_ports, mac_of};
 use crate::model::{Bond, Bridge, BridgePort, Device as FoundBy, Interface, Ip, Kind, Method, Port, Route, Vlan};
 use crate::network::devices::{Device, Network, section_of};
 use crate::network::form::Findings;
@@ -45,7 +46,7 @@ pub(super) fn write(network: &Network<'_>, reader: Reader, findings: &mut Findin
         document.set_some(section, (!members.is_empty()).then_some(members));
     }
     if !findings.has_errors() {
-        warn_of_macs(network, findings);
+        macs::warn(network, findings);
         warn_of_duids(network, findings);
         if reader == Reader::CloudInit {
             elsewhere::warn(network, findings);
@@ -102,7 +103,7 @@ fn device_of(
         _ => {}
     }
     // Without it, systemd-networkd makes up an address, and the ports' do not count.
-    let mac = if is_made_of_ports(kind) { network.mac_of(written_device) } else { *mac };
+    let mac = if is_made_of_ports(kind) { mac_of(network, written_device).map(|mac| mac.address) } else { *mac };
     written.set_some("macaddress", mac.map(|mac| mac.to_string()));
     written.set_some("mtu", *mtu);
     written.set("dhcp4", ipv4.is_automatic());
@@ -147,29 +148,6 @@ fn set_overrides(written: &mut Object, interface: &Interface, findings: &mut Fin
         overrides.set_some("route-metric", metric.filter(|metric| *metric != NETPLAN_METRIC));
         overrides.set_some("use-domains", ip.learns_name_servers().then_some(true));
         written.set_some(key, ip.is_automatic().then_some(overrides));
-    }
-}
-
-fn is_made_of_ports(kind: &Kind) -> bool {
-    matches!(kind, Kind::Bond(_) | Kind::LinuxBridge(_))
-}
-
-/// With keyfiles, a bond or a bridge has the MAC address of a port, which the DHCP server may know. A VLAN has that of its base
-/// interface.
-fn warn_of_macs(network: &Network<'_>, findings: &mut Findings<'_>) {
-    let asks = |device: &Device<'_>| device.interface.families().into_iter().any(Ip::is_automatic);
-    for device in &network.devices {
-        let Interface { name, path, kind, ports, .. } = device.interface.as_ref();
-        let has_address = |other: &Device<'_>| match &other.interface.kind {
-            Kind::Vlan(vlan) => vlan.parent == *name,
-            _ => other.interface.name == *name,
-        };
-        let is_unknown = is_made_of_ports(kind) && !ports.is_empty() && network.mac_of(device).is_none();
-        if is_unknown && network.devices.iter().any(|other| has_address(other) && asks(other)) {
-            let message = "gets a MAC address that systemd-networkd makes up, because the addresses of its ports are \
-                           not known: the network may give the host other IP addresses than with keyfiles";
-            findings.warn("mac-address-made-up", path, message);
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use super::macs::{self, mac_of};
 use crate::model::{Bond, Device as FoundBy, Family, Interface, Kind, Route, Vlan};
 use crate::network::devices::{Device, Network};
 use crate::network::form::Findings;
@@ -30,6 +31,7 @@ pub(super) fn write(network: &Network<'_>, findings: &mut Findings<'_>) -> Strin
         warn_of_names(&devices, network, findings);
         warn_of_ipv6(&devices, findings);
         warn_of_metrics(&devices, findings);
+        macs::warn(network, findings);
     }
     json!({"links": links, "networks": networks, "services": services}).to_string()
 }
@@ -107,7 +109,7 @@ fn depth(device: &Device<'_>, network: &Network<'_>) -> usize {
 }
 
 fn link(written: &Device<'_>, network: &Network<'_>, findings: &mut Findings<'_>) -> Option<Value> {
-    let mac = network.mac_of(written).map(|mac| mac.to_string());
+    let mac = mac_of(network, written).map(|mac| mac.address.to_string());
     // Its addresses are networks. The list of keys that can be expressed allows only the defaults of the others.
     let Interface {
         name: _,

@@ -3,10 +3,12 @@
 use crate::network::devices::{EUI64, HASH_POLICIES, ROUTE, SECTIONS, takes};
 use crate::network::form::Values::{Within, Words};
 use crate::network::form::{Form, Section};
+use vocabulary::network_files::NetworkFiles;
 
 pub(super) const NETPLAN: Form = Form {
     code: "not-in-netplan",
     name: "cloud-init's network-config",
+    files: NetworkFiles::NetworkConfig,
     // The first of several sections for one mapping counts.
     sections: &[NETPLAN_SECTIONS, SECTIONS, OWN_SECTIONS],
     reasons: &[],
@@ -15,6 +17,7 @@ pub(super) const NETPLAN: Form = Form {
 pub(super) const OPENSTACK: Form = Form {
     code: "not-in-network-data",
     name: "OpenStack's network_data.json",
+    files: NetworkFiles::NetworkData,
     sections: &[SECTIONS, OWN_SECTIONS],
     reasons: &[],
     takes,

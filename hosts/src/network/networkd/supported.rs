@@ -5,11 +5,13 @@ use serde_yaml::Mapping;
 use crate::network::form::Values::{self, Within, WithinOrUsual, Words};
 use crate::network::form::{Findings, Form, Section};
 use crate::nmstate_document::{is_true, mapping, text};
+use vocabulary::network_files::NetworkFiles;
 use vocabulary::report::DocumentPath;
 
 pub(super) const UNITS: Form = Form {
     code: "not-in-networkd-units",
     name: "systemd-networkd units",
+    files: NetworkFiles::NetworkdUnits,
     sections: &[SECTIONS],
     reasons: &[
         ("802.1x", "authentication needs wpa_supplicant, and its secrets"),

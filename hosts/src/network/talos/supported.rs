@@ -3,11 +3,13 @@
 use crate::network::devices::{HASH_POLICIES, ROUTE, SECTIONS, takes};
 use crate::network::form::Values::Words;
 use crate::network::form::{Findings, Form, Section};
+use vocabulary::network_files::NetworkFiles;
 use vocabulary::report::DocumentPath;
 
 pub(super) const TALOS: Form = Form {
     code: "not-in-talos-network",
     name: "Talos' network configuration",
+    files: NetworkFiles::TalosNetwork,
     sections: &[SECTIONS, OWN_SECTIONS],
     reasons: &[
         ("primary", "Talos identifies the primary port by its kernel index, which only the running host knows"),

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use csv::{ByteRecord, ReaderBuilder};
 
-use self::lines::{Lines, unclosed, without_comments};
+use self::lines::{Fault, Lines, hides_row, unclosed, without_comments};
 use self::separator::Separator;
 use super::table::{Cell, MAX_ROWS, Row, Table};
 use crate::input::listing::quoted;
@@ -31,9 +31,16 @@ pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Re
     let text = encoding::as_utf8(text).map_err(|message| refuse(message, 1))?;
     let separator = Separator::of(&text).map_err(|(message, line)| refuse(message, line))?;
     let text = without_comments(&text, separator.byte);
-    if let Some(offset) = unclosed(&text, separator.byte) {
-        let message = "has a quotation mark that nothing closes, so it would turn many lines into one value; close it, or \
-                       double it inside a value in quotation marks";
+    if let Some((offset, fault)) = unclosed(&text, separator.byte) {
+        let message = match fault {
+            Fault::Unclosed => {
+                "has a quotation mark that nothing closes, so it would turn many lines into one value; close it, or double it \
+                 inside a value in quotation marks"
+            }
+            Fault::BlankBehind => {
+                "has a blank behind the quotation mark that closes a value of several lines; remove the blank"
+            }
+        };
         return Err(refuse(message.to_owned(), Lines::of(&text).line_at(offset)));
     }
     let mut lines = Lines::of(&text);
@@ -69,6 +76,11 @@ pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Re
                     return Err(Reported);
                 }
             },
+            Ok(_) if hides_row(&record, names.len(), separator.byte) => wrong(format!(
+                "has a value of several lines, one of which has as many {}s as a row and may be a host that a missing quotation \
+                 mark hides; close the first line's quotation mark, or write the value on one line",
+                separator.name
+            )),
             Ok(cells) => match values(&cells, &names, separator.name) {
                 Err(message) => wrong(message),
                 Ok(_) if table.rows.len() == MAX_ROWS => {

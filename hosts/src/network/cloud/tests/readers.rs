@@ -99,19 +99,45 @@ fn netplan_gives_bonds_and_bridges_the_address_that_they_have_with_keyfiles() {
         // The kernel takes the lowest.
         assert_eq!(found["bridges"]["br0"]["macaddress"], "52:54:00:00:00:01");
         assert_eq!(found["vlans"]["bond0.7"].get("macaddress"), None);
-        assert_eq!(warned(convert, PORTS, "mac-address-made-up"), [""; 0]);
-        let by_name = PORTS.replace(", identifier: mac-address, mac-address: '52:54:00:00:00:03'", "");
-        assert_eq!(value(convert, &by_name)["bridges"]["br0"].get("macaddress"), None);
-        let found = warned(convert, &by_name, "mac-address-made-up");
-        assert!(found.len() == 1 && found[0].starts_with("interfaces[5] gets a MAC address"), "{found:?}");
+        // The document does not have the kernel names of the bond's ports, by which NetworkManager orders them.
+        let found = warned(convert, PORTS, "mac-address-made-up");
+        assert!(found.len() == 1 && found[0].starts_with("interfaces[5] gets a MAC address that follows"), "{found:?}");
+        let one_port = PORTS.replace("port: [nic1, nic2]", "port: [nic1]");
+        assert_eq!(warned(convert, &one_port, "mac-address-made-up"), [""; 0]);
+        let unknown = PORTS.replace(", identifier: mac-address, mac-address: '52:54:00:00:00:03'", "");
+        assert_eq!(value(convert, &unknown)["bridges"]["br0"].get("macaddress"), None);
+        let found = warned(convert, &unknown, "mac-address-made-up");
+        assert!(found.len() == 1 && found[0].contains("that systemd-networkd makes up"), "{found:?}");
         // Addresses that the document has do not depend on it.
-        let fixed = by_name.replace("dhcp: true", "address: [{ip: 192.0.2.5, prefix-length: 24}]");
-        assert_eq!(warned(convert, &fixed, "mac-address-made-up"), [""; 0]);
+        for document in [PORTS, unknown.as_str()] {
+            let fixed = document.replace("dhcp: true", "address: [{ip: 192.0.2.5, prefix-length: 24}]");
+            assert_eq!(warned(convert, &fixed, "mac-address-made-up"), [""; 0]);
+        }
     }
     let vlan = "interfaces: [{name: bond0, type: bond, link-aggregation: {mode: active-backup, port: [eth0]}}, {name: bond0.7, \
                 type: vlan, vlan: {base-iface: bond0, id: 7}, ipv4: {enabled: true, dhcp: true}}]";
     let found = warned(network_config, vlan, "mac-address-made-up");
     assert!(found.len() == 1 && found[0].starts_with("interfaces[0] gets a MAC address"), "{found:?}");
+}
+
+/// So does NetworkManager, whatever the order in the document.
+#[test]
+fn netplan_gives_a_bond_the_address_of_the_port_whose_name_sorts_first() {
+    let bond = |ports: &str| {
+        format!(
+            "interfaces: [{{name: eth9, type: ethernet, mac-address: '02:00:00:00:00:01'}}, {{name: eth10, type: ethernet, \
+             mac-address: '02:00:00:00:00:02'}}, {{name: bond0, type: bond, link-aggregation: {{mode: active-backup, port: \
+             [{ports}]}}, ipv4: {{enabled: true, dhcp: true}}}}]"
+        )
+    };
+    for convert in [network_config as Convert, netplan] {
+        for ports in ["eth9, eth10", "eth10, eth9"] {
+            assert_eq!(value(convert, &bond(ports))["bonds"]["bond0"]["macaddress"], "02:00:00:00:00:02", "{ports}");
+            assert_eq!(warned(convert, &bond(ports), "mac-address-made-up"), [""; 0]);
+        }
+        let unknown = bond("eth9, eth10").replace(", mac-address: '02:00:00:00:00:02'", "");
+        assert_eq!(value(convert, &unknown)["bonds"]["bond0"].get("macaddress"), None);
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ use imagelib::base::Format;
 use media::MediaUrl;
 use url::Url;
 
+use super::server_access::requires_server;
 use super::{AccessArguments, BmcAccess, CustomisationArguments, InputFile, OutputFormat, ServerAccess};
 use crate::boots::{BootMethod, CredentialsName, Evidence};
 
@@ -120,7 +121,7 @@ pub struct BootArguments {
 
 /// The dayone server that boots the hosts, if there is one.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "With a dayone server")]
+#[command(next_help_heading = "With a dayone server", mut_args(requires_server))]
 pub struct ServerArguments {
     /// URL of the server's API, such as `https://dayone.example:8080`
     #[arg(long = "server", value_name = "URL")]

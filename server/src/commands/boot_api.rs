@@ -4,14 +4,18 @@ use std::time::Duration;
 
 use reqwest::{RequestBuilder, Response, StatusCode};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::client::{ApiError, Client, Finding, read};
 use super::events::{Event, Events};
 
-/// How long the server may send nothing. It sends a comment every 15 s if there are no events.
+/// How long the server may send nothing. It sends a comment every second or two if there are no events; an older one, every 15 s.
 const MAX_SILENCE: Duration = Duration::from_mins(1);
 /// How long the server may take to make the images. It takes longer for a base that it has not read yet.
 const MAX_BUILD: Duration = Duration::from_mins(10);
+
+/// The state of a boot that the server does not have any more, in place of its last one.
+pub(super) const FORGOTTEN: &str = "forgotten";
 
 /// The members of a boot that the command uses.
 #[derive(Debug, Clone, Deserialize)]
@@ -32,6 +36,8 @@ pub(super) struct Boot {
     pub(super) progress: Option<String>,
     pub(super) steps: Vec<Step>,
     pub(super) remarks: Vec<Remark>,
+    #[serde(default)]
+    pub(super) revision: u64,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -80,6 +86,16 @@ impl Boot {
         self.ended || matches!(self.state.as_str(), "booted" | "failed" | "unknown")
     }
 
+    /// Whether dayone does nothing more: the boot has ended, or the server does not have it any more.
+    pub(super) fn is_over(&self) -> bool {
+        self.ended || self.state == FORGOTTEN
+    }
+
+    /// Notes that the server does not have the boot any more.
+    pub(super) fn forget(&mut self) {
+        FORGOTTEN.clone_into(&mut self.state);
+    }
+
     /// Whether the boot keeps its medium, although dayone should eject it.
     pub(super) fn keeps_medium(&self) -> bool {
         matches!(self.state.as_str(), "failed" | "unknown") || self.undo_failed()
@@ -122,10 +138,17 @@ impl Api {
         read(answer).await
     }
 
-    /// Reads a boot.
-    pub(super) async fn get(&self, id: &str) -> Result<Boot, ApiError> {
+    /// Reads a boot, also as the server's JSON. Returns none if the server does not have it any more.
+    pub(super) async fn get(&self, id: &str) -> Result<Option<(Boot, Box<RawValue>)>, ApiError> {
         let request = self.0.get(self.0.path(&["v1", "boots", id])).timeout(MAX_SILENCE);
-        read(self.0.send(request).await?).await
+        let answer = match self.0.send(request).await {
+            Err(ApiError::Missing) => return Ok(None),
+            answer => answer?,
+        };
+        let json: Box<RawValue> = read(answer).await?;
+        let boot = serde_json::from_str(json.get())
+            .map_err(|error| ApiError::Unreachable(format!("the server's answer is not valid: {error}")))?;
+        Ok(Some((boot, json)))
     }
 
     /// Deletes a boot.

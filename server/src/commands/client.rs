@@ -2,16 +2,18 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use media::listen::missing_pem;
-use reqwest::{RequestBuilder, Response, StatusCode};
+use reqwest::header::{HeaderMap, RETRY_AFTER};
+use reqwest::{Method, Request, RequestBuilder, Response, StatusCode};
 use rustls::ClientConfig;
 use rustls::client::ResolvesClientCert;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls_pki_types::pem::{self, PemObject as _};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use serde::Deserialize;
+use tokio::sync::Mutex;
 use url::{Host, Url};
 use vocabulary::report::Position;
 
@@ -23,6 +25,10 @@ use redfish::{Certificates, Verification, client_config};
 /// Where a server has its API by default.
 const DEFAULT_SERVER: &str = "http://127.0.0.1:8080";
 const MAX_CONNECT: Duration = Duration::from_secs(10);
+/// How long to wait for a server that has had too many requests, before the request fails.
+const MAX_BUSY: Duration = Duration::from_secs(30);
+/// How long to wait if such a server does not say how long.
+const BUSY_INTERVAL: Duration = Duration::from_secs(1);
 /// The largest answer that the client accepts. A boot is a few KiB.
 const MAX_ANSWER_BYTES: usize = 16 << 20;
 
@@ -41,6 +47,9 @@ pub(super) enum ApiError {
     /// The server does not answer, or is not a dayone server.
     #[error("{0}")]
     Unreachable(String),
+    /// The server has too much to do at the moment, and has not begun the request.
+    #[error("{detail}")]
+    Busy { status: StatusCode, detail: String, wait: Duration },
     /// The token is missing or wrong.
     #[error("the server requires a valid token: give --token-file, or set DAYONE_API_TOKEN")]
     Token,
@@ -65,6 +74,9 @@ pub(super) struct Client {
     http: reqwest::Client,
     url: Url,
     token: Option<String>,
+    /// Held by the one request that waits for a server that has had too many. The others wait for their turn: if all of them asked
+    /// again together, some might never get through.
+    turn: Arc<Mutex<()>>,
 }
 
 impl Client {
@@ -75,7 +87,7 @@ impl Client {
             .connect_timeout(MAX_CONNECT)
             .build()
             .map_err(|error| Failure::system("cannot make an HTTP client", &error))?;
-        Ok(Self { http, url, token })
+        Ok(Self { http, url, token, turn: Arc::default() })
     }
 
     /// Returns the client of the server in the arguments, or of the one at its default address.
@@ -130,12 +142,35 @@ impl Client {
         url
     }
 
+    /// Sends a request. If the server has had too many requests (429), waits as long as the server says, and sends the request again:
+    /// the server refuses it before any work.
     pub(super) async fn send(&self, request: RequestBuilder) -> Result<Response, ApiError> {
         let request = match &self.token {
             Some(token) => request.bearer_auth(token),
             None => request,
         };
-        let answer = request.send().await.map_err(|error| unreachable(&error))?;
+        let mut request = request.build().map_err(|error| unreachable(&error))?;
+        let (begun, mut turn) = (Instant::now(), None);
+        loop {
+            let again = request.try_clone();
+            let answer = self.send_once(request).await;
+            let Err(ApiError::Busy { status: StatusCode::TOO_MANY_REQUESTS, wait, .. }) = &answer else {
+                return answer;
+            };
+            let wait = *wait;
+            let Some(again) = again.filter(|_| begun.elapsed() + wait <= MAX_BUSY) else { return answer };
+            if turn.is_none() {
+                turn = Some(self.turn.lock().await);
+            } else {
+                tokio::time::sleep(wait).await;
+            }
+            request = again;
+        }
+    }
+
+    async fn send_once(&self, request: Request) -> Result<Response, ApiError> {
+        let is_get = request.method() == Method::GET;
+        let answer = self.http.execute(request).await.map_err(|error| unreachable(&error))?;
         let status = answer.status();
         if status.is_success() {
             return Ok(answer);
@@ -143,12 +178,28 @@ impl Client {
         if status == StatusCode::UNAUTHORIZED {
             return Err(ApiError::Token);
         }
-        match read::<Problem>(answer).await {
+        let wait = match status {
+            StatusCode::TOO_MANY_REQUESTS => Some(retry_after(answer.headers()).unwrap_or(BUSY_INTERVAL)),
+            StatusCode::SERVICE_UNAVAILABLE if is_get => retry_after(answer.headers()),
+            _ => None,
+        };
+        let problem = read::<Problem>(answer).await;
+        if let Some(wait) = wait {
+            let detail = problem.map_or_else(|_| format!("the server answers {status}"), |problem| problem.detail);
+            return Err(ApiError::Busy { status, detail, wait });
+        }
+        match problem {
             Ok(_) if status == StatusCode::NOT_FOUND => Err(ApiError::Missing),
             Ok(Problem { detail, findings }) => Err(ApiError::Refused { detail, findings }),
             Err(_) => Err(ApiError::Unreachable(format!("the server answers {status}; is it a dayone server?"))),
         }
     }
+}
+
+/// How long to wait before the next request, if the server says so. It may also give a date; the client then waits a second.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let seconds = headers.get(RETRY_AFTER)?.to_str().ok().and_then(|text| text.parse::<u32>().ok());
+    Some(seconds.map_or(BUSY_INTERVAL, |seconds| Duration::from_secs(seconds.into())))
 }
 
 pub(super) async fn read<T: for<'de> Deserialize<'de>>(mut answer: Response) -> Result<T, ApiError> {
@@ -171,7 +222,7 @@ impl From<ApiError> for Failure {
     fn from(error: ApiError) -> Self {
         let message = error.to_string();
         match error {
-            ApiError::Unreachable(_) | ApiError::Token => Self::System(message),
+            ApiError::Unreachable(_) | ApiError::Busy { .. } | ApiError::Token => Self::System(message),
             ApiError::Refused { .. } | ApiError::Missing => Self::Input(message),
         }
     }

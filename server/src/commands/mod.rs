@@ -22,6 +22,7 @@ mod explain;
 mod failure;
 mod files;
 mod findings;
+mod following;
 mod images;
 mod init;
 mod inspect;

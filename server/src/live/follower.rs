@@ -18,9 +18,10 @@ use super::update::{Content, Update};
 /// How often to check, without an event, whether the client is still admitted.
 const CHECK: Duration = Duration::from_secs(1);
 
-/// After this time without an event the server sends a comment. It keeps proxies from closing the connection, and shows the server
-/// that a client has gone: the end of what a client sends does not mean that it does not read any more.
-const HEARTBEAT: Duration = Duration::from_secs(5);
+/// After this time without an event the server sends a comment, when it next looks for one. It keeps proxies from closing the
+/// connection, and shows the server that a client has gone, whose place another one may want: the second comment after that fails. The
+/// end of what a client sends does not mean that it does not read any more.
+const HEARTBEAT: Duration = Duration::from_secs(1);
 
 /// A subject as it was rendered last.
 #[derive(Debug, Default)]

@@ -1,13 +1,13 @@
-//! The events of one boot, for clients that connect again.
+//! The events of boots, for clients that connect again, and for those that take the places of others.
 
 use std::time::Duration;
 
 use dayone::boots::BootSettings;
 use redfish::ClientOptions;
 
-use crate::boots::{delete, host, start, until};
+use crate::boots::{Silent, delete, host, start, until};
 use crate::emulated_bmc::EmulatedBmc;
-use crate::support::{Answer, Place};
+use crate::support::{Answer, Dayone, Place};
 
 /// A revision as from before the clock was set back.
 const ABOVE: &str = "9999999999999";
@@ -33,4 +33,30 @@ async fn a_client_whose_revision_is_above_the_present_one_gets_the_boot() {
     assert_eq!(again.status, 200);
     assert!(String::from_utf8(again.body).unwrap().contains(&format!("id: {}\n", ended["revision"])));
     assert_eq!(Answer::of(follow(&ended["revision"].to_string())).await.status, 204);
+}
+
+#[tokio::test]
+async fn the_places_of_clients_that_have_gone_are_free_soon() {
+    let dayone = Dayone::start().await;
+    let bmc = Silent::new();
+    let order = dayone.post("/v1/boots?base=coreos", host("worker-0", &bmc.url()));
+    let boot = Answer::of(order).await.ok()["boots"][0].clone();
+    // Nothing changes while the BMC does not answer.
+    until(&dayone, &boot, "asked", |boot| boot["steps"][1]["state"] == "running").await;
+    for path in [format!("/v1/boots/{}/events", boot["id"].as_str().unwrap()), "/v1/boots/events".to_owned()] {
+        let mut streams = Vec::new();
+        for _ in 0..64 {
+            let mut stream = dayone.get(&path).send().await.unwrap();
+            assert!(stream.chunk().await.unwrap().is_some());
+            streams.push(stream);
+        }
+        Answer::of(dayone.get(&path)).await.problem("too-many-followers");
+        drop(streams);
+        let is_free = async {
+            while dayone.get(&path).send().await.unwrap().status() != 200 {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(6), is_free).await.unwrap();
+    }
 }

@@ -13,16 +13,16 @@ use serde_json::{Value, json};
 use crate::support::{Answer, Dayone, NMSTATE, Place, TOKEN, nmstate_of};
 
 /// A BMC that takes connections and never answers.
-struct Silent(#[expect(dead_code, reason = "keeps the port")] TcpListener, SocketAddr);
+pub(crate) struct Silent(#[expect(dead_code, reason = "keeps the port")] TcpListener, SocketAddr);
 
 impl Silent {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         Self(listener, address)
     }
 
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("redfish-virtualmedia+http://{}/redfish/v1/Systems/1", self.1)
     }
 }

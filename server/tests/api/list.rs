@@ -1,5 +1,7 @@
 //! `dayone images`, against a server.
 
+use std::num::NonZeroU32;
+
 use serde_json::Value;
 
 use super::support::{Answer, Dayone, TOKEN, bare_metal_host};
@@ -67,4 +69,17 @@ async fn the_command_uses_the_token_and_says_what_is_wrong() {
         assert!(refused.err.contains("--token-file") && !refused.err.contains(TOKEN), "{}", refused.err);
     }
     dayone.server.stop().await;
+}
+
+#[tokio::test]
+async fn more_images_than_the_server_answers_requests_at_once_are_listed() {
+    let place = super::support::Place::new();
+    let mut config = place.config();
+    // Twenty at once.
+    config.api_requests_per_second = NonZeroU32::new(5);
+    let dayone = Dayone::start_with(place, config).await;
+    let documents: Vec<String> = (0..30).map(|number| bare_metal_host(&format!("worker-{number}"))).collect();
+    Answer::of(dayone.post("/v1/images?base=coreos&hosts=all", documents.join("---\n"))).await.ok();
+    let listed = images(&dayone, &["--format", "csv"]).await;
+    assert_eq!((listed.code, listed.out.lines().count()), (Some(0), 31), "{}", listed.err);
 }

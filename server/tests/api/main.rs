@@ -21,6 +21,7 @@ mod emulated_bmc;
 mod encryption;
 mod fixtures;
 mod fleets;
+mod followed;
 mod http_source;
 mod image_access;
 mod images;

@@ -6,6 +6,7 @@ mod boot;
 mod boot_access;
 mod boot_command;
 mod boot_faults;
+mod boot_fleet;
 mod boot_hosts;
 mod boot_orders;
 mod boot_signs;

@@ -25,10 +25,11 @@ use crate::live::MAX_FOLLOWERS;
 
 /// The minimum time between two events.
 const PACE: Duration = Duration::from_millis(200);
-/// After this time without an event the server sends a comment, so that proxies do not close the connection.
-const HEARTBEAT: Duration = Duration::from_secs(15);
 /// How often to check, without an event, whether the client is still admitted.
 const CHECK: Duration = Duration::from_secs(1);
+/// After this time without an event the server sends a comment. It keeps proxies from closing the connection, and shows the server
+/// that a client has gone, whose place another one may want: the second comment after that fails.
+const HEARTBEAT: Duration = Duration::from_secs(1);
 
 /// An event of a boot.
 #[derive(ToSchema)]

@@ -50,8 +50,8 @@ pub(in crate::api) struct BootChanges {
 /// Follow all boots: the server sends an event `boots` with all boots at a glance, and then, at most about once a second, an event with
 /// those that have changed. A boot that is not among the `ids` of an event is gone.
 ///
-/// The stream ends only when the server stops. A client that connects again begins with all boots. Every 5 s without an event the
-/// server sends a comment. At most 64 clients follow all boots at once.
+/// The stream ends only when the server stops. A client that connects again begins with all boots. After a second or two without an
+/// event the server sends a comment. At most 64 clients follow all boots at once.
 #[utoipa::path(operation_id = "followBoots", get, path = "/v1/boots/events", tag = "boots",
     security(("token" = ["read"])),
     params(FollowQuery),

@@ -76,7 +76,7 @@ async fn add(client: &Client, arguments: &BaseAddArguments) -> Result<(Base, Val
         json = match client.send(client.get(path.clone()).timeout(MAX_ANSWER)).await {
             Ok(answer) => read(answer).await?,
             // The server may be restarting. It continues then.
-            Err(ApiError::Unreachable(why)) => {
+            Err(ApiError::Unreachable(why) | ApiError::Busy { detail: why, .. }) => {
                 display.show(&fetch.state, fetch.bytes, fetch.total, Some(&why));
                 continue;
             }

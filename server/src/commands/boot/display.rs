@@ -82,7 +82,15 @@ impl Display {
         }
     }
 
-    /// Prints a text that is not about a host.
+    /// Shows that the server does not have a boot any more.
+    pub(super) fn forgotten(&self, boot: &Boot) {
+        if let Form::Live { view, .. } = &self.form {
+            locked(view).show(boot, self.begun.elapsed());
+        }
+        self.say(&format!("{}: forgotten: somebody has deleted the boot\n", plain(boot.name())));
+    }
+
+    /// Prints a text beside the progress of the hosts.
     pub(super) fn say(&self, text: &str) {
         let region = match &self.form {
             Form::Live { region, .. } => locked(region).clone(),

@@ -11,7 +11,6 @@ mod restoring;
 pub(super) mod summary;
 mod view;
 
-use futures_util::future::try_join_all;
 use url::Url;
 
 use self::display::Display;
@@ -56,17 +55,20 @@ async fn boot(arguments: &BootArguments) -> Result<(), Failure> {
 async fn boot_remotely(arguments: &BootArguments, url: &Url, api: &Api, display: &Display) -> Result<(), Failure> {
     let credentials = arguments.server.bmc_credentials.as_ref().map(ToString::to_string);
     let order = Order::new(arguments, arguments.base.clone(), credentials, EjectWhen::Deleted)?;
-    let boots = begin(api, &order).await?;
+    let mut boots = begin(api, &order).await?;
     if !arguments.server.wait {
         boots.iter().try_for_each(|boot| display.begun(boot))?;
         terminal::remark(&remote::next_commands(arguments, url, &boots));
         return Ok(());
     }
-    let followed = try_join_all(boots.iter().map(|boot| follow(api, boot, display, Boot::is_settled))).await?;
-    let outcome = finish(display, &followed);
-    let open: Vec<Boot> = followed.into_iter().filter(|boot| !boot.ended).collect();
-    if !open.is_empty() {
-        terminal::remark(&remote::next_commands(arguments, url, &open));
+    let outcome = match follow(api, &mut boots, display, Boot::is_settled).await {
+        Ok(()) => finish(display, &boots),
+        Err(error) => Err(error.into()),
+    };
+    // Also if the server does not answer any more: it has the boots.
+    boots.retain(|boot| !boot.is_over());
+    if !boots.is_empty() {
+        display.say(&remote::next_commands(arguments, url, &boots));
     }
     outcome
 }
@@ -81,29 +83,41 @@ async fn boot_locally(
     let ejects = arguments.serving.eject_when_booted;
     let eject = if ejects { EjectWhen::Booted } else { EjectWhen::Deleted };
     let order = Order::new(arguments, local::BASE.to_owned(), local.credentials.clone(), eject)?;
-    let boots = begin(&local.api, &order).await?;
+    let mut boots = begin(&local.api, &order).await?;
     let until = move |boot: &Boot| if ejects { boot.ended || boot.keeps_medium() } else { boot.is_settled() };
     let followed = tokio::select! {
-        followed = try_join_all(boots.iter().map(|boot| follow(&local.api, boot, display, until))) => followed?,
-        _ = signals.next() => {
-            let restored = if arguments.keep {
-                leave(&local.api, &boots).await
-            } else {
-                restore(&local.api, &boots, display, signals).await
-            };
-            return Err(Failure::Interrupted(restored.err().map_or("the BMCs are restored".into(), Into::into)));
-        }
+        followed = follow(&local.api, &mut boots, display, until) => Some(followed),
+        _ = signals.next() => None,
     };
-    let outcome = finish(display, &followed);
+    if !matches!(followed, Some(Ok(()))) {
+        // The media are gone with this program.
+        let restored = if arguments.keep {
+            leave(&local.api, &boots).await
+        } else {
+            restore(&local.api, boots, display, signals).await
+        };
+        return Err(match (followed, restored) {
+            (Some(Err(error)), Ok(())) => error.into(),
+            (Some(Err(error)), Err(left)) => Failure::Bmc(format!("{error}; {left}")),
+            (_, restored) => Failure::Interrupted(restored.err().map_or("the BMCs are restored".into(), Into::into)),
+        });
+    }
+    let mut outcome = finish(display, &boots);
     if arguments.keep {
         return outcome;
     }
     // A host that has booted, or may have booted, still reads its medium. A host that has failed does not.
-    let open = followed.into_iter().filter(|boot| !boot.ended);
+    let open = boots.into_iter().filter(|boot| !boot.is_over());
     let (unknown, known): (Vec<Boot>, Vec<Boot>) = open.partition(Boot::is_unknown);
     let (failed, booted): (Vec<Boot>, Vec<Boot>) = known.into_iter().partition(|boot| ejects || !boot.has_booted());
-    if !failed.is_empty() {
-        restore(&local.api, &failed, display, signals).await.map_err(Failure::Bmc)?;
+    if !failed.is_empty()
+        && let Err(left) = restore(&local.api, failed, display, signals).await
+    {
+        // The others still need this program.
+        if !booted.is_empty() || !unknown.is_empty() {
+            display.say(&format!("{left}\n"));
+        }
+        outcome = Err(Failure::Bmc(left));
     }
     if ejects && !unknown.is_empty() {
         terminal::remark(&format!("{}\n", not_restored(&unknown)));
@@ -113,7 +127,7 @@ async fn boot_locally(
     if !running.is_empty() {
         terminal::remark("still serving, because live systems read their medium; press Ctrl-C to eject it\n");
         signals.next().await;
-        restore(&local.api, &running, display, signals).await.map_err(Failure::Bmc)?;
+        restore(&local.api, running, display, signals).await.map_err(Failure::Bmc)?;
     }
     outcome
 }

@@ -30,7 +30,12 @@ pub(super) fn api(arguments: &BootArguments, url: Url) -> Result<Api, Failure> {
 pub(super) fn next_commands(arguments: &BootArguments, url: &Url, boots: &[Boot]) -> String {
     let mut server = format!("--server {}", quoted(url.as_str().trim_end_matches('/')));
     let access = &arguments.server.access;
-    for (option, path) in [("--token-file", &access.token_file), ("--server-ca", &access.server_ca)] {
+    let options = [
+        ("--token-file", &access.token_file),
+        ("--server-ca", &access.server_ca),
+        ("--client-cert", &access.client_cert),
+    ];
+    for (option, path) in options {
         if let Some(path) = path {
             server.extend([" ", option, " ", &quoted(&path.display().to_string())]);
         }
@@ -47,4 +52,30 @@ fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/:._-".contains(c);
     let text = plain(text);
     if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use serde_json::json;
+
+    use super::*;
+    use crate::arguments::{Arguments, Command};
+
+    #[test]
+    fn the_next_commands_reach_the_server_as_this_one_did() {
+        let server = ["--server", "https://192.0.2.1:8080/", "--token-file", "the token", "--server-ca", "ca.pem"];
+        let line = ["dayone", "boot", "hosts.yaml", "--base", "coreos", "--client-cert", "own.pem"];
+        let arguments = Arguments::try_parse_from(line.iter().chain(&server)).unwrap();
+        let Command::Boot(arguments) = arguments.command else { panic!("another command") };
+        let boot = json!({"id": "1", "host": "worker-0", "state": "running", "ended": false, "bmc": {"address": "192.0.2.9"},
+            "progress": null, "steps": [], "remarks": []});
+        let boot = serde_json::from_value(boot).unwrap();
+        let server =
+            "--server https://192.0.2.1:8080 --token-file 'the token' --server-ca ca.pem --client-cert own.pem";
+        assert_eq!(
+            next_commands(&arguments, arguments.server.url.as_ref().unwrap(), &[boot]),
+            format!("to follow:\n  dayone boots watch {server}\nto eject and restore:\n  dayone boots rm 1 {server}\n")
+        );
+    }
 }

@@ -1,13 +1,15 @@
 //! Restores the BMCs before the program ends, and names those that are not restored.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::stream::{self, StreamExt as _};
 use redfish::bmc::Limits;
+use tokio::time::{Instant, timeout_at};
 
 use super::display::Display;
-use super::following::follow;
+use super::following::{AT_ONCE, follow};
 use crate::commands::boot_api::{Api, Boot};
 use crate::commands::client::ApiError;
 use crate::commands::signals::Signals;
@@ -18,12 +20,22 @@ use crate::commands::terminal::plain;
 const MAX_RESTORE: Duration = Duration::from_mins(3);
 
 /// Ejects the media and resets the boot overrides.
-pub(super) async fn restore(api: &Api, boots: &[Boot], display: &Display, signals: &mut Signals) -> Result<(), String> {
+pub(super) async fn restore(
+    api: &Api,
+    mut boots: Vec<Boot>,
+    display: &Display,
+    signals: &mut Signals,
+) -> Result<(), String> {
     display.say("ejecting; Ctrl-C leaves the BMCs as they are\n");
-    let undone = join_all(boots.iter().map(|boot| undo(api, boot, display)));
-    tokio::select! {
-        left = undone => all_restored(&left.into_iter().flatten().collect::<Vec<_>>()),
-        _ = signals.next() => leave(api, boots).await,
+    let is_undone = tokio::select! {
+        () = undo(api, &mut boots, display) => true,
+        _ = signals.next() => false,
+    };
+    if is_undone {
+        boots.retain(|boot| !boot.is_over());
+        all_restored(&boots)
+    } else {
+        leave(api, &boots).await
     }
 }
 
@@ -38,33 +50,51 @@ fn all_restored(left: &[Boot]) -> Result<(), String> {
 
 /// Reads boots anew. What cannot be read stays as it is, and what is restored is left out.
 async fn current(api: &Api, boots: &[Boot]) -> Vec<Boot> {
-    let read = join_all(boots.iter().map(|boot| async {
+    let read = stream::iter(boots.to_vec()).map(|boot| async move {
         match api.get(&boot.id).await {
-            Ok(now) => Some(now).filter(|now| !now.ended),
-            Err(ApiError::Missing) => None,
-            Err(_) => Some(boot.clone()),
+            Ok(now) => now.map(|(now, _)| now).filter(|now| !now.ended),
+            Err(_) => Some(boot),
         }
-    }));
-    read.await.into_iter().flatten().collect()
+    });
+    read.buffered(AT_ONCE).collect::<Vec<_>>().await.into_iter().flatten().collect()
 }
 
-/// Deletes a boot, and follows it until its BMC is restored. Returns the boot if that failed.
-async fn undo(api: &Api, boot: &Boot, display: &Display) -> Option<Boot> {
-    if api.delete(&boot.id).await.is_err() {
-        return Some(boot.clone());
+/// Deletes boots, and follows them until their BMCs are restored. The boots that are then not over are not restored.
+async fn undo(api: &Api, boots: &mut [Boot], display: &Display) {
+    let ids: Vec<String> = boots.iter().map(|boot| boot.id.clone()).collect();
+    let asked = stream::iter(ids).map(|id| async move {
+        api.delete(&id).await?;
+        api.get(&id).await
+    });
+    let asked: Vec<Result<_, ApiError>> = asked.buffered(AT_ONCE).collect().await;
+    let mut refused = BTreeSet::new();
+    for (boot, asked) in boots.iter_mut().zip(asked) {
+        match asked {
+            Ok(Some((now, json))) => {
+                display.show(&now, json.get());
+                *boot = now;
+            }
+            // The boot had ended, so the server has forgotten it.
+            Ok(None) => boot.forget(),
+            Err(_) => {
+                refused.insert(boot.id.clone());
+            }
+        }
     }
-    let boot = match api.get(&boot.id).await {
-        Ok(now) => now,
-        Err(ApiError::Missing) => return None,
-        Err(_) => return Some(boot.clone()),
-    };
     // A boot whose undo has failed has not ended: the server waits for another request to delete it.
-    let until = |boot: &Boot| boot.ended || boot.undo_failed();
-    match tokio::time::timeout(limit(&boot), follow(api, &boot, display, until)).await {
-        Ok(Ok(last)) => last.undo_failed().then_some(last),
-        // The boot had ended, so the server has forgotten it.
-        Ok(Err(ApiError::Missing)) => None,
-        Ok(Err(_)) | Err(_) => Some(boot),
+    let is_done = |boot: &Boot| boot.is_over() || boot.undo_failed() || refused.contains(&boot.id);
+    let (begun, mut waited) = (Instant::now(), Duration::ZERO);
+    // The boots that have more time than others are followed further.
+    let next = |boots: &[Boot], waited: Duration| {
+        let limits = boots.iter().filter(|boot| !is_done(boot)).map(limit);
+        limits.filter(|limit| *limit > waited).min()
+    };
+    while let Some(next) = next(boots, waited) {
+        let until = |boot: &Boot| is_done(boot) || limit(boot) < next;
+        if let Ok(Err(_)) = timeout_at(begun + next, follow(api, boots, display, until)).await {
+            return;
+        }
+        waited = next;
     }
 }
 

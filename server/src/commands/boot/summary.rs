@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::commands::boot_api::{Boot, Step};
 
 /// The states, in the order of the total.
-const STATES: [&str; 7] = ["booted", "failed", "unknown", "running", "ejecting", "ejected", "queued"];
+const STATES: [&str; 8] = ["booted", "failed", "unknown", "running", "ejecting", "ejected", "forgotten", "queued"];
 
 /// Describes the current state of a boot.
 pub(in crate::commands) fn now(boot: &Boot) -> String {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use console::{measure_text_width, truncate_str};
 
 use super::summary;
-use crate::commands::boot_api::Boot;
+use crate::commands::boot_api::{Boot, FORGOTTEN};
 use crate::commands::terminal::{ERROR, WARNING, plain};
 use crate::natural_order::{Part, natural_key};
 
@@ -109,7 +109,7 @@ fn class(boot: &Boot) -> Class {
         _ if has("failed") => Class::Failed,
         _ if has("unknown") => Class::Unknown,
         "queued" => Class::Queued,
-        "booted" | "ejected" => Class::Settled,
+        "booted" | "ejected" | FORGOTTEN => Class::Settled,
         _ => Class::Working,
     }
 }

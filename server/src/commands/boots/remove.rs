@@ -1,7 +1,5 @@
 //! `dayone boots rm`
 
-use std::time::Duration;
-
 use reqwest::StatusCode;
 
 use super::{MAX_ANSWER, api, find, missing};
@@ -9,12 +7,9 @@ use crate::arguments::BootsRemoveArguments;
 use crate::commands::boot_api::{Api, Boot};
 use crate::commands::client::ApiError;
 use crate::commands::failure::{Failure, block_on};
+use crate::commands::following::Retries;
 use crate::commands::signals::Signals;
 use crate::commands::terminal::{self, complain, plain};
-
-/// How often to try to follow a boot again, and how many times.
-const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-const MAX_RETRIES: u32 = 120;
 
 pub(super) fn run(arguments: &BootsRemoveArguments) -> Result<(), Failure> {
     let api = api(&arguments.server)?;
@@ -75,14 +70,14 @@ async fn remove(arguments: &BootsRemoveArguments, api: &Api, named: &str) -> Res
 
 /// Waits until a deleted boot has ended or has failed. Returns none if the server has forgotten it meanwhile.
 async fn ended(api: &Api, id: &str) -> Result<Option<Boot>, Failure> {
-    let (mut seen, mut last, mut retries) = ("0".to_owned(), None, 0);
+    let (mut seen, mut last, mut retries) = ("0".to_owned(), None, Retries::default());
     loop {
-        match api.follow(id, &seen).await {
+        let error = match api.follow(id, &seen).await {
             Ok(None) => return Ok(last),
             Err(ApiError::Missing) => return Ok(None),
             Ok(Some(mut following)) => {
                 while let Some(event) = following.next().await {
-                    retries = 0;
+                    retries.succeeded();
                     let Ok(boot) = serde_json::from_str::<Boot>(&event.data) else { continue };
                     // A BMC that does not eject makes the boot fail without an end.
                     if boot.ended || boot.state == "failed" {
@@ -90,14 +85,10 @@ async fn ended(api: &Api, id: &str) -> Result<Option<Boot>, Failure> {
                     }
                     (last, seen) = (Some(boot), event.id);
                 }
+                None
             }
-            Err(ApiError::Unreachable(_)) if retries < MAX_RETRIES => {}
-            Err(error) => return Err(error.into()),
-        }
-        retries += 1;
-        if retries > MAX_RETRIES {
-            return Err(Failure::System("the server closes every connection".to_owned()));
-        }
-        tokio::time::sleep(RETRY_INTERVAL).await;
+            Err(error) => Some(error),
+        };
+        retries.wait(error).await?;
     }
 }

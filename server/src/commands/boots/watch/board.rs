@@ -4,18 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use crate::commands::boots::bars::ReadFile;
-
-/// An event of the server: what has changed.
-#[derive(Debug, Deserialize)]
-pub(super) struct Changes {
-    /// The boots that are new or have changed.
-    pub(super) boots: Vec<Box<RawValue>>,
-    /// The ids of all boots, if a boot came or went.
-    pub(super) ids: Option<Vec<String>>,
-}
 
 /// A boot at a glance.
 #[derive(Debug, Clone, Deserialize)]

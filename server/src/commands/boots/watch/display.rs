@@ -11,11 +11,12 @@ use anstream::adapter::strip_str;
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use super::board::{Board, Changes, Counted, Mark, Watched};
+use super::board::{Board, Counted, Mark, Watched};
 use super::view;
 use crate::arguments::OutputFormat;
 use crate::commands::client::ApiError;
 use crate::commands::failure::Failure;
+use crate::commands::following::Changes;
 use crate::commands::terminal::{self, plain};
 
 /// How often to print the progress within a step, if there is no terminal.

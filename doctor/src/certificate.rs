@@ -8,6 +8,10 @@ use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 use x509_parser::parse_x509_certificate;
 use x509_parser::prelude::{GeneralName, X509Certificate};
+use x509_parser::public_key::PublicKey;
+
+/// The shortest RSA key whose signatures rustls verifies, in bits.
+const SHORTEST_RSA: usize = 2048;
 
 /// Why a certificate cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +39,8 @@ pub struct Certificate {
     pub names: Vec<String>,
     /// Whether its key may be used as that of a server.
     serves: bool,
+    /// The length of its RSA key in bits. `None`: it has a key of another kind.
+    rsa_bits: Option<usize>,
     /// Its own name and that of its issuer, as they are encoded.
     subject_and_issuer: [Vec<u8>; 2],
 }
@@ -56,8 +62,12 @@ impl Certificate {
         let names: Vec<String> =
             names.into_iter().flat_map(|extension| &extension.value.general_names).filter_map(name).collect();
         let serves = serves(&certificate);
+        let rsa_bits = match certificate.public_key().parsed() {
+            Ok(key @ PublicKey::RSA(_)) => Some(key.key_size()),
+            _ => None,
+        };
         let subject_and_issuer = [certificate.subject(), certificate.issuer()].map(|name| name.as_raw().to_vec());
-        Ok(Self { der, not_before, not_after, names, serves, subject_and_issuer })
+        Ok(Self { der, not_before, not_after, names, serves, rsa_bits, subject_and_issuer })
     }
 
     /// Whether it is for this host name or address, as clients check it.
@@ -74,6 +84,11 @@ impl Certificate {
     /// Whether its key may be used as that of a server, as OpenSSL checks it.
     pub(crate) fn serves(&self) -> bool {
         self.serves
+    }
+
+    /// The length of its RSA key in bits, if rustls verifies no signature of a key that is so short.
+    pub(crate) fn short_key(&self) -> Option<usize> {
+        self.rsa_bits.filter(|bits| *bits < SHORTEST_RSA)
     }
 
     /// Whether the other one has the name of its issuer.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::net::SocketAddr;
 
 use serde::{Serialize, Serializer};
 
@@ -151,6 +152,13 @@ impl Finding {
     #[must_use]
     pub(super) fn seen(mut self, answer: &Answer) -> Self {
         self.evidence = Some(answer.evidence());
+        self
+    }
+
+    /// Adds the address that it is about.
+    #[must_use]
+    pub(super) fn at(mut self, address: SocketAddr) -> Self {
+        self.message = format!("at {address}: {}", self.message);
         self
     }
 

@@ -125,7 +125,7 @@ async fn agreed_size(connector: &Connector, answers: &[Answer]) -> Option<u64> {
 }
 
 /// The size of the whole file.
-fn size(answer: &Answer) -> Option<u64> {
+pub(super) fn size(answer: &Answer) -> Option<u64> {
     if answer.status == StatusCode::PARTIAL_CONTENT {
         answer.header(&CONTENT_RANGE).rsplit_once('/')?.1.parse().ok()
     } else {

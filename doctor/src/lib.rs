@@ -4,6 +4,7 @@
 //! virtual-media) are imitated by that code, and closed firmware by reports about it. An examination reads at most a
 //! few MiB. It sends one request at a time, unless several at once are the subject.
 
+mod addresses;
 mod certificate;
 mod content;
 mod context;
@@ -113,17 +114,28 @@ async fn examine_file(text: &str, options: &Options, expected: Option<&[u8]>) ->
         Examination::new("server", "first look at the server", look.findings),
     ];
     let size = look.size;
+    let context = Arc::new(Context::new(look.connector, size, options.slow));
+    examinations.extend(examine_addresses(&context, expected).await);
     if look.served {
-        let context = Arc::new(Context::new(look.connector, size, options.slow));
         examinations.extend(play_all(&context, expected).await);
     } else if let Some(expected) = expected {
-        let context = Arc::new(Context::new(look.connector, size, options.slow));
         examinations.push(play_identity(&context, expected).await);
     }
     let outcome = examinations.iter().map(|examination| examination.outcome).max().unwrap_or(Severity::Ok);
     let (requests, bytes) = traffic.totals();
     let seconds = begun.elapsed().as_secs_f64();
     Ok(Diagnosis { url: without_credentials(url), outcome, size, examinations, requests, bytes, seconds })
+}
+
+/// Examines each address of the server's name, if it has several.
+async fn examine_addresses(context: &Arc<Context>, expected: Option<&[u8]>) -> Option<Examination> {
+    // The first look has resolved the name.
+    let addresses = context.connector.addresses().await.ok().filter(|addresses| addresses.len() > 1)?;
+    let examine = async |context: &Arc<Context>, findings: &mut Vec<Finding>| {
+        addresses::examine(context, addresses, expected, findings).await;
+        Ok::<_, RequestError>(())
+    };
+    Some(played(context, "addresses", "every address of the server's name", examine).await)
 }
 
 /// Runs all examinations that send requests. The slow readers read while the others follow each other.

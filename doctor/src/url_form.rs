@@ -1,5 +1,7 @@
 //! Examines the URL itself. Firmware is stricter than any standard.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use url::{Host, Url};
 
 use super::finding::{Finding, Reader};
@@ -93,6 +95,7 @@ fn path(url: &Url, findings: &mut Vec<Finding>) {
 fn host(url: &Url, findings: &mut Vec<Finding>) {
     let address = match url.host() {
         None => return,
+        Some(Host::Domain(name)) if is_localhost(name) => Ipv4Addr::LOCALHOST.into(),
         Some(Host::Domain(_)) => {
             let message = "the URL has a host name, but networks of BMCs often have no DNS";
             let advice = "use an IP address, unless you know that the BMCs can resolve the name";
@@ -100,13 +103,26 @@ fn host(url: &Url, findings: &mut Vec<Finding>) {
             return;
         }
         Some(Host::Ipv4(address)) => address.into(),
-        Some(Host::Ipv6(address)) => std::net::IpAddr::from(address),
+        Some(Host::Ipv6(address)) => IpAddr::from(address),
     };
-    if address.to_canonical().is_loopback() {
-        let message = "the URL has a loopback address, which BMCs cannot reach";
+    let address = address.to_canonical();
+    let problem = if address.is_loopback() {
+        "the URL has a loopback address, which BMCs cannot reach"
+    } else if address.is_unspecified() {
+        "the URL has the address that a server listens on, not one that BMCs can connect to"
+    } else {
+        ""
+    };
+    if !problem.is_empty() {
         let advice = "use this machine's address on the BMCs' network";
-        findings.push(Finding::warning("url-loopback", &[Reader::Everyone], message).advice(advice));
+        findings.push(Finding::warning("url-loopback", &[Reader::Everyone], problem).advice(advice));
     }
+}
+
+/// Whether a name always means the machine that resolves it (RFC 6761 §6.3).
+fn is_localhost(name: &str) -> bool {
+    let name = name.trim_end_matches('.');
+    name == "localhost" || name.ends_with(".localhost")
 }
 
 #[cfg(test)]
@@ -138,6 +154,12 @@ mod tests {
             ("https://192.0.2.1/i//boot.iso", &["url-characters"]),
             ("https://boot.example.com/i/boot.iso", &["url-names-a-host"]),
             ("https://[::1]/i/boot.iso", &["url-loopback"]),
+            ("https://localhost/i/boot.iso", &["url-loopback"]),
+            ("https://dayone.localhost./i/boot.iso", &["url-loopback"]),
+            ("https://localhost.example.com/i/boot.iso", &["url-names-a-host"]),
+            ("https://0.0.0.0/i/boot.iso", &["url-loopback"]),
+            ("https://[::]/i/boot.iso", &["url-loopback"]),
+            ("https://[::ffff:0.0.0.0]/i/boot.iso", &["url-loopback"]),
         ] {
             assert_eq!(codes(url), expected, "{url}");
         }

@@ -21,11 +21,14 @@ pub enum Dialect {
     Ilo,
 }
 
+/// Metal3's scheme for hosts that boot by UEFI HTTP boot.
+const UEFI_HTTP: &str = "redfish-uefihttp";
+
 /// Metal3's schemes that use Redfish, without `+http` and `+https`.
 const REDFISH_SCHEMES: [(&str, Option<Dialect>); 7] = [
     ("redfish", None),
     ("redfish-virtualmedia", None),
-    ("redfish-uefihttp", None),
+    (UEFI_HTTP, None),
     ("idrac-redfish", Some(Dialect::Idrac)),
     ("idrac-virtualmedia", Some(Dialect::Idrac)),
     ("ilo5-redfish", Some(Dialect::Ilo)),
@@ -104,6 +107,7 @@ pub struct BmcAddress {
     origin: Url,
     system: Option<String>,
     hint: Option<Dialect>,
+    by_http: bool,
 }
 
 impl BmcAddress {
@@ -120,6 +124,11 @@ impl BmcAddress {
     /// The vendor that the scheme names.
     pub fn hint(&self) -> Option<Dialect> {
         self.hint
+    }
+
+    /// Whether the scheme says that the host's firmware fetches the image (UEFI HTTP boot).
+    pub fn is_for_uefi_http(&self) -> bool {
+        self.by_http
     }
 
     /// The host: an IP address or a name.
@@ -174,7 +183,8 @@ impl FromStr for BmcAddress {
         }
         let system = system(origin.path())?;
         origin.set_path("/");
-        Ok(Self { written: text.to_owned(), origin, system, hint })
+        let by_http = scheme.is_some_and(|scheme| scheme.split('+').next() == Some(UEFI_HTTP));
+        Ok(Self { written: text.to_owned(), origin, system, hint, by_http })
     }
 }
 

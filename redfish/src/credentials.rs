@@ -21,7 +21,7 @@ impl Password {
         &self.0
     }
 
-    /// Reads the password from a file of at most 4096 bytes, without the line break at the end.
+    /// Reads the password from a file of at most 4096 bytes, without a byte order mark and the line break at the end.
     pub fn from_file(path: &Path) -> Result<Self, CredentialsError> {
         Ok(Self(read_line(path)?))
     }
@@ -115,7 +115,7 @@ impl Credentials {
     }
 }
 
-/// Reads a short file, without the line break at the end.
+/// Reads a short file, without the line break at the end. Some editors put a byte order mark at the beginning, which nobody sees.
 fn read_line(path: &Path) -> Result<String, CredentialsError> {
     let read = |source| CredentialsError::Read { path: path.to_owned(), source };
     let mut bytes = Vec::new();
@@ -124,7 +124,8 @@ fn read_line(path: &Path) -> Result<String, CredentialsError> {
         return Err(CredentialsError::TooLong(path.to_owned()));
     }
     let text = String::from_utf8(bytes).map_err(|_| CredentialsError::NotText(path.to_owned()))?;
-    Ok(text.strip_suffix('\n').map_or(&*text, |line| line.strip_suffix('\r').unwrap_or(line)).to_owned())
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    Ok(text.strip_suffix('\n').map_or(text, |line| line.strip_suffix('\r').unwrap_or(line)).to_owned())
 }
 
 #[cfg(test)]
@@ -139,10 +140,11 @@ mod tests {
     }
 
     #[test]
-    fn files_are_read_with_and_without_the_end_of_their_line() {
+    fn files_are_read_with_and_without_the_end_of_their_line_and_a_byte_order_mark() {
         let expected = Credentials::new("root".to_owned(), Password("cal:vin ".to_owned())).unwrap();
         assert_eq!(directory(b"root", b"cal:vin ").unwrap(), expected);
         assert_eq!(directory(b"root\n", b"cal:vin \r\n").unwrap(), expected);
+        assert_eq!(directory(b"\xef\xbb\xbfroot\r\n", b"\xef\xbb\xbfcal:vin ").unwrap(), expected);
     }
 
     #[test]

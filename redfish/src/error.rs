@@ -88,9 +88,17 @@ pub enum RedfishError {
         /// The reason.
         reason: String,
     },
-    /// No TLS connection. Nothing was sent.
+    /// The BMC's certificate is not trusted. Nothing was sent.
     #[error("the BMC at {origin} is not trusted: {reason}")]
     Tls {
+        /// The BMC's URL without a path.
+        origin: String,
+        /// The reason, and what to do.
+        reason: String,
+    },
+    /// No TLS connection, whoever is trusted. The BMC has carried out no request.
+    #[error("there is no TLS connection to the BMC at {origin}: {reason}")]
+    Handshake {
         /// The BMC's URL without a path.
         origin: String,
         /// The reason, and what to do.

@@ -2,19 +2,24 @@
 //!
 //! Most BMCs come with a certificate that they signed themselves, often without a subject alternative name. A file of
 //! certificates therefore does two things. As usual, a certificate in it may have signed the BMC's certificate. And a
-//! BMC whose own certificate is in the file is trusted under any name, even if the certificate has expired.
+//! BMC whose own certificate is in the file is trusted under any name, even if the certificate has expired. rustls must
+//! still be able to verify the handshake's signature with it: X.509 version 3, and no RSA key of less than 2048 bits.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use aws_lc_rs::rsa::PublicKey;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::server::ParsedCertificate;
 use rustls::version::{TLS12, TLS13};
-use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, OtherError, RootCertStore, SignatureScheme};
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+
+use crate::RedfishError;
 
 /// Certificates by which BMCs are trusted: those of authorities, or BMCs' own. At least one.
 #[derive(Clone, PartialEq, Eq)]
@@ -125,6 +130,23 @@ enum Trusted {
     Everyone,
 }
 
+/// The shortest RSA key whose signatures rustls verifies, in bits.
+const SHORTEST_RSA: usize = 2048;
+
+/// A BMC's RSA key is too short for rustls, whoever is trusted. The value is its length in bits.
+#[derive(Debug, thiserror::Error)]
+#[error("its certificate has an RSA key of {0} bits, and this client verifies none of less than {SHORTEST_RSA}")]
+struct ShortKey(usize);
+
+impl ShortKey {
+    fn of(certificate: &CertificateDer<'_>) -> Option<Self> {
+        let certificate = ParsedCertificate::try_from(certificate).ok()?;
+        let key = PublicKey::from_der(&certificate.subject_public_key_info()).ok()?;
+        let bits = 8 * key.modulus_len();
+        (bits < SHORTEST_RSA).then_some(Self(bits))
+    }
+}
+
 impl Trusted {
     fn listed(certificates: &Certificates, provider: &Arc<CryptoProvider>) -> Result<Self, rustls::Error> {
         let mut roots = RootCertStore::empty();
@@ -146,6 +168,12 @@ impl ServerCertVerifier for Verifier {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
+        if !matches!(self.trusted, Trusted::Everyone)
+            && let Some(short) = ShortKey::of(end_entity)
+        {
+            // The signature of the handshake would fail. The advice to trust the certificate would not help.
+            return Err(CertificateError::Other(OtherError(Arc::new(short))).into());
+        }
         let issuers: Option<&dyn ServerCertVerifier> = match &self.trusted {
             Trusted::Everyone => return Ok(ServerCertVerified::assertion()),
             Trusted::Listed { certificates, .. } if certificates.iter().any(|listed| listed == end_entity) => {
@@ -193,18 +221,25 @@ impl ServerCertVerifier for Verifier {
 }
 
 /// Explains a TLS error to an operator, and says what to do.
-pub(super) fn explain(error: &rustls::Error) -> String {
-    use rustls::Error as E;
+pub(super) fn explain(error: &rustls::Error, origin: String) -> RedfishError {
+    match error {
+        rustls::Error::InvalidCertificate(error) => RedfishError::Tls { origin, reason: distrust(error) },
+        other => RedfishError::Handshake { origin, reason: no_handshake(other) },
+    }
+}
+
+fn distrust(error: &CertificateError) -> String {
+    use CertificateError as Bad;
     const TRUST: &str = "add the BMC's certificate, or that of the authority that signed it, to the certificates for \
                          BMCs, or disable certificate verification for this BMC";
     match error {
-        E::InvalidCertificate(CertificateError::UnknownIssuer) => {
+        Bad::UnknownIssuer => {
             format!("no trusted authority has signed its certificate, as is usual for BMCs: {TRUST}")
         }
-        E::InvalidCertificate(CertificateError::NotValidForName) => {
+        Bad::NotValidForName => {
             format!("its certificate is for another address than the BMC's: use a name in the certificate, or {TRUST}")
         }
-        E::InvalidCertificate(CertificateError::NotValidForNameContext { presented, .. }) => {
+        Bad::NotValidForNameContext { presented, .. } => {
             let names = match presented.as_slice() {
                 [] => "no address (it has no subject alternative name)".to_owned(),
                 names => names.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", "),
@@ -213,32 +248,51 @@ pub(super) fn explain(error: &rustls::Error) -> String {
                 "its certificate is for {names}, not for the BMC's address: use a name in the certificate, or {TRUST}"
             )
         }
-        E::InvalidCertificate(CertificateError::Expired | CertificateError::ExpiredContext { .. }) => {
+        Bad::Expired | Bad::ExpiredContext { .. } => {
             format!("its certificate has expired: renew it, or {TRUST}")
         }
-        E::InvalidCertificate(CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. }) => {
+        Bad::NotValidYet | Bad::NotValidYetContext { .. } => {
             "its certificate is not valid yet: check the clocks of the BMC and of this system".to_owned()
         }
-        E::InvalidCertificate(CertificateError::Other(other))
-            if other.to_string().contains("UnsupportedCertVersion") =>
-        {
+        Bad::Other(other) if other.0.is::<ShortKey>() => {
+            format!(
+                "{other}: make the BMC create a new key and certificate, or disable certificate verification for this BMC"
+            )
+        }
+        Bad::Other(other) if other.to_string().contains("UnsupportedCertVersion") => {
             "its certificate is X.509 version 1, which cannot be verified: make the BMC create a new one, or disable \
              certificate verification for this BMC"
                 .to_owned()
         }
-        E::InvalidCertificate(CertificateError::Other(other)) if other.to_string().contains("CaUsedAsEndEntity") => {
+        Bad::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
             format!("its certificate is one of an authority (CA:TRUE), and none for a server: {TRUST}")
         }
-        E::InvalidCertificate(other) => {
-            format!("its certificate cannot be verified ({other}): make the BMC create a new one, or {TRUST}")
-        }
-        E::InvalidMessage(_) => {
-            "it does not use TLS on this port: if it uses plain HTTP there, write its address with +http".to_owned()
-        }
-        E::AlertReceived(_) | E::PeerIncompatible(_) => format!(
-            "it supports no version and cipher suite of TLS 1.2 or 1.3 that this client supports ({error}): update its \
-             firmware, or put a proxy with newer TLS in front of it"
-        ),
-        other => other.to_string(),
+        other => format!("its certificate cannot be verified ({other}): make the BMC create a new one, or {TRUST}"),
     }
+}
+
+fn no_handshake(error: &rustls::Error) -> String {
+    use rustls::{AlertDescription as Alert, Error as E};
+    const NO_CLIENT: &str = "it demands a client certificate, and dayone has none";
+    let versions = match error {
+        E::InvalidMessage(_) => {
+            return "it does not use TLS on this port: if it uses plain HTTP there, write its address with +http"
+                .to_owned();
+        }
+        // This client never sends a certificate, so the alert cannot be about another one than a missing one.
+        E::AlertReceived(Alert::CertificateRequired | Alert::BadCertificate | Alert::NoCertificate) => {
+            return format!(
+                "{NO_CLIENT}: switch that off in the BMC, or put a proxy with a certificate in front of it"
+            );
+        }
+        E::AlertReceived(Alert::ProtocolVersion | Alert::InsufficientSecurity) | E::PeerIncompatible(_) => {
+            format!("it supports no version and cipher suite of TLS 1.2 or 1.3 that this client supports ({error})")
+        }
+        // With TLS 1.2, OpenSSL and others say the same of a client without a certificate.
+        E::AlertReceived(Alert::HandshakeFailure) => format!(
+            "it supports no version and cipher suite of TLS 1.2 or 1.3 that this client supports ({error}), or {NO_CLIENT}"
+        ),
+        other => return other.to_string(),
+    };
+    format!("{versions}: update its firmware, or put a proxy with newer TLS in front of it")
 }

@@ -11,6 +11,7 @@ use rustls::{ClientConfig, SupportedProtocolVersion};
 use rustls_pki_types::ServerName;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream, lookup_host};
+use tokio::sync::OnceCell;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use url::Url;
@@ -56,11 +57,20 @@ pub(crate) struct Connector {
     url: Url,
     verifier: Arc<SharedVerifier>,
     traffic: Arc<Traffic>,
+    /// Resolved once: otherwise each connection might lead to another server.
+    addresses: OnceCell<Vec<SocketAddr>>,
 }
 
 impl Connector {
     pub(crate) fn new(url: Url, verifier: Arc<SharedVerifier>, traffic: Arc<Traffic>) -> Self {
-        Self { url, verifier, traffic }
+        Self { url, verifier, traffic, addresses: OnceCell::new() }
+    }
+
+    /// The same URL at this address only.
+    pub(crate) fn at(&self, address: SocketAddr) -> Self {
+        let (verifier, traffic) = (Arc::clone(&self.verifier), Arc::clone(&self.traffic));
+        let addresses = OnceCell::new_with(Some(vec![address]));
+        Self { url: self.url.clone(), verifier, traffic, addresses }
     }
 
     pub(crate) fn url(&self) -> &Url {
@@ -116,13 +126,28 @@ impl Connector {
         }
     }
 
-    async fn tcp(&self, pace: Pace) -> Result<TcpStream, RequestError> {
+    /// The addresses of the URL's host, each once.
+    pub(crate) async fn addresses(&self) -> Result<&[SocketAddr], RequestError> {
+        self.addresses.get_or_try_init(|| self.resolve()).await.map(Vec::as_slice)
+    }
+
+    async fn resolve(&self) -> Result<Vec<SocketAddr>, RequestError> {
         let host = self.url.host_str().unwrap_or_default().trim_matches(['[', ']']);
         let port = self.url.port_or_known_default().unwrap_or(80);
         let found = timeout(CONNECTING, lookup_host((host, port))).await.unwrap_or_else(|elapsed| Err(elapsed.into()));
-        let addresses = found.map_err(|error| RequestError::Resolve(host.to_owned(), error))?;
-        let mut last = (format!("{host}:{port}"), io::Error::from(io::ErrorKind::NotFound));
-        for address in addresses {
+        let found = found.map_err(|error| RequestError::Resolve(host.to_owned(), error))?;
+        let mut addresses: Vec<SocketAddr> = Vec::new();
+        for address in found {
+            if !addresses.contains(&address) {
+                addresses.push(address);
+            }
+        }
+        Ok(addresses)
+    }
+
+    async fn tcp(&self, pace: Pace) -> Result<TcpStream, RequestError> {
+        let mut last = (self.host(), io::Error::from(io::ErrorKind::NotFound));
+        for &address in self.addresses().await? {
             let connected = timeout(CONNECTING, open(address, pace)).await;
             match connected.unwrap_or_else(|elapsed| Err(elapsed.into())) {
                 Ok(stream) => return Ok(stream),

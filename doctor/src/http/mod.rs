@@ -11,7 +11,7 @@ mod session;
 mod tap;
 
 pub(super) use answer::Answer;
-pub(super) use certificate::{Problem, SharedVerifier, authority_reason, is_of_authority};
+pub(super) use certificate::{Problem, SharedVerifier, authority_reason, is_of_authority, unusable_reason};
 pub(super) use connection::{Connection, Pace, SMALL_BODY, Traffic};
 pub(super) use connector::{Connector, Suites};
 pub(super) use error::RequestError;

@@ -7,7 +7,9 @@ use rustls::{CertificateError, Error};
 
 use crate::context::Context;
 use crate::finding::{Finding, Reader};
-use crate::http::{Pace, Problem, Request, RequestError, SMALL_BODY, Suites, authority_reason, is_of_authority};
+use crate::http::{
+    Pace, Problem, Request, RequestError, SMALL_BODY, Suites, authority_reason, is_of_authority, unusable_reason,
+};
 
 pub(crate) async fn play(context: &Arc<Context>, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
     let connection = context.connect().await?;
@@ -64,9 +66,13 @@ fn certificate(error: &Error) -> Finding {
         Problem::Trust => {
             let affects = [affects.as_slice(), &[Reader::Supermicro]].concat();
             let message = format!("this machine does not trust the certificate: {}", distrust(error));
-            let advice = "most BMCs do not check it; those that do need its CA (VerifyCertificate and Certificates of \
-                          VirtualMedia), which Supermicro's BMCs cannot import. Pass the CA, or the certificate \
-                          itself, to the doctor with --ca FILE";
+            let advice = if unusable_reason(error).is_some() {
+                "issue a certificate of X.509 version 3, with an ECDSA key or with an RSA key of at least 2048 bits"
+            } else {
+                "most BMCs do not check it; those that do need its CA (VerifyCertificate and Certificates of \
+                 VirtualMedia), which Supermicro's BMCs cannot import. Pass the CA, or the certificate itself, to the \
+                 doctor with --ca FILE"
+            };
             Finding::warning("certificate-not-trusted", &affects, message).advice(advice)
         }
     }
@@ -80,6 +86,9 @@ fn distrust(error: &Error) -> String {
              may have"
                 .to_owned()
         }
-        error => error.to_string(),
+        Error::InvalidCertificate(CertificateError::BadSignature) => {
+            "a signature does not fit: that of the certificate, or that of the server in the handshake".to_owned()
+        }
+        error => unusable_reason(error).unwrap_or_else(|| error.to_string()),
     }
 }

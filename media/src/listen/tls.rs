@@ -17,11 +17,17 @@ use rustls_pki_types::pem::{self, PemObject as _};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
+use x509_parser::parse_x509_certificate;
+use x509_parser::public_key::PublicKey;
+use x509_parser::x509::X509Version;
 
 use crate::base_file::Fingerprint;
 
 /// The time between two checks of the files. A renewed certificate is in use after at most this time.
 pub(super) const RELOAD: Duration = Duration::from_secs(10);
+
+/// The shortest RSA key that rustls signs with, in bits.
+const SHORTEST_RSA: usize = 2048;
 
 /// Why a certificate and its key cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +64,20 @@ pub enum TlsError {
         /// The reason.
         reason: String,
     },
+    /// The certificate is not X.509 version 3.
+    #[error("TLS certificate {}: it is not X.509 version 3, and rustls, the TLS of dayone, uses no other", _0.display())]
+    OldCertificate(PathBuf),
+    /// The certificate has a short RSA key.
+    #[error(
+        "TLS certificate {}: its RSA key has {bits} bits, and rustls, the TLS of dayone, uses none of less than {SHORTEST_RSA}",
+        certificate.display()
+    )]
+    ShortKey {
+        /// The certificates' file.
+        certificate: PathBuf,
+        /// The length of the key in bits.
+        bits: usize,
+    },
     /// The files can be read, but not used, for example because the key belongs to another certificate.
     #[error("TLS certificate {} with key {}: {source}", certificate.display(), key.display())]
     Unusable {
@@ -68,6 +88,26 @@ pub enum TlsError {
         /// The reason.
         source: rustls::Error,
     },
+}
+
+impl TlsError {
+    /// The files can be read, but not used. Says what is known of the certificate, because rustls calls a short key one of an unknown
+    /// kind.
+    fn unusable(source: rustls::Error, files: [&Path; 2], own: Option<&CertificateDer<'_>>) -> Self {
+        let [certificate, key] = files.map(Path::to_owned);
+        let Some((_, read)) = own.and_then(|own| parse_x509_certificate(own).ok()) else {
+            return Self::Unusable { certificate, key, source };
+        };
+        if read.version() != X509Version::V3 {
+            return Self::OldCertificate(certificate);
+        }
+        match read.public_key().parsed() {
+            Ok(public @ PublicKey::RSA(_)) if public.key_size() < SHORTEST_RSA => {
+                Self::ShortKey { certificate, bits: public.key_size() }
+            }
+            _ => Self::Unusable { certificate, key, source },
+        }
+    }
 }
 
 /// The reason why a PEM file cannot be read. If it is that the file has nothing of this kind, says so.
@@ -199,14 +239,11 @@ fn load(certificate: &Path, key: &Path, authorities: Option<&Path>) -> Result<Ar
         None => WebPkiClientVerifier::no_client_auth(),
         Some(path) => client_verifier(path, Arc::clone(&provider))?,
     };
+    let own = chain.first().cloned();
     let config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&TLS12, &TLS13])
-        .and_then(|builder| builder.with_client_cert_verifier(verifier).with_single_cert(chain, private))
-        .map_err(|source| {
-            let (certificate, key) = (certificate.to_owned(), key.to_owned());
-            TlsError::Unusable { certificate, key, source }
-        });
-    let mut config = config?;
+        .and_then(|builder| builder.with_client_cert_verifier(verifier).with_single_cert(chain, private));
+    let mut config = config.map_err(|source| TlsError::unusable(source, [certificate, key], own.as_ref()))?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
 }

@@ -54,6 +54,19 @@ fn the_forms_of_metal3_are_read() {
 }
 
 #[test]
+fn one_scheme_is_for_uefi_http_boot() {
+    for (written, expected) in [
+        ("redfish-uefihttp://192.0.2.1/redfish/v1/Systems/1", true),
+        ("Redfish-UefiHttp+http://192.0.2.1", true),
+        ("redfish-virtualmedia://192.0.2.1", false),
+        ("http://192.0.2.1", false),
+        ("redfish-uefihttp.example", false),
+    ] {
+        assert_eq!(written.parse::<BmcAddress>().unwrap().is_for_uefi_http(), expected, "{written}");
+    }
+}
+
+#[test]
 fn invalid_addresses_say_what_to_write() {
     for (written, says) in [
         ("", "empty"),

@@ -56,6 +56,7 @@ mod tests;
 mod vendor;
 mod verified;
 
+use serde_json::Value;
 use tokio::sync::OnceCell;
 
 pub use attempt::Attempt;
@@ -177,6 +178,37 @@ impl Bmc {
     async fn system(&self) -> Result<String, BmcError> {
         let path = self.system.get_or_try_init(|| self.find_system()).await?;
         Ok(path.clone())
+    }
+
+    /// Reads the System, and returns its path as well. Fails for another resource, such as a Manager: what dayone asks of it would change
+    /// the BMC itself.
+    async fn read_system(&self) -> Result<(String, Value), BmcError> {
+        let path = self.system().await?;
+        match self.client.get(&path).await {
+            Ok(resource) if self.may_be_system(&path, &resource.body) => Ok((path, resource.body)),
+            Err(error) if error.status().is_none_or(|status| status.as_u16() != 404) => Err(error.into()),
+            other => {
+                let systems = self.systems().await?;
+                let is_listed = systems.iter().any(|system| system.trim_end_matches('/') == path.trim_end_matches('/'));
+                match other {
+                    Ok(resource) if is_listed => Ok((path, resource.body)),
+                    _ => Err(BmcError::UnknownSystem { path, systems }),
+                }
+            }
+        }
+    }
+
+    /// Whether a resource has the type of a System. If it has no type, whether it is not in another collection.
+    fn may_be_system(&self, path: &str, body: &Value) -> bool {
+        if let Some(name) = Properties::new(body).text("@odata.type") {
+            return name.trim_start_matches('#').split('.').next() == Some("ComputerSystem");
+        }
+        let root = Properties::new(self.client.root());
+        let mut others = ["Managers", "Chassis"].into_iter().filter_map(|name| root.link(name));
+        !others.any(|other| {
+            let rest = path.strip_prefix(other.trim_end_matches('/'));
+            rest.is_some_and(|rest| rest.starts_with('/'))
+        })
     }
 
     async fn find_system(&self) -> Result<String, BmcError> {

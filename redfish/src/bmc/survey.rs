@@ -209,14 +209,7 @@ impl Bmc {
     async fn read_survey(&self) -> Result<Survey, BmcError> {
         let root = Properties::new(self.client().root());
         let mut notes = Vec::new();
-        let path = self.system().await?;
-        let body = match self.client().get(&path).await {
-            Ok(resource) => resource.body,
-            Err(error) if error.status().is_some_and(|status| status.as_u16() == 404) => {
-                return Err(BmcError::UnknownSystem { path, systems: self.systems().await? });
-            }
-            Err(error) => return Err(error.into()),
-        };
+        let (path, body) = self.read_system().await?;
         let system = Properties::new(&body);
 
         let mut managers = Vec::new();

@@ -260,7 +260,7 @@ impl Exchange {
                 return RedfishError::Unresolved { host: host(), reason: unresolved.to_string() };
             }
             if let Some(error) = cause.downcast_ref::<rustls::Error>() {
-                return RedfishError::Tls { origin: self.origin(), reason: tls::explain(error) };
+                return tls::explain(error, self.origin());
             }
         }
         let line = self.request_line(request);

@@ -55,7 +55,7 @@ pub struct BootArguments {
     pub image_format: Option<Format>,
 
     /// How the hosts get the image: virtual-media, or http for UEFI HTTP boot, in which the hosts' firmware fetches it
-    /// [default: virtual-media]
+    /// [default: http if the BMC's address begins with redfish-uefihttp, otherwise virtual-media]
     #[arg(long, value_name = "METHOD")]
     pub method: Option<BootMethod>,
 

@@ -99,10 +99,8 @@ pub enum NoCredentials {
          DIR/{0} has the files username and password"
     )]
     NoDirectory(CredentialsName),
-    /// The server has none under this name, or cannot read them.
-    #[error(
-        "the BMC's credentials {0} cannot be used: the directory of --bmc-credentials has no readable {0}/username and {0}/password"
-    )]
+    /// The server has none under this name, cannot read them, or they are not valid.
+    #[error("the BMC's credentials {0} cannot be used: {why}", why = why_unusable(.0, .1))]
     Named(CredentialsName, #[source] CredentialsError),
     /// The server's environment is not valid.
     #[error("the server's default credentials for BMCs cannot be used: {0}")]
@@ -116,6 +114,19 @@ pub enum NoCredentials {
     /// The boot is over.
     #[error("the BMC's credentials came with the request, and dayone forgot them when the boot was over")]
     Forgotten,
+}
+
+/// Why credentials of the server cannot be used, without the directory on the server, which clients of the API need not know.
+fn why_unusable(name: &CredentialsName, error: &CredentialsError) -> String {
+    let file = |path: &Path| path.file_name().unwrap_or_default().display().to_string();
+    match error {
+        CredentialsError::Read { .. } => {
+            format!("the directory of --bmc-credentials has no readable {name}/username and {name}/password")
+        }
+        CredentialsError::TooLong(path) => format!("the file {} is too long", file(path)),
+        CredentialsError::NotText(path) => format!("the file {} is not UTF-8 text", file(path)),
+        other => other.to_string(),
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -234,4 +245,33 @@ pub(super) fn named(directory: Option<&Path>, name: &CredentialsName) -> Result<
 /// Whether the directory has credentials with this name.
 pub(super) fn has(directory: Option<&Path>, name: &CredentialsName) -> bool {
     directory.is_some_and(|directory| credentials_directory::has(directory, &name.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn only_files_that_cannot_be_read_are_called_unreadable() {
+        let directory = tempfile::tempdir().unwrap();
+        let name: CredentialsName = "rack-1".parse().unwrap();
+        let error = || named(Some(directory.path()), &name).unwrap_err().to_string();
+        assert!(error().contains("has no readable rack-1/username and rack-1/password"), "{}", error());
+        let place = directory.path().join("rack-1");
+        fs::create_dir(&place).unwrap();
+        for (username, password, says) in [
+            (&b"ro:ot"[..], "hunter2", "contains a colon"),
+            (b"\xff", "hunter2", "the file username is not UTF-8 text"),
+            (&[b'x'; 5000], "hunter2", "the file username is too long"),
+            (b"root", "hunter2\n\n", "the BMC's password contains a control character"),
+        ] {
+            fs::write(place.join("username"), username).unwrap();
+            fs::write(place.join("password"), password).unwrap();
+            let error = error();
+            assert!(error.contains(says) && error.contains("rack-1") && !error.contains("no readable"), "{error}");
+            assert!(!error.contains("hunter2") && !error.contains(&*place.to_string_lossy()), "{error}");
+        }
+    }
 }

@@ -262,6 +262,7 @@ fn token(access: &ServerAccess) -> Result<Option<String>, Failure> {
     };
     let what = || format!("cannot read the token of {}", path.display());
     let text = std::fs::read_to_string(path).map_err(|error| Failure::system(&what(), &error))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let token = text.lines().map(str::trim).find(|line| !line.is_empty());
     token.map(|token| Some(token.to_owned())).ok_or_else(|| Failure::System(format!("{}: the file is empty", what())))
 }

@@ -119,6 +119,7 @@ impl DataKeys {
     }
 
     fn parse(text: &str, path: &Path) -> Result<Self, DataKeysError> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let lines = text.lines().zip(1..).map(|(line, number)| (line.trim(), number));
         let mut lines = lines.filter(|(line, _)| !line.is_empty() && !line.starts_with('#')).peekable();
         let only_decrypts = lines.next_if(|(line, _)| *line == NONE).is_some();
@@ -248,6 +249,7 @@ mod tests {
         }
         assert!(matches!(keys("\n# nothing\n"), Err(DataKeysError::Empty(_))));
         assert!(keys("none\n").unwrap().reading.is_empty());
+        assert!(keys(&format!("\u{feff}{ONE}\n")).unwrap().encrypts());
         assert!(!format!("{:?}", keys(ONE).unwrap()).contains("1111"));
     }
 

@@ -81,6 +81,24 @@ async fn a_probe_for_people_names_slot_and_requests() {
     }
 }
 
+/// The requests of a boot would change the BMC itself.
+#[tokio::test]
+async fn the_path_of_a_manager_is_not_that_of_a_system() {
+    let manager = "/redfish/v1/Managers/BMC";
+    let mut without_types = Vendor::named("generic-dmtf");
+    without_types.resources.get_mut(manager).unwrap().as_object_mut().unwrap().remove("@odata.type");
+    for vendor in [Vendor::named("generic-dmtf"), without_types] {
+        let bmc = EmulatedBmc::start(&vendor, Options::default()).await;
+        for path in [manager, "/redfish/v1/Systems/none"] {
+            let output = run(command(&["bmc", "probe", &format!("{}{path}", bmc.origin())])).await;
+            let said = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(1), "{path}: {said}");
+            let expected = format!("has no System {path}; it has: /redfish/v1/Systems/437XR1138R2");
+            assert!(said.contains(&expected), "{path}: {said}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn what_is_inserted_is_shown_without_its_token_and_ejected() {
     let directory = tempfile::tempdir().unwrap();

@@ -11,6 +11,7 @@ use acceptance::server::free_address;
 use acceptance::sushy::{Emulator, Options};
 use redfish::{Certificates, Client, ClientOptions, Credentials, RedfishError, Target, Verification};
 use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::runtime::Runtime;
 
 const LIMIT: Duration = Duration::from_secs(30);
@@ -168,8 +169,12 @@ async fn certificates_as_bmcs_have_them_are_trusted_when_listed_or_it_is_said_wh
     let short = make("short", &["-newkey", "rsa:1024", "-days", "30"]);
     let server = TlsServer::start(directory.path(), &short, &[]);
     assert!(shook_hands(&server.try_to_connect(Verification::Disabled).await));
-    let error = server.try_to_connect(listed(&short.0)).await;
-    assert!(matches!(error, RedfishError::Tls { .. }), "{error}");
+    for verification in [Verification::System, listed(&short.0)] {
+        let error = server.try_to_connect(verification).await;
+        assert!(matches!(error, RedfishError::Tls { .. }), "{error}");
+        let error = error.to_string();
+        assert!(error.contains("1024 bits") && !error.contains("add the BMC's certificate"), "{error}");
+    }
 }
 
 #[tokio::test]
@@ -180,6 +185,39 @@ async fn old_versions_of_tls_are_named() {
         let server = TlsServer::start(directory.path(), &pair, &[version]);
         let error = server.try_to_connect(Verification::Disabled).await;
         assert_eq!(matches!(error, RedfishError::NotJson { .. }), good, "{version}: {error}");
+        assert!(good || matches!(error, RedfishError::Handshake { .. }), "{version}: {error}");
         assert!(good || error.to_string().contains("TLS 1.2 or 1.3"), "{error}");
     }
+}
+
+#[tokio::test]
+async fn a_demand_for_a_client_certificate_is_told_from_an_old_version_of_tls() {
+    let directory = tempfile::tempdir().unwrap();
+    let pair = certificate(directory.path(), "strict", &["-newkey", "rsa:2048", "-days", "30"]);
+    for (version, mentions_versions) in [("-tls1_2", true), ("-tls1_3", false)] {
+        let server = TlsServer::start(directory.path(), &pair, &[version, "-Verify", "1"]);
+        let error = server.try_to_connect(Verification::Disabled).await;
+        assert!(matches!(error, RedfishError::Handshake { .. }), "{version}: {error}");
+        let error = error.to_string();
+        assert!(error.contains("demands a client certificate") && !error.contains("is not trusted"), "{error}");
+        assert_eq!(error.contains("TLS 1.2 or 1.3"), mentions_versions, "{version}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_port_without_tls_is_not_called_untrusted() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.read(&mut [0; 4096]).await;
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n").await;
+        }
+    });
+    let options = ClientOptions { retries: 0, ..ClientOptions::default() };
+    let target = target(&format!("redfish://{address}"), "x", Verification::Disabled);
+    let error = Client::connect(&target, &options).await.err().unwrap();
+    assert!(matches!(error, RedfishError::Handshake { .. }), "{error}");
+    let error = error.to_string();
+    assert!(error.contains("does not use TLS") && !error.contains("is not trusted"), "{error}");
 }

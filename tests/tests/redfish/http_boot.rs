@@ -155,14 +155,16 @@ fn emulator(server: &Server, http_boot: bool) -> Emulator {
     Emulator::start_with(&server.directory().join("bmc"), &options)
 }
 
-#[test]
-fn sushy_tools_takes_the_url_and_gives_everything_back() {
+/// Boots a host whose BMC's address has this scheme.
+fn sushy_tools_takes_the_url_and_gives_everything_back(query: &str, scheme: &str) {
     let server = Server::start("coreos", &coreos_iso(&[]));
     let bmc = emulator(&server, true);
     let target = bmc.system_state()["Boot"]["BootSourceOverrideTarget"].clone();
     let _callers = Callers::start(server.directory());
     let documents = boots::documents("worker-0", &bmc.origin, &bmc.system, "secret");
-    let id = boots::begin(&server, "?base=coreos&method=http", &documents);
+    let documents = documents.replace("redfish-virtualmedia", scheme);
+    assert!(documents.contains(scheme), "{documents}");
+    let id = boots::begin(&server, query, &documents);
     let booted = boots::until_state(&server, &id, "booted");
     assert_eq!((&booted["method"], &booted["medium"]), (&json!("http"), &json!("cd")), "{booted:#}");
     assert_eq!(step(&booted, "insert")["state"], "skipped", "{booted:#}");
@@ -173,6 +175,17 @@ fn sushy_tools_takes_the_url_and_gives_everything_back() {
     boots::until_state(&server, &id, "ejected");
     assert_eq!(bmc.system_state()["Boot"]["BootSourceOverrideTarget"], target);
     assert_eq!((&bmc.media()["Inserted"], bmc.fetched().len()), (&json!(false), 0));
+}
+
+#[test]
+fn a_host_boots_by_http_if_the_request_says_so() {
+    sushy_tools_takes_the_url_and_gives_everything_back("?base=coreos&method=http", "redfish-virtualmedia");
+}
+
+/// As Metal3 has it.
+#[test]
+fn a_host_boots_by_http_if_the_scheme_of_its_bmc_says_so() {
+    sushy_tools_takes_the_url_and_gives_everything_back("?base=coreos", "redfish-uefihttp");
 }
 
 #[test]

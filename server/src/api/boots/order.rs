@@ -24,7 +24,7 @@ pub(in crate::api) struct BootSettings {
     #[schema(value_type = Option<String>, pattern = "^[0-9a-f]{64}$")]
     image: Option<RecipeId>,
     /// How the host gets the image: `virtual-media` (the BMC inserts it, the default) or `http` (the host's firmware fetches it by UEFI
-    /// HTTP boot).
+    /// HTTP boot; the default if the BMC's address begins with `redfish-uefihttp`).
     #[schema(value_type = Option<String>, example = "virtual-media")]
     pub method: Option<BootMethod>,
     /// For the method `http` with Dell and HPE: the firmware's name of the NIC that gets the document's static address while the firmware
@@ -86,7 +86,8 @@ query_parameters! {
         /// The id of an existing image; the documents then only describe the BMCs.
         #[param(value_type = Option<String>, pattern = "^[0-9a-f]{64}$")]
         image: Option<RecipeId>,
-        /// How the host gets the image: `virtual-media` (the default) or `http` (UEFI HTTP boot).
+        /// How the host gets the image: `virtual-media` (the default) or `http` (UEFI HTTP boot; the default if the
+        /// BMC's address begins with `redfish-uefihttp`).
         #[param(value_type = Option<String>)]
         method: Option<BootMethod>,
         /// For the method `http` with Dell and HPE: the firmware's name of the NIC that gets the document's static address.

@@ -74,11 +74,26 @@ fn check_interface(settings: &BootSettings, interface: &str) -> Result<(), Probl
         let detail = "firmware_interface: give the firmware's name of a NIC, such as NIC.Integrated.1-1-1";
         return Err(Problem::new(ProblemKind::WrongParameter, detail));
     }
-    if settings.method != Some(BootMethod::Http) {
-        let detail = "firmware_interface: only for the method http, in which the firmware has a network";
-        return Err(Problem::new(ProblemKind::WrongParameter, detail));
-    }
-    Ok(())
+    if settings.method == Some(BootMethod::VirtualMedia) { Err(only_for_http()) } else { Ok(()) }
+}
+
+fn only_for_http() -> Problem {
+    let detail = "firmware_interface: only for the method http, in which the firmware has a network";
+    Problem::new(ProblemKind::WrongParameter, detail)
+}
+
+/// The text of the BMC's address: that of the request, or else that of the host's document.
+fn address<'a>(settings: &'a BootSettings, host: Option<&'a HostSpec>) -> Option<&'a str> {
+    let given = settings.bmc.as_ref().and_then(|given| given.address.as_deref());
+    given.or_else(|| Some(host?.bmc.as_ref()?.address.as_str()))
+}
+
+/// How the host gets its image. If the request does not say, the scheme of the BMC's address does.
+fn method(settings: &BootSettings, host: Option<&HostSpec>) -> BootMethod {
+    settings.method.unwrap_or_else(|| match address(settings, host).map(str::parse::<BmcAddress>) {
+        Some(Ok(address)) if address.is_for_uefi_http() => BootMethod::Http,
+        _ => BootMethod::default(),
+    })
 }
 
 /// Prepares boots with a new image for each host of the documents.
@@ -94,10 +109,11 @@ fn with_new_images(api: &Api, settings: &BootSettings, image: &Order) -> Result<
     let mut prepared = Prepared { boots: Vec::new(), images: Vec::new(), report };
     for (host, network) in hosts {
         let addresses = static_addresses(&network.topology);
-        let firmware = firmware(api, settings, Some(&network.topology), host.name.as_deref())?;
+        let method = method(settings, Some(&host));
+        let firmware = firmware(api, settings, method, Some(&network.topology), host.name.as_deref())?;
         let of_host = Some((&host, network));
         let mut draft = base.compose(&api.media_url, image.clone(), of_host, Report::new())?;
-        check_method(settings, &draft.open.base, image.format)?;
+        check_method(method, &draft.open.base, image.format)?;
         prepared.report.append(std::mem::take(&mut draft.report));
         let calls = add_call_home(api, settings, &mut draft)?;
         let wait_for = wait_for(settings, calls, !addresses.is_empty());
@@ -126,9 +142,6 @@ fn with_existing_image(
         Problem::new(ProblemKind::ImageRefused, format!("no image has the id {id}; /v1/images lists the images"))
     })?;
     let medium = medium(image.format())?;
-    if let Some(planned) = image.available() {
-        check_method(settings, &planned.base.base, image.format())?;
-    }
     let (hosts, report) = match documents {
         Some(documents) => {
             let (hosts, mut report) = documents::hosts(documents, host, Target::default())?;
@@ -137,6 +150,12 @@ fn with_existing_image(
         }
         None => (Vec::new(), Report::new()),
     };
+    if let Some(planned) = image.available() {
+        let methods = hosts.iter().map(|host| method(settings, Some(&host.host)));
+        for method in methods.chain(documents.is_none().then(|| method(settings, None))) {
+            check_method(method, &planned.base.base, image.format())?;
+        }
+    }
     // Hosts that boot from one image call home with the same token, so nothing could tell them apart.
     let calls = hosts.len() < 2 && call_home::token(image.recipe().map_err(Problem::internal)?.recipe()).is_some();
     if !calls && settings.wait_for.as_ref().is_some_and(|wait_for| wait_for.contains(&Evidence::CallHome)) {
@@ -151,7 +170,7 @@ fn with_existing_image(
     let mut prepared = Prepared { boots: Vec::new(), images: Vec::new(), report };
     if documents.is_none() {
         let wait_for = wait_for(settings, calls, false);
-        firmware(api, settings, None, label)?;
+        firmware(api, settings, method(settings, None), None, label)?;
         prepared.boots.push(new_boot(api, settings, None, label, id, medium, wait_for)?);
         return Ok(prepared);
     }
@@ -160,7 +179,8 @@ fn with_existing_image(
         let addresses = network.as_ref().map(|network| static_addresses(&network.topology)).unwrap_or_default();
         let wait_for = wait_for(settings, calls, !addresses.is_empty());
         let label = host.name.as_deref().or(label);
-        let firmware = firmware(api, settings, network.as_ref().map(|network| &network.topology), label)?;
+        let topology = network.as_ref().map(|network| &network.topology);
+        let firmware = firmware(api, settings, method(settings, Some(host)), topology, label)?;
         let mut boot = new_boot(api, settings, Some((host, addresses)), label, id, medium, wait_for)?;
         boot.firmware_network = firmware;
         prepared.boots.push(boot);
@@ -173,11 +193,12 @@ fn with_existing_image(
 fn firmware(
     api: &Api,
     settings: &BootSettings,
+    method: BootMethod,
     topology: Option<&Topology>,
     label: Option<&str>,
 ) -> Result<Option<FirmwareNetwork>, Problem> {
-    if settings.method != Some(BootMethod::Http) {
-        return Ok(None);
+    if method != BootMethod::Http {
+        return if settings.firmware_interface.is_some() { Err(only_for_http()) } else { Ok(None) };
     }
     let interface = settings.firmware_interface.clone();
     let found = topology.map_or_else(
@@ -197,8 +218,8 @@ fn firmware(
 }
 
 /// Refuses HTTP boot for an image whose system does not find its medium in memory.
-fn check_method(settings: &BootSettings, base: &Base, format: Format) -> Result<(), Problem> {
-    match RamDisk::of(base, format).filter(|_| settings.method == Some(BootMethod::Http)) {
+fn check_method(method: BootMethod, base: &Base, format: Format) -> Result<(), Problem> {
+    match RamDisk::of(base, format).filter(|_| method == BootMethod::Http) {
         Some(RamDisk { verdict: RamDiskVerdict::Impossible, reason }) => {
             let detail = format!("method: the image does not boot by HTTP: {reason}; or boot it from virtual media");
             Err(Problem::new(ProblemKind::ImageRefused, detail))
@@ -272,18 +293,15 @@ fn new_boot(
     let (host, addresses) = host.map_or((None, Vec::new()), |(host, addresses)| (Some(host), addresses));
     let bmc = host.and_then(|host| host.bmc.as_ref());
     let given = settings.bmc.as_ref();
-    let address =
-        given.and_then(|given| given.address.as_deref()).or(bmc.map(|bmc| bmc.address.as_str())).ok_or_else(|| {
-            refused(
-                "the address of its BMC is missing: give spec.bmc.address in the documents, or bmc.address".to_owned(),
-            )
-        })?;
+    let address = address(settings, host).ok_or_else(|| {
+        refused("the address of its BMC is missing: give spec.bmc.address in the documents, or bmc.address".to_owned())
+    })?;
     let address: BmcAddress = address.parse().map_err(|error| refused(format!("{error}")))?;
     let in_documents = bmc.is_some_and(|bmc| bmc.disable_certificate_verification);
     Ok(NewBoot {
         host: label.map(ToOwned::to_owned),
         image,
-        method: settings.method.unwrap_or_default(),
+        method: method(settings, host),
         medium,
         boot_mode: host.and_then(|host| host.boot_mode),
         address,

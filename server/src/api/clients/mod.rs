@@ -170,9 +170,14 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
         };
-        write("\n 0123456789abcdef \r\nfedcba9876543210\n", 0o600);
         let mut tokens = ApiClients::default();
         assert!(tokens.is_empty());
+        write("\u{feff}0123456789abcdef\r\n", 0o600);
+        tokens.add_token_file(&path).unwrap();
+        assert!(tokens.with_token("0123456789abcdef").is_some());
+
+        write("\n 0123456789abcdef \r\nfedcba9876543210\n", 0o600);
+        let mut tokens = ApiClients::default();
         tokens.add_token_file(&path).unwrap();
         assert!(tokens.with_token("0123456789abcdef").is_some() && tokens.with_token("fedcba9876543210").is_some());
         for wrong in

@@ -40,5 +40,9 @@ pub(super) fn read(path: &Path, what: &'static str) -> Result<String, SecretFile
     let mut file = opened.map_err(|mode| SecretFileError::Mode { what, path: path.to_owned(), mode })?;
     let mut text = String::new();
     file.read_to_string(&mut text).map_err(failed)?;
+    // Some editors put a byte order mark there, which would be part of the first token.
+    if text.starts_with('\u{feff}') {
+        text.remove(0);
+    }
     Ok(text)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use doctor::Certificate;
-use media::listen::Tls;
+use media::listen::{Tls, TlsError};
 
 use super::Checking;
 use crate::api::timestamp::date;
@@ -27,7 +27,12 @@ impl Checking<'_> {
             }
         };
         if let Err(error) = Tls::from_files(certificate, key) {
-            let fix = "name a certificate chain (PEM), the server's own first, and the key that belongs to it";
+            let fix = match error {
+                TlsError::OldCertificate(_) | TlsError::ShortKey { .. } => {
+                    "make a certificate of X.509 version 3, with an ECDSA key or with an RSA key of at least 2048 bits"
+                }
+                _ => "name a certificate chain (PEM), the server's own first, and the key that belongs to it",
+            };
             return self.mistake(certificate_key, "tls-unusable", error.to_string(), fix);
         }
         match Certificate::from_pem_file(certificate) {

@@ -1,13 +1,15 @@
 //! Certificates that clients judge in different ways.
 
 use std::fs;
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use acceptance::server::{Server as Dayone, dayone, free_address};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 
-use super::{diagnosed, doctor, image, order};
+use super::{diagnosed, doctor, image, order, run, running, served};
 
 const FIRMWARE: &str = "uefi-http: uefi-tls";
 
@@ -68,4 +70,57 @@ fn a_certificate_of_an_authority_below_another_one_is_judged_by_who_is_trusted()
     let expected = ["tls: certificate-of-authority", FIRMWARE].map(str::to_owned).to_vec();
     assert_eq!(judged(&url, &root_file), (expected.clone(), true, true));
     assert_eq!(judged(&url, &directory.path().join("tls.crt")), (expected, true, false));
+}
+
+/// A server of files whose TLS allows what OpenSSL itself thinks too weak today.
+const WEAK_SERVER: &str = "import http.server, ssl, sys
+server = http.server.ThreadingHTTPServer(('127.0.0.1', int(sys.argv[1])), http.server.SimpleHTTPRequestHandler)
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.set_ciphers('ALL:@SECLEVEL=0')
+context.load_cert_chain('tls.crt', 'tls.key')
+server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+server.serve_forever()";
+
+/// rustls can use neither X.509 version 1 nor RSA keys of 1024 bits, whoever is trusted.
+#[test]
+fn a_certificate_that_rustls_cannot_use_is_a_finding_and_hides_no_other() {
+    for (bits, is_version_1, says) in [("rsa:2048", true, "X.509 version 3"), ("rsa:1024", false, "1024 bits")] {
+        let directory = served(&image());
+        let openssl = |arguments: &[&str]| run(Command::new("openssl").args(arguments).current_dir(directory.path()));
+        let request = ["req", "-nodes", "-newkey", bits, "-subj", "/CN=127.0.0.1", "-keyout", "tls.key"];
+        if is_version_1 {
+            openssl(&[&request[..], &["-new", "-out", "tls.csr"]].concat());
+            openssl(&["x509", "-req", "-days", "30", "-in", "tls.csr", "-signkey", "tls.key", "-out", "tls.crt"]);
+        } else {
+            let name = ["-x509", "-days", "30", "-addext", "subjectAltName=IP:127.0.0.1", "-out", "tls.crt"];
+            openssl(&[&request[..], &name].concat());
+        }
+        let mut check = dayone();
+        check.args(["config", "check", "--", "--media-tls-cert", "tls.crt", "--media-tls-key", "tls.key"]);
+        let checked = check.env("DAYONE_CONFIG", "").current_dir(directory.path()).output().unwrap();
+        let checked = String::from_utf8(checked.stdout).unwrap();
+        assert!(checked.contains(says) && checked.contains("[tls-unusable]"), "{bits}: {checked}");
+        assert!(!checked.contains("OtherError") && !checked.contains("parse private key"), "{bits}: {checked}");
+
+        let address = free_address();
+        let port = address.rsplit(':').next().unwrap();
+        let mut python = Command::new("python3");
+        let _python = running(python.args(["-c", WEAK_SERVER, port]).current_dir(directory.path()));
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while TcpStream::connect(&address).is_err() {
+            assert!(Instant::now() < deadline, "the server does not listen");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let url = format!("https://{address}/i/boot.iso");
+        let certificate = directory.path().join("tls.crt").display().to_string();
+        for (trust, is_verified) in [(&["--insecure"][..], false), (&[], true), (&["--ca", &certificate], true)] {
+            let diagnosis = doctor(&url, &[&["--slow", "1"][..], trust].concat());
+            let findings = diagnosis.findings();
+            let found = |finding: &str| findings.iter().any(|found| found == finding);
+            assert_eq!(found("tls: certificate-not-trusted"), is_verified, "{bits} {trust:?}: {findings:?}");
+            assert_eq!(diagnosis.said.to_string().contains(says), is_verified, "{bits} {trust:?}: {}", diagnosis.said);
+            assert!(found("nbdkit: accept-ranges-missing"), "{bits} {trust:?}: {findings:?}");
+            assert!(!diagnosis.said.to_string().contains("OtherError"), "{}", diagnosis.said);
+        }
+    }
 }

@@ -100,7 +100,9 @@ fn permissions(path: &Path, others: u32, code: &'static str) -> Option<Finding> 
     }
     let message = format!("others may use {} (mode {mode:04o}), which holds secrets", path.display());
     let finding = Finding::local(Severity::Warning, code, message);
-    Some(finding.advice(format!("chmod go= {}", path.display())))
+    // Where the group may read a key, it may be the group of the server's user.
+    let whom = if others & 0o070 == 0 { "o" } else { "go" };
+    Some(finding.advice(format!("chmod {whom}= {}", path.display())))
 }
 
 /// Examines the clock.
@@ -139,5 +141,25 @@ fn is_synchronized() -> Option<bool> {
         b"yes" => Some(true),
         b"no" => Some(false),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_advice_takes_nothing_from_those_who_may_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let key = directory.path().join("key");
+        fs::write(&key, "").unwrap();
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
+        for (others, advice) in [(0o077, "chmod go= "), (0o007, "chmod o= ")] {
+            let finding = permissions(&key, others, "key-open").unwrap();
+            assert_eq!(finding.advice, format!("{advice}{}", key.display()));
+        }
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o640)).unwrap();
+        assert!(permissions(&key, 0o077, "key-open").is_some());
+        assert_eq!(permissions(&key, 0o007, "key-open"), None);
     }
 }

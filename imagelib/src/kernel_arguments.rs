@@ -38,7 +38,8 @@ pub enum KernelArgumentError {
     },
 }
 
-fn key_of(argument: &str) -> String {
+/// What stands before the first `=` of an argument. Unlike the value, it is no secret.
+pub(crate) fn key_of(argument: &str) -> String {
     argument.split('=').next().unwrap_or_default().chars().take(64).collect()
 }
 

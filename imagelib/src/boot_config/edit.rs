@@ -7,11 +7,9 @@ use std::fmt;
 use super::change::{Change, apply};
 use super::entry::{BootEntry, Boots, LinuxBoot};
 use super::error::{BootConfigError, NotEditable};
+use super::length::check_length;
 use super::{BootConfig, BootPath, Loader};
 use crate::kernel_arguments::{KernelArgumentEdits, KernelArgumentError, KernelArguments};
-
-/// `COMMAND_LINE_SIZE` of x86 and arm64, and the length of SYSLINUX's command line, without the byte that ends it.
-pub(crate) const MAX_COMMAND_LINE: usize = 2047;
 
 /// The entries to change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -139,7 +137,7 @@ impl Edits {
                 let arguments = self.edited_arguments(&linux.arguments, found);
                 let own = self.changes(config.loader, linux, &arguments, &mut wanted);
                 if !own.is_empty() {
-                    check_length(config.loader, entry, linux, &wanted)?;
+                    check_command_line(config, entry, linux, &wanted)?;
                 }
                 changes.extend(copied(&config.text, linux, own));
             } else {
@@ -248,21 +246,18 @@ fn copied(text: &[u8], linux: &LinuxBoot, changes: Vec<Change>) -> Vec<Change> {
     own
 }
 
-/// Checks the length of the command line, with `BOOT_IMAGE=` and, if the loader passes it on, `initrd=`.
-fn check_length(
-    loader: Loader,
+/// Fails if the kernel would not get the command line of a changed entry as a whole.
+fn check_command_line(
+    config: &BootConfig,
     entry: &BootEntry,
     linux: &LinuxBoot,
     wanted: &Wanted<'_>,
 ) -> Result<(), BootConfigError> {
-    let initrds = wanted.initrds.iter().map(String::len).chain(wanted.new_initrds.iter().map(|path| path.len()));
-    let initrds: usize = if loader == Loader::Grub { 0 } else { initrds.map(|length| length + " initrd=".len()).sum() };
-    let arguments: usize = wanted.arguments.iter().map(|argument| argument.len() + 1).sum();
-    let length = "BOOT_IMAGE=".len() + linux.kernel.len() + initrds + arguments;
-    if length > MAX_COMMAND_LINE {
-        return Err(BootConfigError::TooLong { title: entry.title.clone(), length, limit: MAX_COMMAND_LINE });
-    }
-    Ok(())
+    let initrds: Vec<&str> =
+        wanted.initrds.iter().map(String::as_str).chain(wanted.new_initrds.iter().copied()).collect();
+    let arguments: Vec<&str> = wanted.arguments.iter().map(AsRef::as_ref).collect();
+    let added = config.added_length(&linux.kernel, &initrds, &arguments);
+    check_length(added, &arguments).map_err(|reason| BootConfigError::TooLong { title: entry.title.clone(), reason })
 }
 
 /// Checks that the changed configuration reads as intended. Otherwise a mistake would show up only on a host that does not

@@ -1,6 +1,6 @@
 //! Errors about changes to configurations.
 
-use super::Loader;
+use super::{CommandLineTooLong, Loader};
 use crate::kernel_arguments::KernelArgumentError;
 
 /// Why dayone cannot change an entry.
@@ -65,17 +65,12 @@ pub enum BootConfigError {
         loader: Loader,
     },
     /// A command line would be too long for the kernel or the loader.
-    #[error(
-        "the kernel command line of the boot entry {title:?} would have {length} bytes, but boot loader and kernel \
-         accept at most {limit}; give fewer or shorter arguments"
-    )]
+    #[error("the boot entry {title:?}: {reason}")]
     TooLong {
         /// The entry's title.
         title: String,
-        /// The length that it would have, in bytes.
-        length: usize,
-        /// The limit in bytes.
-        limit: usize,
+        /// How much too long.
+        reason: CommandLineTooLong,
     },
     /// A path that some boot loaders would read differently.
     #[error(

@@ -91,6 +91,35 @@ fn what_cannot_be_done_is_said() {
 }
 
 #[test]
+fn the_longest_command_line_counts_what_the_loader_adds() {
+    let syslinux = "label a\n kernel /k\n append initrd=/i,/j q\n";
+    let grub = "set v=/vv\nmenuentry a {\n linux ";
+    let unknown = format!("BOOT_IMAGE=/k{} ", "u".repeat(64));
+    for (loader, text, added) in [
+        (Loader::Syslinux, syslinux.to_owned(), "BOOT_IMAGE=/k initrd=/i,/j "),
+        (Loader::Grub, format!("{grub}/k q\n initrd /i\n}}"), "BOOT_IMAGE=/k "),
+        (Loader::Grub, format!("{grub}$v/k q\n initrd /i\n}}"), "BOOT_IMAGE=/vv/k "),
+        // A variable whose value is not known counts 64 bytes.
+        (Loader::Grub, format!("{grub}/k$u q\n initrd /i\n}}"), unknown.as_str()),
+        (Loader::SystemdBoot, "linux /k\ninitrd /i\ninitrd /j\noptions q\n".to_owned(), "initrd=/i initrd=/j "),
+    ] {
+        let menu = config(loader, &text);
+        let length = 2046 - added.len() - "q a=".len();
+        edited(&appending(&format!("a={}", "b".repeat(length))), &menu);
+        let error = appending(&format!("a={}", "b".repeat(length + 1))).apply_to(&[&menu]).unwrap_err();
+        let BootConfigError::TooLong { reason, .. } = error else { panic!("{loader}: {error}") };
+        let expected = CommandLineTooLong {
+            length: 2047,
+            added: added.len(),
+            limit: 2046,
+            longest: "a".to_owned(),
+            longest_length: length + 3,
+        };
+        assert_eq!(reason, expected, "{text}");
+    }
+}
+
+#[test]
 fn what_only_some_entries_have_is_deleted_and_replaced_there() {
     let menu = config(Loader::Grub, MENU);
     let edits = Edits { arguments: arguments(serde_json::json!({"replace": ["x=1=2"]})), ..Edits::default() };

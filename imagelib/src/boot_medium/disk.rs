@@ -18,7 +18,7 @@ impl BootMedium {
         if esp.starts_systemd_boot() {
             return Err(BootMediumError::SystemdBootOnIso);
         }
-        let grub = configuration::grub(&format!("dayone/{}", self.mark()), &configuration::arguments(&self.arguments)?);
+        let grub = configuration::grub(&format!("dayone/{}", self.mark()), &self.arguments)?;
         let own = esp.fat.files().iter().filter(|file| {
             let name = file.path.rsplit('/').next().unwrap_or_default();
             name.eq_ignore_ascii_case("grub.cfg")
@@ -33,8 +33,8 @@ impl BootMedium {
     /// it is in the disk, but for its configuration. `identity` is the digest of what all identifiers of the disk follow
     /// from.
     pub fn disk(&self, esp: &Esp, identity: Digest) -> Result<Vec<Segment>, BootMediumError> {
-        let arguments = configuration::arguments(&self.arguments)?;
         let mark = format!("dayone/{}", self.mark());
+        let grub = configuration::grub(&mark, &self.arguments)?;
         let mut files: BTreeMap<FatPath, Vec<Segment>> = BTreeMap::new();
         for file in esp.fat.files() {
             let ranges = file.extents.iter().map(|range| Segment::base(Role::Esp, range.clone()));
@@ -50,11 +50,11 @@ impl BootMedium {
         put(INITRD, self.initrd.clone())?;
         put(&mark, text("dayone\n"))?;
         for directory in GRUB_DIRECTORIES {
-            put(&format!("{directory}/grub.cfg"), text(&configuration::grub(&mark, &arguments)))?;
+            put(&format!("{directory}/grub.cfg"), text(&grub))?;
         }
         // GRUB does not look at it, and systemd-boot may be behind a shim.
         put("loader/loader.conf", text("timeout 0\ndefault dayone.conf\n"))?;
-        put("loader/entries/dayone.conf", text(&configuration::systemd_boot(&arguments)))?;
+        put("loader/entries/dayone.conf", text(&configuration::systemd_boot(&self.arguments)?))?;
         let label: VolumeLabel = LABEL.parse()?;
         Ok(UsbDisk { label, identity, files: &files }.layout()?)
     }

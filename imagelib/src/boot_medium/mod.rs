@@ -29,6 +29,7 @@ pub use bios::BiosLoader;
 pub use esp::{Esp, EspError};
 pub(crate) use program::Program;
 
+use crate::boot_config::CommandLineTooLong;
 use crate::disk::fat::FatError;
 use crate::disk::usb::UsbError;
 use crate::iso::author::{AuthorError, ElTorito, Hybrid, IsoPath, NewFile, NewIso};
@@ -79,6 +80,9 @@ pub enum BootMediumError {
         "the kernel arguments contain a line break or one of {{ }} | & $ ; < > \\ ' #, which boot loaders would change"
     )]
     Arguments,
+    /// The kernel would not get all arguments.
+    #[error(transparent)]
+    CommandLine(#[from] CommandLineTooLong),
     /// systemd-boot, which reads nothing but its own partition.
     #[error("{SYSTEMD_BOOT_ON_ISO}")]
     SystemdBootOnIso,
@@ -120,7 +124,6 @@ impl BootMedium {
     }
 
     fn iso(&self) -> Result<NewIso, BootMediumError> {
-        let arguments = configuration::arguments(&self.arguments)?;
         let mark = format!("dayone/{}", self.mark());
         let mut files = BTreeMap::new();
         let mut add = |path: &str, file: NewFile| path.parse::<IsoPath>().map(|path| files.insert(path, file));
@@ -132,7 +135,7 @@ impl BootMedium {
         let mut boot = ElTorito::default();
         if self.esp.is_some() || matches!(self.bios, Some(BiosLoader::Grub { .. })) {
             add(DISK_INFORMATION, text("dayone\n"))?;
-            let grub = NewFile::literal(0o644, configuration::grub(&mark, &arguments));
+            let grub = NewFile::literal(0o644, configuration::grub(&mark, &self.arguments)?);
             for directory in GRUB_DIRECTORIES {
                 add(&format!("{directory}/grub.cfg"), grub.clone())?;
             }
@@ -147,7 +150,7 @@ impl BootMedium {
                 boot.bios = Some("isolinux/isolinux.bin".parse()?);
                 boot_code.clone_from(code);
                 add("isolinux/isolinux.bin", NewFile::literal(0o644, loader.clone()))?;
-                add("isolinux/isolinux.cfg", text(&configuration::isolinux(&arguments)))?;
+                add("isolinux/isolinux.cfg", text(&configuration::isolinux(&self.arguments)?))?;
                 if let Some(core) = core {
                     add("isolinux/ldlinux.c32", NewFile::literal(0o644, core.clone()))?;
                 }

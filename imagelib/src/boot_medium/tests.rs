@@ -96,3 +96,24 @@ fn arguments_that_a_loader_would_change_are_refused() {
     let none = BootMedium { bios: None, esp: None, ..medium() };
     assert!(matches!(none.layout(), Err(BootMediumError::Author(AuthorError::NothingToBoot))));
 }
+
+/// As booted: `tests/tests/machines/boot_media.rs`.
+#[test]
+fn the_longest_command_line_is_the_boot_loaders() {
+    let uefi = BootMedium { bios: None, ..medium() };
+    let bios = BootMedium { bios: Some(BiosLoader::from_files([grub()]).unwrap()), esp: None, ..medium() };
+    for (medium, longest) in
+        [(medium(), 2011), (BootMedium { esp: None, ..medium() }, 2011), (uefi, 2026), (bios, 2026)]
+    {
+        let layout = |length: usize| {
+            let arguments = format!("quiet secret={}", "s".repeat(length - "quiet secret=".len()));
+            BootMedium { arguments: arguments.parse().unwrap(), ..medium.clone() }.layout()
+        };
+        layout(longest).unwrap();
+        let error = layout(longest + 1).unwrap_err().to_string();
+        let added = 2046 - longest;
+        assert!(error.contains(&format!("would have 2047 bytes, {added} of which")), "{error}");
+        assert!(error.contains(&format!("\"secret\", which has {} bytes", longest + 1 - 6)), "{error}");
+        assert!(!error.contains("ss"), "{error}");
+    }
+}

@@ -8,7 +8,6 @@ use super::changes::Change;
 use super::disk::warn_of_bios;
 use super::{COREOS_ROOTFS_ARGUMENT, FileName, Image, ImageError, names_rootfs, warn_of_rootfs};
 use crate::base::{Format, KernelInitrdBase, Role};
-use crate::boot_config::MAX_COMMAND_LINE;
 use crate::boot_medium::BootMedium;
 use crate::cpio::Archive;
 use crate::delivery::{self, DeliveryProfile, Members};
@@ -34,10 +33,6 @@ pub(super) fn plan(
         delivery::members(profile, &recipe.additions, recipe.ignition.as_ref(), &base.tree)?;
     let needed: KernelArguments = profile.kernel_arguments().parse()?;
     let mut arguments = recipe.kernel_arguments.apply_to(&needed)?;
-    let length = arguments.to_string().len();
-    if length > MAX_COMMAND_LINE {
-        return Err(ImageError::CommandLine { length, limit: MAX_COMMAND_LINE });
-    }
     let initrd = if profile.takes_files() {
         grown(Role::Initrd, 0..base.initrd_size, &archive)
     } else {

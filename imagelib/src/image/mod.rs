@@ -22,7 +22,7 @@ pub use sign::sign;
 use crate::authenticode::SignError;
 use crate::base::live::{Firmware, NotCustomisable, UnreachedPath, UnusableInitrd};
 use crate::base::{Base, BaseIdentity, Format, IsoBase, IsoSystem};
-use crate::boot_config::BootConfigError;
+use crate::boot_config::{BootConfigError, CommandLineTooLong, check_length};
 use crate::boot_medium::BootMediumError;
 use crate::compression::CompressionError;
 use crate::data_image::DataImageError;
@@ -75,16 +75,9 @@ pub enum ImageError {
     /// A change to the kernel arguments is impossible.
     #[error(transparent)]
     KernelArguments(#[from] KernelArgumentError),
-    /// The kernel cuts its command line off. In bytes.
-    #[error(
-        "the kernel arguments would have {length} bytes, but the kernel accepts at most {limit}; give fewer or shorter arguments"
-    )]
-    CommandLine {
-        /// The length of the command line.
-        length: usize,
-        /// The limit.
-        limit: usize,
-    },
+    /// The kernel would not get all arguments.
+    #[error(transparent)]
+    CommandLine(#[from] CommandLineTooLong),
     /// The archive or the kernel arguments do not fit into the embed areas, which cannot grow enough.
     #[error(transparent)]
     Growth(#[from] GrowthError),
@@ -307,6 +300,9 @@ impl Image {
             Base::KernelInitrd(base) => kernel_initrd::plan(recipe, base, rootfs_url),
             Base::Nothing => data::plan(recipe),
         }?;
+        if recipe.format == Format::Initrd {
+            image.check_network_boot(None)?;
+        }
         for key in recipe.ignition.iter().flat_map(UserConfig::unused_keys) {
             let message = format!("has {key}, which its spec does not know: Ignition will ignore it");
             image.report.warning("ignition-unused-key", &DocumentPath::document("ignition"), message);
@@ -321,6 +317,14 @@ impl Image {
             None => {}
         }
         Ok(image)
+    }
+
+    /// Fails if the kernel would not get all its arguments from iPXE, with this one behind those of the image. Under UEFI, iPXE
+    /// also puts the kernel's name on the command line. dayone does not know what other loaders add in a network boot.
+    pub fn check_network_boot(&self, last: Option<&str>) -> Result<(), ImageError> {
+        let arguments: KernelArguments = self.kernel_arguments.as_deref().unwrap_or_default().parse()?;
+        let added = format!("{} initrd={} ", FileName::Kernel, FileName::Initrd).len();
+        Ok(check_length(added, &arguments.iter().chain(last).collect::<Vec<_>>())?)
     }
 
     fn plan_iso(

@@ -116,6 +116,33 @@ fn a_coreos_initramfs_gets_what_its_iso_would_and_the_arguments_that_ignition_wa
     assert_eq!(survey.files.len(), 2);
     assert_eq!(image.kernel_arguments.as_deref(), Some("ignition.firstboot ignition.platform.id=metal"));
     assert_eq!(image.rootfs_argument, Some("coreos.live.rootfs_url"));
+
+    // iPXE adds 26 bytes.
+    let plan = |length: usize| {
+        let mut recipe = recipe.clone();
+        let edits = format!(r#"{{"append": ["a={}"]}}"#, "b".repeat(length - 2));
+        recipe.kernel_arguments = serde_json::from_str(&edits).unwrap();
+        Image::plan(&recipe, &base, identity)
+    };
+    let longest = 2046 - 26 - "ignition.firstboot ignition.platform.id=metal ".len();
+    plan(longest).unwrap();
+    assert!(matches!(plan(longest + 1), Err(ImageError::CommandLine(error)) if error.length == 2047));
+}
+
+#[test]
+fn the_url_of_the_root_file_system_counts_as_an_argument() {
+    let (kernel, initrd) = (b"MZ kernel".to_vec(), initramfs(true));
+    let mut grub = b"....cdrom read fails".to_vec();
+    grub.resize(8192, 0);
+    let files = [(Role::Kernel, &kernel), (Role::Initrd, &initrd), (Role::BiosLoader, &grub)];
+    let base = Base::probe(&BTreeMap::from(files)).unwrap();
+    let identity = identity(Role::Initrd, &initrd);
+    let edits = format!(r#"{{"append": ["a={}"]}}"#, "b".repeat(1100));
+    let plain = Recipe { kernel_arguments: serde_json::from_str(&edits).unwrap(), ..recipe(identity, Format::Iso) };
+    Image::plan(&plain, &base, identity).unwrap();
+    let url = format!("https://x/{}", "r".repeat(900)).parse().unwrap();
+    let error = Image::plan_at(&plain, &base, identity, Some(&url)).unwrap_err().to_string();
+    assert!(error.contains("leave out or shorten arguments, such as \"a\""), "{error}");
 }
 
 #[test]

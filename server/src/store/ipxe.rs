@@ -2,31 +2,33 @@
 
 use std::fmt::Write as _;
 
-use imagelib::image::{FileName, Image};
+use imagelib::image::{FileName, Image, ImageError};
 
 /// Makes the script for an image with a kernel and an initramfs. Returns `None` for other images, and if an iPXE script cannot
-/// contain the kernel arguments. `url` returns the URL of a file of the image.
+/// contain the kernel arguments. `url` returns the URL of a file of the image. An error if the kernel would not get all
+/// arguments.
 ///
 /// iPXE splits a line at white space, and joins the words after the kernel's URL with single spaces. It has neither quotes nor
 /// escapes: `${…}` is always a setting, and a word that begins with `#`, or is `;`, `||` or `&&`, ends the command
 /// (<https://ipxe.org/scripting>).
-pub fn script(image: &Image, url: impl Fn(FileName) -> String) -> Option<String> {
+pub fn script(image: &Image, url: impl Fn(FileName) -> String) -> Result<Option<String>, ImageError> {
     let has = |file| image.files.contains_key(&file);
     if !has(FileName::Kernel) || !has(FileName::Initrd) {
-        return None;
+        return Ok(None);
     }
-    let mut arguments = words(image.kernel_arguments.as_deref().unwrap_or_default())?;
+    let Some(mut arguments) = words(image.kernel_arguments.as_deref().unwrap_or_default()) else { return Ok(None) };
     // An EFI kernel finds the initramfs by the name that iPXE gives it: the last component of its URL.
     let mut line = format!("kernel {} initrd={}", url(FileName::Kernel), FileName::Initrd);
     let rootfs = image.rootfs_argument.filter(|_| has(FileName::Rootfs)).map(|name| format!("{name}="));
     // The user's own URL takes precedence.
     let rootfs = rootfs.filter(|start| !arguments.iter().any(|word| word.starts_with(start.as_str())));
     let rootfs = rootfs.map(|start| start + &url(FileName::Rootfs));
+    image.check_network_boot(rootfs.as_deref())?;
     arguments.extend(rootfs.as_deref());
     for word in arguments {
         let _ = write!(line, " {word}");
     }
-    Some(format!("#!ipxe\n{line}\ninitrd {}\nboot\n", url(FileName::Initrd)))
+    Ok(Some(format!("#!ipxe\n{line}\ninitrd {}\nboot\n", url(FileName::Initrd))))
 }
 
 /// The arguments as iPXE would pass them on. `None` if these would be other arguments.
@@ -64,7 +66,19 @@ mod tests {
     const ALL: [FileName; 3] = [FileName::Kernel, FileName::Initrd, FileName::Rootfs];
 
     fn of(image: &Image) -> Option<String> {
-        script(image, |file| format!("http://[2001:db8::1]:8081/i/token/{file}"))
+        script(image, |file| format!("http://[2001:db8::1]:8081/i/token/{file}")).unwrap()
+    }
+
+    #[test]
+    fn a_kernel_that_would_not_get_the_url_of_its_root_file_system_has_no_script() {
+        let check = |length: usize| {
+            let image = image(&ALL, Some(&format!("a={}", "b".repeat(length - 2))));
+            script(&image, |file| format!("http://x/{file}")).map_err(|error| error.to_string())
+        };
+        // vmlinuz initrd=initrd.img … coreos.live.rootfs_url=http://x/rootfs.img
+        assert!(check(2046 - 26 - 43).unwrap().is_some());
+        let error = check(2046 - 26 - 42).unwrap_err();
+        assert!(error.contains("would have 2047 bytes, 26 of which") && error.contains("such as \"a\""), "{error}");
     }
 
     #[test]

@@ -107,7 +107,7 @@ impl PlannedImage {
             let identity = base.identity_of(part).ok_or(PlanError::NoFile)?;
             served.push((name.as_str(), served_file(part.clone(), &identity, media_type(*name))));
         }
-        if let Some(script) = ipxe::script(&image, |file| media_url.file(&token.as_str(), file.as_str())) {
+        if let Some(script) = ipxe::script(&image, |file| media_url.file(&token.as_str(), file.as_str()))? {
             let identity = Digest::of(script.as_bytes());
             let content = Segment::Own(Content::Bytes(Bytes::from(script)));
             let overlay = Overlay::concatenated(&Sizes::new(), vec![content])?;

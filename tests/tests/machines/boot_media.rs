@@ -26,8 +26,11 @@ interfaces:
   ipv4: {enabled: true, address: [{ip: 192.0.2.10, prefix-length: 24}]}
 ";
 
-/// What the system needs to speak over its serial console.
-const ARGUMENTS: [&str; 3] = ["console=ttyS0,115200", "panic=1", "nomodeset"];
+/// What the system needs to speak over its serial console, undisturbed.
+const ARGUMENTS: [&str; 4] = ["console=ttyS0,115200", "panic=1", "nomodeset", "loglevel=3"];
+
+/// The last argument of a command line that is as long as possible.
+const LAST: &str = "last=end";
 
 /// Where the host's profile comes to lie.
 const PROFILE: &str = "/etc/NetworkManager/system-connections/provisioning.nmconnection";
@@ -90,10 +93,19 @@ impl Parts {
         self.esp("systemd.esp", &places.map(|path| (path, loader)))
     }
 
-    /// What dayone makes of it with these boot loaders.
+    /// What dayone makes of it with these boot loaders, with a command line that is as long as the loaders pass on.
     fn build(&self, format: &str, loaders: &str, name: &str) -> PathBuf {
         let base = format!("kernel:{},initrd:{}{loaders}", self.kernel.display(), self.initrd.display());
-        let arguments: Vec<_> = ARGUMENTS.iter().flat_map(|argument| ["--karg-append", argument]).collect();
+        let added = if loaders.contains(",bios-loader:") {
+            "BOOT_IMAGE=/vmlinuz initrd=/initrd "
+        } else {
+            "BOOT_IMAGE=/vmlinuz "
+        };
+        let others = format!("{added}{} long= {LAST}", ARGUMENTS.join(" "));
+        let long = format!("long={}", "x".repeat(2046 - others.len()));
+        let mut arguments = ARGUMENTS.to_vec();
+        arguments.extend([long.as_str(), LAST]);
+        let arguments: Vec<_> = arguments.into_iter().flat_map(|argument| ["--karg-append", argument]).collect();
         build(&base, &[&["--format", format], arguments.as_slice()].concat(), &self.path(name))
     }
 
@@ -154,12 +166,22 @@ fn system() -> Vec<u8> {
     Compression::Zstd.compress(&archive.to_bytes()).unwrap()
 }
 
+/// Boots an image around a kernel in these ways: all arguments of the longest command line reach the kernel.
+fn boot_longest(images: &[(&Path, Boot)]) {
+    boot_with(images, &|said| said.arguments().ends_with(LAST));
+}
+
 /// Boots an image in these ways, and asks the system what has reached it.
 fn boot(images: &[(&Path, Boot)]) {
+    boot_with(images, &|_| true);
+}
+
+fn boot_with(images: &[(&Path, Boot)], has_arguments: &(dyn Fn(&Said) -> bool + Sync)) {
     thread::scope(|scope| {
         for (image, boot) in images {
             scope.spawn(move || {
                 let said = Said::on(&boot_image(image, *boot));
+                assert!(has_arguments(&said), "{boot:?}: {}", said.arguments());
                 assert_eq!(said.file("/etc/hostname"), "644 0 0 node-7", "{boot:?}");
                 let profile = said.file(PROFILE);
                 assert!(profile.starts_with("600 0 0 [connection] "), "{boot:?}: {profile}");
@@ -210,7 +232,7 @@ fn an_iso_around_a_kernel() {
     }
     run(Command::new("7z").arg("t").arg(&image));
 
-    boot(&[(&image, Boot::BiosCd), (&image, Boot::UefiUsb)]);
+    boot_longest(&[(&image, Boot::BiosCd), (&image, Boot::UefiUsb)]);
 }
 
 #[test]
@@ -227,7 +249,7 @@ fn a_disk_around_a_kernel() {
         assert!(loader(&partition) == loader(&esp));
         image
     });
-    boot(&images.each_ref().map(|image| (image.as_path(), Boot::UefiUsb)));
+    boot_longest(&images.each_ref().map(|image| (image.as_path(), Boot::UefiUsb)));
 }
 
 #[test]
@@ -252,7 +274,7 @@ fn other_loaders_and_ways() {
     let (debian, own_grub) = (parts.debian_esp(), parts.own_grub_esp());
     let [iso, own_iso] = [&debian, &own_grub].map(|esp| parts.build_around("iso", esp));
     let own_disk = parts.build_around("usb", &own_grub);
-    boot(&[(&iso, Boot::UefiCd), (&own_iso, Boot::UefiUsb), (&own_disk, Boot::UefiUsb)]);
+    boot_longest(&[(&iso, Boot::UefiCd), (&own_iso, Boot::UefiUsb), (&own_disk, Boot::UefiUsb)]);
     let plain = PlainIso::new();
     boot(&[(&plain.disk(), Boot::UefiCd)]);
 }

@@ -69,6 +69,12 @@ impl Variables {
         (!directory.contains(ANYTHING) && is_likely).then_some(pattern)
     }
 
+    /// By how many bytes a text grows when GRUB puts in its variables, `unknown` for those whose value is not certain.
+    pub(in super::super) fn expansion(&self, text: &str, unknown: &str) -> usize {
+        let expanded = self.expanded(text, unknown, Some(unknown));
+        expanded.map_or(0, |expanded| expanded.len().saturating_sub(text.len()))
+    }
+
     /// With `unknown` in place of variables whose value is not certain.
     fn path(&self, written: &str, directory: &str, unknown: Option<&str>) -> Option<String> {
         let path = self.expanded(without_device(written), directory, unknown)?;

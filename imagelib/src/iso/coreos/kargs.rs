@@ -19,6 +19,11 @@ pub(super) const KARGS: &str = "coreos/kargs.json";
 /// coreos-installer refuses larger areas, and so does the kernel a longer command line on `x86_64` (`COMMAND_LINE_SIZE`).
 pub(super) const MAX_AREA_BYTES: u64 = 2048;
 
+/// The longest command line of areas in the configurations of boot loaders, in bytes. The kernel takes 2047
+/// (`COMMAND_LINE_SIZE` of `x86_64`, aarch64 and ppc64le), and before ours GRUB and isolinux put `BOOT_IMAGE=`, a device and
+/// two paths.
+pub(super) const MAX_LINE_BYTES: u64 = 2047 - 128;
+
 /// The header in the system area that described the areas before `kargs.json` did: a magic number, the size of the
 /// areas, the offset of a copy of the default arguments, and the areas' offsets up to a zero. Everything little-endian.
 const HEADER_OFFSET: u64 = 32 * 1024 - 24 - 72;
@@ -238,8 +243,11 @@ impl KernelArgumentAreas {
     pub(super) fn embed(&self, arguments: &KernelArguments) -> Result<Vec<Patch>, CoreosIsoError> {
         let line = arguments.to_string();
         let size = line.len() as u64;
-        if size > self.capacity() {
-            return Err(CoreosIsoError::KernelArgumentsTooLong { size, capacity: self.capacity() });
+        // An area that dayone made larger has more room than a boot loader passes on.
+        let is_loaded = self.areas.iter().all(KernelArgumentArea::is_text);
+        let capacity = if is_loaded { self.capacity().min(MAX_LINE_BYTES) } else { self.capacity() };
+        if size > capacity {
+            return Err(CoreosIsoError::KernelArgumentsTooLong { size, capacity });
         }
         Ok(self.areas.iter().map(|area| Patch::bytes(area.offset, area.encode(&line, self.size))).collect())
     }

@@ -5,15 +5,11 @@ use std::collections::BTreeMap;
 use super::{Described, GrowthError, NotGrowable, editable};
 use crate::iso::Extent;
 use crate::iso::coreos::KernelArgumentAreas;
-use crate::iso::coreos::kargs::{KARGS, MAX_AREA_BYTES};
+use crate::iso::coreos::kargs::{KARGS, MAX_AREA_BYTES, MAX_LINE_BYTES};
 use crate::iso::edit::{Edit, Editor};
 use crate::kernel_arguments::KernelArguments;
 use crate::overlay::Segment;
 use crate::source::Role;
-
-/// The longest command line of a larger area, in bytes. The kernel takes 2047 (`COMMAND_LINE_SIZE` of `x86_64`, aarch64
-/// and ppc64le), and before ours GRUB and isolinux put `BOOT_IMAGE=`, a device and two paths.
-const MAX_COMMAND_LINE_BYTES: u64 = 2047 - 128;
 
 /// The files that hold areas, and the one that describes these.
 #[derive(Debug, Clone)]
@@ -56,7 +52,7 @@ impl ArgumentFiles {
         arguments: &KernelArguments,
     ) -> Result<Vec<Edit>, GrowthError> {
         let line = arguments.to_string();
-        let (size, limit) = (line.len() as u64, MAX_COMMAND_LINE_BYTES.max(there.capacity()));
+        let (size, limit) = (line.len() as u64, MAX_LINE_BYTES);
         if size > limit {
             return Err(GrowthError::KernelArgumentsTooLong { size, limit });
         }

@@ -78,6 +78,9 @@ fn what_does_not_fit_gets_larger_areas_at_the_end() {
     // What comes next goes into the larger areas.
     let next = again.plan(vec![9; 500_000], Some(&again.arguments(1900))).unwrap();
     assert!(next.changes.is_empty() && next.overlay.size() == grown.overlay.size());
+    // They have room for more than boot loaders pass on.
+    let error = again.plan(Vec::new(), Some(&again.arguments(1920))).unwrap_err().to_string();
+    assert!(error.contains("accept at most 1919"), "{error}");
 }
 
 #[test]

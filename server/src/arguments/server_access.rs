@@ -48,8 +48,9 @@ mod tests {
         ];
         for option in ["--token-file", "--server-ca", "--client-cert"] {
             for command in commands {
-                let line = ["dayone"].iter().chain(command).chain(&[option, "file"]);
-                assert!(Arguments::try_parse_from(line).is_ok(), "{command:?} {option}");
+                let option = [option, "file"];
+                let line = ["dayone"].iter().chain(command).chain(&option);
+                assert!(Arguments::try_parse_from(line).is_ok(), "{command:?} {option:?}");
             }
             let boot = ["dayone", "boot", "hosts.yaml", "--base", "coreos", option, "file"];
             let error = Arguments::try_parse_from(boot).unwrap_err().to_string();

@@ -27,7 +27,7 @@ fn server(answers: Vec<String>) -> String {
 }
 
 fn events(events: &[Value]) -> String {
-    let events: String = events.iter().map(|data| format!("event: boots\ndata: {data}\n\n")).collect();
+    let events = events.iter().map(|data| format!("event: boots\ndata: {data}\n\n")).collect::<Vec<_>>().concat();
     format!("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n{events}")
 }
 

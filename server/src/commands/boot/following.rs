@@ -47,10 +47,10 @@ pub(super) async fn follow(
                 }
             }
         }
-        let changed = changes.boots.iter().filter_map(|json| serde_json::from_str::<Changed>(json.get()).ok());
-        let changed = changed.filter(|now| open.get(&now.id).is_some_and(|(_, seen)| *seen != now.revision));
-        let changed: Vec<String> = changed.map(|now| now.id).collect();
-        let read = stream::iter(changed).map(|id| async move { api.get(&id).await }).buffered(AT_ONCE);
+        let shown = changes.boots.iter().filter_map(|json| serde_json::from_str::<Changed>(json.get()).ok());
+        let unread = shown.filter(|now| open.get(&now.id).is_some_and(|(_, seen)| *seen != now.revision));
+        let unread: Vec<String> = unread.map(|now| now.id).collect();
+        let read = stream::iter(unread).map(|id| async move { api.get(&id).await }).buffered(AT_ONCE);
         let read: Vec<_> = match read.try_collect().await {
             Ok(read) => read,
             Err(error) => {

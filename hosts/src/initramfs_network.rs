@@ -5,7 +5,8 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::IpNet;
 
-use crate::model::{Bond, Device, Interface, Kind, Method, Topology};
+use crate::family::Family;
+use crate::model::{Bond, Device, Interface, Kind, Method, RouteKind, Topology};
 use vocabulary::network_files::{InitramfsNetwork, InitramfsNic, Ipv4Address, NicName};
 use vocabulary::report::{DocumentPath, Report, Reported};
 
@@ -14,6 +15,24 @@ const LIMITS: &str =
     "the initramfs of this live system configures one NIC with static IPv4 addresses, and nothing else";
 /// The modes of bonds that need nothing from the switch: each of their NICs alone reaches what the bond reaches.
 const MODES_WITHOUT_SWITCH: [&str; 3] = ["active-backup", "balance-tlb", "balance-alb"];
+
+/// Warns about a server that nothing in a host's network leads to, for an initramfs that has the whole network. What the network itself
+/// tells the host may lead there.
+pub fn check_reachable(server: IpAddr, topology: &Topology, report: &mut Report) {
+    let family = Family::of(server);
+    let mut active =
+        topology.interfaces.iter().filter(|interface| interface.active).map(|interface| interface.ip(family));
+    let leads_there =
+        active.any(|ip| ip.is_automatic() || ip.addresses.iter().any(|own| own.network.contains(&server)));
+    let mut routes = topology.routes.iter().filter(|route| route.kind == RouteKind::Unicast);
+    if leads_there || routes.any(|route| route.destination.contains(&server)) {
+        return;
+    }
+    let message = format!(
+        "does not reach {server}, which has the root file system: no active interface has a network or a route that leads there"
+    );
+    report.warning("root-server-unreachable", &DocumentPath::document("the host's network"), message);
+}
 
 /// Returns the NIC that leads to the server, with its addresses and its router. For a bond that needs nothing from the switch, returns
 /// all NICs of the bond; the initramfs uses one of them. Reports an error if no NIC leads to the server, or the initramfs cannot

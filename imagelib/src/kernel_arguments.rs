@@ -100,7 +100,7 @@ checked_text!(Replacement, KernelArgumentError);
 
 impl Replacement {
     /// The argument before and after the change: `KEY=OLD` and `KEY=NEW`.
-    fn old_and_new(&self) -> (&str, String) {
+    pub fn old_and_new(&self) -> (&str, String) {
         let (old, value) = self.0.rsplit_once('=').unwrap_or_default();
         let key = old.split('=').next().unwrap_or_default();
         (old, format!("{key}={value}"))

@@ -1,14 +1,16 @@
 //! Makes the recipe of an image from an order and a host's network, for the API, the commands and the controller.
 
+use std::collections::BTreeSet;
+
 use hosts::answers::{self, InstalledSystem, InstallerFile};
 use hosts::network::{ConvertedNetwork, Target};
-use imagelib::base::Base;
+use imagelib::base::{Base, IsoBase, IsoSystem};
 use imagelib::data_image::DataKind;
 use imagelib::delivery::DeliveryProfile;
 use imagelib::ignition::{Additions, ExtraFile, FileMode};
 use imagelib::image;
-use imagelib::kernel_arguments::{KernelArgument, KernelArgumentEdits, Replacement};
-use imagelib::recipe::{DataDrive, Recipe};
+use imagelib::kernel_arguments::{KernelArgument, KernelArgumentEdits, KernelArguments, Replacement};
+use imagelib::recipe::{DataDrive, Recipe, RootfsLocation};
 use imagelib::secure_boot::{SecureBoot, Verdict};
 use vocabulary::answers::{Answers, Installer};
 use vocabulary::host::{BootMode, HostSpec};
@@ -78,15 +80,28 @@ fn compose_talos(order: Recipe, network: ConvertedNetwork) -> Recipe {
 }
 
 /// Returns the network by which the initramfs fetches its root file system, if the recipe must have it. Without a network of the host, the
-/// image is refused later.
+/// image is refused later. Warns if an initramfs that has the whole network does not reach the server.
 fn initramfs_network(
     order: &Recipe,
     network: &ConvertedNetwork,
     base: &Base,
     report: &mut Report,
 ) -> Result<Option<InitramfsNetwork>, Reported> {
-    let server = image::initramfs_server(order, base).filter(|_| !network.topology.interfaces.is_empty());
-    server.map(|server| hosts::initramfs_network::leading_to(server, &network.topology, report)).transpose()
+    if network.topology.interfaces.is_empty() {
+        return Ok(None);
+    }
+    if let Some(server) = image::initramfs_server(order, base) {
+        return hosts::initramfs_network::leading_to(server, &network.topology, report).map(Some);
+    }
+    // Other NICs, and the user's own arguments for the initramfs, may lead there as well.
+    let mut appended = order.kernel_arguments.append.iter();
+    let is_all = order.additions.no_auto_default && !appended.any(|argument| argument.as_str().starts_with("ip="));
+    if let Some(RootfsLocation::Url(url)) = &order.rootfs
+        && let Some(server) = url.address().filter(|_| is_all)
+    {
+        hosts::initramfs_network::check_reachable(server, &network.topology, report);
+    }
+    Ok(None)
 }
 
 /// Warns about a host that is to boot with Secure Boot, if the base does not keep it. The base is examined only for such a host.
@@ -116,31 +131,54 @@ pub(crate) fn compose_installer(
     let Additions { hostname, no_auto_default, .. } = &order.additions;
     let hostname = hostname.as_ref().or(network.hostname.as_ref());
     let system = InstalledSystem { network: &network, hostname, no_auto_default: *no_auto_default };
+    let checked = check_arguments(answers.kind, &order, system, base, report);
     let completed = answers::complete(answers, system, report)?;
+    checked?;
     let mut recipe = if answers::takes_network_files(answers.kind) {
         compose(order, network, base.profile())
     } else {
         Recipe { additions: Additions { hostname: None, no_auto_default: false, ..order.additions }, ..order }
     };
     recipe.additions.files.extend(completed.into_iter().filter_map(extra_file));
-    name_once(answers.kind, &recipe.kernel_arguments, report)?;
     let argument = answers::kernel_argument(answers.kind);
     // dayone makes the argument, so it is valid.
     recipe.kernel_arguments.append.extend(argument.and_then(|argument| argument.parse::<KernelArgument>().ok()));
     Ok(recipe)
 }
 
-/// Refuses an order whose own kernel arguments name another answer file: the installer reads one of the two.
-fn name_once(kind: Installer, edits: &KernelArgumentEdits, report: &mut Report) -> Result<(), Reported> {
-    let appended = edits.append.iter().map(KernelArgument::as_str);
-    let mut keys =
-        appended.chain(edits.replace.iter().map(Replacement::as_str)).filter_map(|text| text.split('=').next());
-    if !keys.any(|key| answers::other_file_arguments(kind).contains(&key)) {
-        return Ok(());
+/// Refuses kernel arguments that name another answer file, of which the installer reads one of the two, and answers in kernel arguments
+/// that contradict the host's documents: those of the order, and those of the boot entries that stay in the image.
+fn check_arguments(
+    kind: Installer,
+    order: &Recipe,
+    system: InstalledSystem<'_>,
+    base: &Base,
+    report: &mut Report,
+) -> Result<(), Reported> {
+    let KernelArgumentEdits { delete, append, replace } = &order.kernel_arguments;
+    let replaced: Vec<(&str, String)> = replace.iter().map(Replacement::old_and_new).collect();
+    let ordered = append.iter().map(KernelArgument::as_str).chain(replaced.iter().map(|(_, new)| new.as_str()));
+    let ordered: BTreeSet<&str> = ordered.collect();
+    let stays = |argument: &&str| {
+        !delete.iter().any(|deleted| deleted.trim() == *argument) && !replaced.iter().any(|(old, _)| old == argument)
+    };
+    let in_menus = match base {
+        // The argument that dayone appends for the other installers comes after those of the base, and the last one counts.
+        Base::Iso(IsoBase { system: IsoSystem::Live(live), .. }) if kind == Installer::Preseed => {
+            live.kernel_arguments(&order.boot_entries).flat_map(KernelArguments::iter).filter(stays).collect()
+        }
+        _ => BTreeSet::new(),
+    };
+    let mut result = Ok(());
+    for (place, arguments) in [("kernel arguments", ordered), ("boot entries", in_menus)] {
+        let place = DocumentPath::document(place);
+        if arguments.iter().any(|argument| answers::names_other_file(kind, argument)) {
+            let message = "name an answer file, and the order has another one; leave one of them out";
+            result = Err(report.refuse("answers-named-twice", &place, message));
+        }
+        result = result.and(answers::check_arguments(kind, arguments, system, &place, report));
     }
-    let message = "name an answer file, and the order has another one; leave one of them out";
-    report.error("answers-named-twice", &DocumentPath::document("kernel arguments"), message);
-    Err(Reported)
+    result
 }
 
 /// Returns the file as an image has it. dayone makes the path, so it is valid.

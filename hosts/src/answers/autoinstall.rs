@@ -8,12 +8,13 @@
 mod given;
 mod insert;
 mod netplan;
+mod pyyaml;
 mod unwrap;
 
 use serde_yaml::{Mapping, Value};
 
 use super::{InstalledSystem, InstallerFile};
-use crate::input::yaml_mapping;
+use crate::input::{self, yaml_mapping};
 use crate::yaml_text;
 use vocabulary::answers::AUTOINSTALL_FILE;
 use vocabulary::report::{DocumentPath, Report, Reported};
@@ -21,6 +22,7 @@ use vocabulary::report::{DocumentPath, Report, Reported};
 /// The member around everything else, which cloud-init requires.
 const WRAPPER: &str = "autoinstall";
 const NETWORK: &str = "network";
+const IDENTITY: &str = "identity";
 const VERSION: &str = "version";
 const NOT_ADDED: &str = "is not written in a way that dayone can add the network to; write each member on lines of its own (no braces \
                          around everything)";
@@ -77,6 +79,10 @@ fn read(text: &str, report: &mut Report) -> Result<Read, Reported> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let path = document();
     let top = yaml_mapping(text).map_err(|problem| refuse(report, &path, problem))?;
+    if let Some((line, refusal)) = pyyaml::first_refusal(text) {
+        return Err(refuse(report, &path, format!("line {line} {refusal}")));
+    }
+    check_once(&top, &path, report)?;
     let Some(wrapped) = top.get(WRAPPER) else {
         check_version(&top, &path, report)?;
         return Ok(Read { content: text.to_owned(), answers: top, path });
@@ -102,12 +108,27 @@ fn read(text: &str, report: &mut Report) -> Result<Read, Reported> {
             "is a second member of this name, inside the first; remove one",
         ));
     }
+    check_once(answers, &path, report)?;
     check_version(answers, &path, report)?;
     let content = unwrap::unwrapped(text);
     if !says(&content, answers) {
         return Err(refuse(report, &document(), NOT_ADDED));
     }
     Ok(Read { content, answers: answers.clone(), path })
+}
+
+/// Checks that dayone and the installer read the same: of members that appear twice, the installer takes the last one.
+fn check_once(answers: &Mapping, path: &DocumentPath, report: &mut Report) -> Result<(), Reported> {
+    let identity = answers.get(IDENTITY).and_then(Value::as_mapping);
+    let of_identity = identity.into_iter().flatten().map(|member| (path.key(IDENTITY), member));
+    let mut members = answers.iter().map(|member| (path.clone(), member)).chain(of_identity);
+    match members.find(|(_, (_, value))| input::appears_twice(value)) {
+        None => Ok(()),
+        Some((path, (key, _))) => {
+            let path = path.key(key.as_str().unwrap_or("?"));
+            Err(refuse(report, &path, "appears twice in one mapping; remove one of the two"))
+        }
+    }
 }
 
 /// Checks that the installer knows this kind of file (`doc/reference/autoinstall-schema.rst`).

@@ -17,7 +17,7 @@ use crate::network::ConvertedNetwork;
 use vocabulary::answers::{AGAMA_ARGUMENT, Answers, Installer, KICKSTART_ARGUMENT};
 use vocabulary::host::HostName;
 use vocabulary::network_files::NetworkFiles;
-use vocabulary::report::{Report, Reported};
+use vocabulary::report::{DocumentPath, Report, Reported};
 
 /// A file for the installer.
 #[derive(Clone, PartialEq, Eq)]
@@ -77,13 +77,28 @@ pub fn kernel_argument(kind: Installer) -> Option<&'static str> {
     }
 }
 
-/// The keys of the kernel arguments by which the installer would read another file.
-pub fn other_file_arguments(kind: Installer) -> &'static [&'static str] {
-    match kind {
-        Installer::Preseed => &[],
+/// Whether a kernel argument makes the installer read another file.
+pub fn names_other_file(kind: Installer, argument: &str) -> bool {
+    let keys: &[&str] = match kind {
+        Installer::Preseed => return preseed::names_other_file(argument),
         Installer::Kickstart => &["inst.ks", "ks"],
         Installer::Autoinstall => &["subiquity.autoinstallpath"],
         Installer::Agama => &["inst.auto", "agama.auto"],
+    };
+    argument.split('=').next().is_some_and(|key| keys.contains(&key))
+}
+
+/// Checks the kernel arguments of an installer that takes answers about the network from them. `place` is where the arguments are.
+pub fn check_arguments<'a>(
+    kind: Installer,
+    arguments: impl IntoIterator<Item = &'a str>,
+    system: InstalledSystem<'_>,
+    place: &DocumentPath,
+    report: &mut Report,
+) -> Result<(), Reported> {
+    match kind {
+        Installer::Preseed => preseed::check_arguments(arguments, system, place, report),
+        Installer::Kickstart | Installer::Autoinstall | Installer::Agama => Ok(()),
     }
 }
 

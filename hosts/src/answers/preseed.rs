@@ -8,6 +8,7 @@
 //! netcfg knows neither bonds nor bridges, and no second address. The installed system therefore gets its network from units of
 //! systemd-networkd, which is part of every Debian, and `/etc/network/interfaces` keeps only the loopback interface.
 
+mod arguments;
 mod read;
 
 use std::fmt::Write as _;
@@ -16,7 +17,8 @@ use super::InstallerFile;
 use super::installed;
 use super::installer::{self, InstallerNetwork};
 use crate::network::ConvertedNetwork;
-use read::{Given, Preseed};
+pub(super) use arguments::{check as check_arguments, names_other_file};
+use read::Preseed;
 use vocabulary::answers::PRESEED_PROGRAM;
 use vocabulary::host::HostName;
 use vocabulary::report::{DocumentPath, Report, Reported};
@@ -76,31 +78,23 @@ pub(super) fn complete(
                        it to pkgsel/include, or write name servers into the host's documents";
         report.warning("installed-without-resolver", &document(), message);
     }
-    let mut contradict = |question: &str, found: &Given, wanted: &str| {
-        let message = format!(
-            "line {} says {question} is {:?}, and by the host's documents it is {wanted}; remove the line, or correct the one \
-             that is wrong",
-            found.line, found.value
-        );
-        report.error("answers-contradict-network", &document(), message);
-        is_refused = true;
-    };
-    for Answer { question, kind, value, same } in answers(network_of_installer.as_ref(), hostname) {
-        match given.get(question) {
-            Some(found) if same(&found.value, &value) => {}
-            Some(found) => contradict(question, found, &format!("{value:?}")),
-            // Writing to a String does not fail.
-            None => drop(writeln!(written, "d-i {question} {kind} {value}")),
+    let wanted = answers(network_of_installer.as_ref(), hostname);
+    for (question, found) in &given.answers {
+        if let Some(wanted) = contradicted(question, &found.value, network_of_installer.as_ref(), &wanted) {
+            let message = format!(
+                "line {} says {question} is {:?}, and by the host's documents it is {wanted}; remove the line, or correct the one \
+                 that is wrong",
+                found.line, found.value
+            );
+            report.error("answers-contradict-network", &document(), message);
+            is_refused = true;
         }
     }
-    for (question, wanted) in network_of_installer.iter().flat_map(unwritten) {
-        if let Some(found) = given.get(question) {
-            match wanted {
-                Some(wanted) if found.value == wanted => {}
-                Some(wanted) => contradict(question, found, &format!("{wanted:?}")),
-                None => contradict(question, found, "what DHCP says"),
-            }
-        }
+    for Answer { question, kind, value, .. } in
+        wanted.iter().filter(|answer| !given.answers.contains_key(answer.question))
+    {
+        // Writing to a String does not fail.
+        drop(writeln!(written, "d-i {question} {kind} {value}"));
     }
     if is_refused {
         return Err(Reported);
@@ -122,11 +116,26 @@ struct Answer {
     value: String,
     /// Whether the user's own value says the same.
     same: fn(&str, &str) -> bool,
+    /// Another value that says the same.
+    or: Option<String>,
 }
 
 impl Answer {
     fn new(question: &'static str, kind: &'static str, value: impl Into<String>) -> Self {
-        Self { question, kind, value: value.into(), same: |given, wanted| given == wanted }
+        Self { question, kind, value: value.into(), same: |given, wanted| given == wanted, or: None }
+    }
+}
+
+/// Returns what the answer to a question must be by the host's documents, in words, if `given` says something else.
+fn contradicted(question: &str, given: &str, network: Option<&InstallerNetwork>, answers: &[Answer]) -> Option<String> {
+    if let Some(Answer { value, same, or, .. }) = answers.iter().find(|answer| answer.question == question) {
+        let is_same = same(given, value) || or.as_deref() == Some(given);
+        return (!is_same).then(|| format!("{value:?}"));
+    }
+    let (_, wanted) = network.into_iter().flat_map(unwritten).find(|(known, _)| *known == question)?;
+    match wanted {
+        Some(wanted) => (given != wanted).then(|| format!("{wanted:?}")),
+        None => Some("what DHCP says".to_owned()),
     }
 }
 
@@ -162,14 +171,13 @@ fn answers(network: Option<&InstallerNetwork>, hostname: Option<&HostName>) -> V
     if let Some(hostname) = hostname {
         let text = hostname.to_string();
         let (short, domain) = text.split_once('.').unwrap_or((&text, ""));
-        all.push(Answer::new("netcfg/get_hostname", "string", short));
-        // Without an answer of its own, netcfg asks for the domain.
-        all.push(Answer::new(
-            "netcfg/get_domain",
-            "string",
-            if domain.is_empty() { "unassigned-domain" } else { domain },
-        ));
-        all.push(Answer::new("netcfg/hostname", "string", short));
+        // netcfg takes the domain from a name that has one.
+        let or = (!domain.is_empty()).then(|| text.clone());
+        all.push(Answer { or: or.clone(), ..Answer::new("netcfg/get_hostname", "string", short) });
+        // Without an answer of its own, netcfg asks for the domain. An empty one is none, and then the documents do not say what it is.
+        let same = |given: &str, wanted: &str| wanted.is_empty() || given == wanted;
+        all.push(Answer { same, ..Answer::new("netcfg/get_domain", "string", domain) });
+        all.push(Answer { or, ..Answer::new("netcfg/hostname", "string", short) });
     }
     all
 }

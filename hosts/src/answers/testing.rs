@@ -1,10 +1,10 @@
 //! Hosts and their completed answer files, for tests.
 
-use super::{InstalledSystem, InstallerFile, complete, network_files};
+use super::{InstalledSystem, InstallerFile, check_arguments, complete, network_files};
 use crate::network::{Target, convert_network};
 use vocabulary::answers::{Answers, Installer};
 use vocabulary::host::{HostSpec, NmstateDocument};
-use vocabulary::report::DocumentPath;
+use vocabulary::report::{DocumentPath, Report, Reported};
 
 pub(super) const STATIC: &str = "
 hostname: {config: worker-0.example.com}
@@ -30,15 +30,30 @@ dns-resolver: {config: {server: [192.0.2.53]}}
 
 /// The files for a host, and the findings.
 pub(super) fn completed(kind: Installer, nmstate: &str, text: &str) -> (Option<Vec<InstallerFile>>, Vec<String>) {
+    let answers = Answers { kind, text: text.to_owned() };
+    checked(kind, nmstate, |system, report| complete(&answers, system, report))
+}
+
+/// The findings about a kernel argument.
+pub(super) fn argument_findings(kind: Installer, nmstate: &str, argument: &str) -> Vec<String> {
+    let place = DocumentPath::document("kernel arguments");
+    checked(kind, nmstate, |system, report| check_arguments(kind, [argument], system, &place, report)).1
+}
+
+/// What a check of a host's installed system returns, and the findings.
+fn checked<T>(
+    kind: Installer,
+    nmstate: &str,
+    check: impl FnOnce(InstalledSystem<'_>, &mut Report) -> Result<T, Reported>,
+) -> (Option<T>, Vec<String>) {
     let document = NmstateDocument::new(serde_yaml::from_str(nmstate).unwrap(), DocumentPath::root());
     let target = Target { files: network_files(kind), no_auto_default: true, ..Target::default() };
     let (network, mut report) = convert_network(&HostSpec::with_network(document), target);
     let network = network.unwrap_or_else(|| panic!("{:?}", report.findings()));
-    let answers = Answers { kind, text: text.to_owned() };
     let system = InstalledSystem { network: &network, hostname: network.hostname.as_ref(), no_auto_default: true };
-    let files = complete(&answers, system, &mut report).ok();
-    assert_eq!(files.is_none(), report.has_errors());
-    (files, report.findings().iter().map(|finding| format!("{finding} [{}]", finding.code)).collect())
+    let found = check(system, &mut report).ok();
+    assert_eq!(found.is_none(), report.has_errors());
+    (found, report.findings().iter().map(|finding| format!("{finding} [{}]", finding.code)).collect())
 }
 
 pub(super) fn file<'a>(files: &'a [InstallerFile], path: &str) -> &'a str {

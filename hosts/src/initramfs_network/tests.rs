@@ -140,6 +140,34 @@ fn a_server_that_no_static_route_leads_to_is_refused() {
 }
 
 #[test]
+fn a_server_that_nothing_leads_to_is_reported() {
+    let address = |rest: &str| {
+        format!(
+            "interfaces: [{{name: e, type: ethernet, ipv4: {{enabled: true, address: [{{ip: 192.0.2.10, prefix-length: 24}}]}}}}]\n{rest}"
+        )
+    };
+    let route =
+        "routes: {config: [{destination: 198.51.100.0/24, next-hop-address: 192.0.2.1, next-hop-interface: e}]}";
+    let dhcp = "interfaces: [{name: e, type: ethernet, ipv4: {enabled: true, dhcp: true}}]";
+    for (document, server, reaches) in [
+        (address("").as_str(), "192.0.2.99", true),
+        (&address(""), "198.51.100.7", false),
+        (&address(route), "198.51.100.7", true),
+        (&address(route), "203.0.113.7", false),
+        (&address(route), "2001:db8::1", false),
+        (dhcp, "198.51.100.7", true),
+        (dhcp, "2001:db8::1", false),
+    ] {
+        let mut report = Report::new();
+        check_reachable(server.parse().unwrap(), &topology(document), &mut report);
+        let codes: Vec<_> = report.findings().iter().map(|finding| finding.code).collect();
+        let expected: &[&str] = if reaches { &[] } else { &["root-server-unreachable"] };
+        assert_eq!(codes, expected, "{document} {server}");
+        assert!(!report.has_errors());
+    }
+}
+
+#[test]
 fn users_keyfiles_are_read_alike() {
     let keyfile = |extra: &str| {
         format!(

@@ -35,7 +35,7 @@ pub use yaml::Limits;
 
 use std::borrow::Cow;
 
-use granit_parser::{Event, Parser, ScalarStyle};
+use granit_parser::{Event, Parser, ScalarStyle, Span};
 use serde_yaml::{Mapping, Value};
 
 use documents::Documents;
@@ -128,11 +128,20 @@ pub(crate) fn yaml_mapping(text: &str) -> Result<Mapping, String> {
     }
 }
 
+/// Whether the value of a member of [`yaml_mapping`] stands for several: the member appears twice.
+pub(crate) fn appears_twice(value: &Value) -> bool {
+    invalid::InvalidValue::of(value) == Some(invalid::InvalidValue::DuplicateKey)
+}
+
+/// What YAML's reader finds in a text, with its places, up to the first error.
+pub(crate) fn events(text: &str) -> impl Iterator<Item = (Event<'_>, Span)> {
+    Parser::new_from_str_with_options(text, yaml::options()).map_while(Result::ok)
+}
+
 /// Where the line of the first member of the document's mapping begins, in bytes, and its indentation; none if something else is before
 /// the member in its line.
 pub(crate) fn first_member(text: &str) -> Option<(usize, usize)> {
-    let events = Parser::new_from_str_with_options(text, yaml::options()).map_while(Result::ok);
-    let mut inside = events.skip_while(|(event, _)| !matches!(event, Event::MappingStart(..))).skip(1);
+    let mut inside = events(text).skip_while(|(event, _)| !matches!(event, Event::MappingStart(..))).skip(1);
     let start = inside.next()?.1.byte_range()?.start;
     let before = text.get(..start)?;
     let line = before.rfind('\n').map_or(0, |end| end + 1);
@@ -146,7 +155,7 @@ pub(crate) fn lines_with_plain(text: &str, member: &str, holds: impl Fn(&str) ->
     let (mut inside, mut outside, mut has_alias) = (Vec::new(), Vec::new(), false);
     // Of the mapping's children, every second one is a key.
     let (mut depth, mut is_key, mut is_inside) = (0_usize, true, false);
-    for (event, span) in Parser::new_from_str_with_options(text, yaml::options()).map_while(Result::ok) {
+    for (event, span) in events(text) {
         match &event {
             Event::SequenceEnd | Event::MappingEnd => depth = depth.saturating_sub(1),
             Event::Scalar(scalar, ScalarStyle::Plain, _, None) if holds(scalar) => {

@@ -1,9 +1,11 @@
 //! URLs of root file systems that a system fetches over the network.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use url::{Host, ParseError, Url};
 
 use crate::url_server::UrlServer;
 use vocabulary::{checked_text, url_credentials};
@@ -26,9 +28,13 @@ pub enum RootfsUrlError {
         "the URL of the root file system has {0} bytes; a kernel command line has room for at most {MAX_URL_BYTES}"
     )]
     Length(usize),
+    /// The URL names no server, or its port is none. With the reason.
+    #[error("the URL of the root file system is not valid: {0}")]
+    Invalid(ParseError),
 }
 
-/// An `http` or `https` URL that fits into a kernel argument: printable ASCII without blanks and quotes, at most 1024 bytes.
+/// An `http` or `https` URL with a server that fits into a kernel argument: printable ASCII without blanks and quotes, at most 1024 bytes.
+/// The scheme is in lower case.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RootfsUrl(String);
@@ -46,8 +52,10 @@ impl FromStr for RootfsUrl {
     type Err = RootfsUrlError;
 
     fn from_str(text: &str) -> Result<Self, RootfsUrlError> {
-        let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
-        if rest.is_none_or(str::is_empty) {
+        let (scheme, rest) = text.split_once("://").unwrap_or_default();
+        // An initramfs compares the scheme letter by letter.
+        let scheme = scheme.to_ascii_lowercase();
+        if !matches!(&*scheme, "http" | "https") || rest.is_empty() {
             return Err(RootfsUrlError::Scheme);
         }
         if let Some(wrong) = text.chars().find(|c| !c.is_ascii_graphic() || matches!(c, '"' | '\'' | '\\' | '`')) {
@@ -56,7 +64,21 @@ impl FromStr for RootfsUrl {
         if text.len() > MAX_URL_BYTES {
             return Err(RootfsUrlError::Length(text.len()));
         }
-        Ok(Self(text.to_owned()))
+        // The parser would skip further slashes, and take the first part of the path for the server.
+        let parsed = if rest.starts_with('/') { Err(ParseError::EmptyHost) } else { Url::parse(text) };
+        parsed.map_err(RootfsUrlError::Invalid)?;
+        Ok(Self(format!("{scheme}://{rest}")))
+    }
+}
+
+impl RootfsUrl {
+    /// The address of the server, if the URL has it in place of a name.
+    pub fn address(&self) -> Option<IpAddr> {
+        match Url::parse(&self.0).ok()?.host()? {
+            Host::Ipv4(address) => Some(address.into()),
+            Host::Ipv6(address) => Some(address.into()),
+            Host::Domain(_) => None,
+        }
     }
 }
 
@@ -94,6 +116,30 @@ mod tests {
         assert_eq!(error("http://a/b c"), RootfsUrlError::Character(' '));
         assert_eq!(error("http://a/\"x"), RootfsUrlError::Character('"'));
         assert_eq!(error(&format!("http://{}", "a".repeat(1024))), RootfsUrlError::Length(1031));
+        assert_eq!("HTTP://a.example/R".parse::<RootfsUrl>().unwrap().as_str(), "http://a.example/R");
+    }
+
+    #[test]
+    fn a_url_has_a_server() {
+        for (text, reason) in [
+            ("http://192.0.2.1:99999/r.img", "invalid port number"),
+            ("http:///r.img", "empty host"),
+            ("http://:80/", "empty host"),
+            ("http://?r", "empty host"),
+            ("http://[2001:db8::1/r.img", "invalid IPv6 address"),
+            ("https://192.0.2.256/r.img", "invalid IPv4 address"),
+        ] {
+            let error = text.parse::<RootfsUrl>().unwrap_err().to_string();
+            assert_eq!(error, format!("the URL of the root file system is not valid: {reason}"), "{text}");
+        }
+        for (text, address) in [
+            ("http://192.0.2.1:8080/r.img", Some("192.0.2.1")),
+            ("https://[2001:db8::1]/r.img", Some("2001:db8::1")),
+            ("http://mirror.example/192.0.2.1", None),
+        ] {
+            let address: Option<IpAddr> = address.map(|address| address.parse().unwrap());
+            assert_eq!(text.parse::<RootfsUrl>().unwrap().address(), address, "{text}");
+        }
     }
 
     #[test]

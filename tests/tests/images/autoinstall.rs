@@ -207,3 +207,37 @@ fn dayone_accepts_no_network_that_netplan_refuses() {
         assert!(!does_netplan_accept(&network) && !does_dayone_accept(&network), "{network}");
     }
 }
+
+/// Subiquity's reader is stricter than dayone's, and reads some texts in another way.
+#[test]
+fn dayone_accepts_no_file_that_pyyaml_refuses() {
+    for (text, is_good) in [
+        ("x: \"a\tb\"\ny: 'c\td' # e\tf\n", true),
+        ("x: |\n  a\tb\n   \tc\n\n# d\te\n", true),
+        ("x: >2\n     a\n   \tb\n", true),
+        ("x: [1, '2', 2024-02-29, !!int '3', ! a]\n", true),
+        ("x: &a {y: 1}\nz: {<<: *a}\n'=': \"=\"\n", true),
+        ("late-commands:\n- echo a\n\t\n", false),
+        ("x:\t1\n", false),
+        ("x: {a: 1,\tb: 2}\n", false),
+        ("x: [a,b]\t# c\n", false),
+        ("x: 1 \t\n", false),
+        ("late-commands:\n- |\n  a\n\t# b\n- c\n", false),
+        ("# a\n\t# b\nx: 1\n", false),
+        ("x: !vault |\n    abc\n", false),
+        ("x: !a {b: c}\n", false),
+        ("x: !!int \"a\"\n", false),
+        ("x: !!bool maybe\n", false),
+        ("x: {{ y }}\n", false),
+        ("x: {[y]: z}\n", false),
+        ("x: =\n", false),
+        ("<<: 5\n", false),
+        ("x: 2024-99-99\n", false),
+        ("2023-02-29: x\n", false),
+    ] {
+        let script = "import sys, yaml; yaml.safe_load(sys.argv[1])";
+        let read = Command::new("python3").args(["-c", script]).arg(format!("version: 1\n{text}")).output().unwrap();
+        assert_eq!(read.status.success(), is_good, "{text:?}: {}", String::from_utf8_lossy(&read.stderr));
+        assert_eq!(does_dayone_accept(text), is_good, "{text:?}");
+    }
+}

@@ -10,9 +10,11 @@ use super::answers::{self, errors, has_the_network, names, unpacked};
 use acceptance::bases::{extracted, fixtures, ramdisk_iso};
 use acceptance::peers::{cache, peer, run};
 use acceptance::server::dayone;
+use hosts::answers::{InstalledSystem, complete, network_files};
+use hosts::network::{Target, convert_network};
 use serde_json::Value;
 use tempfile::TempDir;
-use vocabulary::answers::KICKSTART_ARGUMENT;
+use vocabulary::answers::{Answers, Installer, KICKSTART_ARGUMENT};
 
 /// The releases of the installer whose syntax pykickstart knows: those that are supported, and the newest of Fedora.
 const RELEASES: [&str; 4] = ["RHEL8", "RHEL9", "RHEL10", "F44"];
@@ -205,5 +207,48 @@ fn what_anaconda_would_not_read_is_refused() {
         let errors = errors(&refused);
         assert!(!refused.status.success() && errors.contains(expected), "{expected}: {errors}");
         assert!(!errors.contains("hunter2") && !directory.path().join("out.iso").exists(), "{errors}");
+    }
+}
+
+/// dayone accepts a command if a release of Anaconda that knows its options accepts it.
+#[test]
+fn dayone_accepts_the_commands_that_pykickstart_accepts() {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("ks.cfg");
+    let document = b"
+interfaces:
+- {name: eno1, type: ethernet, state: up, ipv4: {enabled: true, dhcp: true}}
+- {name: br0, type: linux-bridge, state: up, bridge: {port: [{name: eno2}]}, ipv4: {enabled: true, dhcp: true}}
+- {name: eno2, type: ethernet, state: up}
+dns-resolver: {config: {server: [192.0.2.53], search: [a]}}";
+    let input = hosts::input::read(document);
+    let [host] = input.hosts.as_slice() else { panic!("one host") };
+    let target = Target { files: network_files(Installer::Kickstart), ..Target::default() };
+    let network = convert_network(host, target).0.expect("the document is good");
+    let system = InstalledSystem { network: &network, hostname: None, no_auto_default: true };
+    for (options, is_good) in [
+        ("--device=eno1", true),
+        ("--device=eno1 --bindto=mac", true),
+        ("--device=eno1 --bindto=name", false),
+        ("--device=eno1 --bindto=", false),
+        ("--device=eno1 --bindto=mac --vlanid=5", false),
+        ("--device=br0 --bridgeslaves=eno2 --bridgeopts=stp=yes,priority=1", true),
+        ("--device=br0 --bridgeslaves=eno2 --bridgeopts=", true),
+        ("--device=br0 --bridgeslaves=eno2 --bridgeopts==x", true),
+        ("--device=br0 --bridgeslaves=eno2 --bridgeopts=stp", false),
+        ("--device=br0 --bridgeslaves=eno2 --bridgeopts=stp=", false),
+        ("--device=br0 --bridgeslaves=eno2 --bridgeopts=stp=yes,", false),
+        ("--device=br0 --bridgeopts=stp=yes", false),
+        ("--device=eno1 --ipv4-dns-search=a", true),
+        ("--ipv4-dns-search=a", false),
+        ("--ipv6-dns-search=a --device=", false),
+    ] {
+        fs::write(&file, format!("network {options}\n")).unwrap();
+        let validated = peer("ksvalidator").args(["-v", "F44"]).arg(&file).output().unwrap();
+        assert_eq!(validated.status.success(), is_good, "{options}");
+        let answers = Answers { kind: Installer::Kickstart, text: format!("network {options}\n") };
+        let mut report = hosts::network::release_findings(None);
+        let completed = complete(&answers, system, &mut report);
+        assert_eq!(completed.is_ok(), is_good, "{options}: {:?}", report.findings());
     }
 }

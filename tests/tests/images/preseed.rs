@@ -1,4 +1,4 @@
-//! Preseed files, read by the Debian installer's own program from its initramfs.
+//! Preseed files and kernel arguments, read by the Debian installer's own programs from its initramfs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,6 +15,9 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 use tempfile::TempDir;
 use vocabulary::answers::{Answers, Installer};
+use vocabulary::report::DocumentPath;
+
+use super::answers::{errors, order};
 
 const DOCUMENT: &[u8] = b"
 hostname: {config: worker-0.example.com}
@@ -35,8 +38,8 @@ struct Reader {
 impl Reader {
     fn new() -> Self {
         let directory = TempDir::new().unwrap();
-        let unpack = "gzip -dc \"$0\" | cpio --quiet -id bin/debconf-set-selections 2>/dev/null && mkdir busybox && \
-                      busybox --install -s busybox";
+        let unpack = "gzip -dc \"$0\" | cpio --quiet -id bin/busybox bin/debconf-set-selections bin/env2debconf \
+                      etc/preseed_aliases 2>/dev/null && mkdir busybox && busybox --install -s busybox";
         let initrd = cache().join("debian-installer/initrd.gz");
         run(Command::new("sh").args(["-c", unpack]).arg(initrd).current_dir(&directory));
         let script = directory.path().join("bin/debconf-set-selections");
@@ -46,7 +49,25 @@ impl Reader {
         let [confmodule, preseed] = [". /usr/share/debconf/confmodule\n", ". /lib/preseed/preseed.sh\n"];
         assert!(text.contains(confmodule) && text.contains(preseed), "{text}");
         fs::write(&script, text.replace(confmodule, debconf).replace(preseed, "")).unwrap();
+        let arguments = directory.path().join("bin/env2debconf");
+        let text = fs::read_to_string(&arguments).unwrap();
+        // It must not change the host name of this machine.
+        let debconf = format!("{debconf}db_metaget() {{ RET=string; }}\nhostname() {{ echo '(none)'; }}\n");
+        let files = [" /etc/preseed_aliases", " /var/lib/preseed/log"];
+        assert!(text.contains(confmodule) && files.iter().all(|file| text.contains(file)), "{text}");
+        let text = text.replace(confmodule, &debconf).replace(files[0], " etc/preseed_aliases");
+        fs::write(&arguments, text.replace(files[1], " /dev/null")).unwrap();
         Self { directory, script }
+    }
+
+    /// The question that a kernel argument answers, and the answer. The installer's own shell reads it, because others take no
+    /// variables with slashes.
+    fn read_argument(&self, argument: &str) -> Option<(String, String)> {
+        let mut shell = Command::new("env");
+        shell.args(["-i", argument]).arg("PATH=busybox").arg(self.directory.path().join("bin/busybox"));
+        let said = run(shell.args(["sh", "bin/env2debconf"]).current_dir(&self.directory));
+        let said = String::from_utf8(said).unwrap();
+        said.lines().find_map(|line| line.split_once('\t')).map(|(question, value)| (question.into(), value.into()))
     }
 
     /// The answers in each of these files, or nothing where the installer stops.
@@ -151,4 +172,69 @@ fn the_installer_reads_from_a_file_what_dayone_reads() {
         }
     }
     assert!(refused.iter().all(|count| *count > 10) && refused.iter().sum::<usize>() < FILES - 20, "{refused:?}");
+}
+
+/// The installer takes answers from kernel arguments after those of the file.
+#[test]
+fn kernel_arguments_that_answer_questions_must_agree_with_the_document() {
+    let (reader, network) = (Reader::new(), network());
+    let system = InstalledSystem { network: &network, hostname: network.hostname.as_ref(), no_auto_default: true };
+    for (argument, question, value, agrees) in [
+        ("interface=eno1", "netcfg/choose_interface", "eno1", true),
+        ("interface=eth9", "netcfg/choose_interface", "eth9", false),
+        ("interface?=eth9", "netcfg/choose_interface", "eth9", false),
+        ("interface=", "netcfg/choose_interface", "", false),
+        ("hostname=worker-0", "netcfg/get_hostname", "worker-0", true),
+        ("hostname=other", "netcfg/get_hostname", "other", false),
+        ("domain=example.org", "netcfg/get_domain", "example.org", false),
+        ("netcfg/get_gateway=192.0.2.9", "netcfg/get_gateway", "192.0.2.9", false),
+        ("netcfg:netcfg/enable=false", "netcfg/enable", "false", false),
+        ("priority=critical", "debconf/priority", "critical", true),
+        ("url=http://192.0.2.1/a", "preseed/url", "http://192.0.2.1/a", true),
+    ] {
+        assert_eq!(reader.read_argument(argument), Some((question.to_owned(), value.to_owned())), "{argument}");
+        let mut report = hosts::network::release_findings(None);
+        let place = DocumentPath::document("kernel arguments");
+        let checked = answers::check_arguments(Installer::Preseed, [argument], system, &place, &mut report);
+        assert_eq!(checked.is_ok(), agrees, "{argument}: {:?}", report.findings());
+        assert_eq!(answers::names_other_file(Installer::Preseed, argument), question == "preseed/url", "{argument}");
+    }
+}
+
+/// An order is refused for the arguments of its own, and for those of the boot entries of its base.
+#[test]
+fn orders_with_arguments_for_another_file_or_network_are_refused() {
+    let directory = TempDir::new().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let script = "
+        mkdir -p initramfs/lib/debian-installer-startup.d iso/boot/grub
+        echo '#!/bin/sh' > initramfs/lib/debian-installer-startup.d/S10syslog
+        cp initramfs/lib/debian-installer-startup.d/S10syslog initramfs/init
+        (cd initramfs && find . | cpio --quiet -o -H newc | gzip -n > ../iso/initrd.gz)
+        echo kernel > iso/vmlinuz
+        for argument in url=http://192.0.2.1/a interface=eth9; do
+            printf 'menuentry \"%s\" {\nlinux /vmlinuz %s\ninitrd /initrd.gz\n}\n' $argument $argument >> iso/boot/grub/grub.cfg
+        done
+        xorriso -as mkisofs -quiet -r -J -V Debian -o plain.iso iso";
+    run(Command::new("sh").args(["-ec", script]).current_dir(&directory));
+    let document = std::str::from_utf8(DOCUMENT).unwrap();
+    let order = |extra: &[&str]| {
+        let built = order(directory.path(), &path("plain.iso"), (document, "preseed", ""), extra);
+        let errors = errors(&built);
+        (built.status.success(), errors)
+    };
+    let [no_url, no_interface] = [["--karg-delete", "url=http://192.0.2.1/a"], ["--karg-delete", "interface=eth9"]];
+    let deleted = [no_url, no_interface].concat();
+    for (extra, expected) in [
+        (&no_interface[..], "boot entries: name an answer file, and the order has another one"),
+        (&no_url[..], "boot entries: say netcfg/choose_interface is \"eth9\""),
+        (&[&deleted[..], &["--karg-append", "file=/a"]].concat(), "kernel arguments: name an answer file"),
+        (
+            &[&deleted[..], &["--karg-append", "hostname=x"]].concat(),
+            "kernel arguments: say netcfg/get_hostname is \"x\"",
+        ),
+    ] {
+        let (is_built, errors) = order(extra);
+        assert!(!is_built && errors.contains(expected), "{expected}: {errors}");
+    }
 }

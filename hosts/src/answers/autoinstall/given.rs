@@ -2,7 +2,7 @@
 
 use serde_yaml::{Mapping, Value};
 
-use super::{NETWORK, netplan};
+use super::{IDENTITY, NETWORK, netplan};
 use crate::input;
 use crate::network::{NetworkFiles, Target, convert_network};
 use vocabulary::host::HostName;
@@ -33,14 +33,14 @@ pub(super) fn check_hostname(
     path: &DocumentPath,
     report: &mut Report,
 ) -> Result<(), Reported> {
-    let given = answers.get("identity").and_then(|identity| identity.get("hostname"));
+    let given = answers.get(IDENTITY).and_then(|identity| identity.get("hostname"));
     let (Some(given), Some(wanted)) = (given.and_then(Value::as_str), hostname) else { return Ok(()) };
     if given == wanted.as_str() {
         return Ok(());
     }
     let message =
         format!("is {given:?}, and the host's documents have {:?}; correct the one that is wrong", wanted.as_str());
-    Err(report.refuse(CODE, &path.key("identity").key("hostname"), message))
+    Err(report.refuse(CODE, &path.key(IDENTITY).key("hostname"), message))
 }
 
 /// Checks that the installer reads the MAC addresses of the network as text. It reads YAML 1.1, in which one of decimal digits is a number to

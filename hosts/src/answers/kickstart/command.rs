@@ -11,6 +11,8 @@ enum Takes {
     Boolean,
     /// A word of [`PROTOCOLS`].
     Protocol,
+    /// `mac`.
+    Binding,
 }
 
 const YES: [&str; 4] = ["on", "yes", "true", "1"];
@@ -21,7 +23,7 @@ const PROTOCOLS: [&str; 5] = ["dhcp", "bootp", "static", "query", "ibft"];
 /// The options of all releases (`pykickstart/commands/network.py`, 3.78).
 const OPTIONS: [(&str, Takes); 36] = [
     ("--activate", Takes::Nothing),
-    ("--bindto", Takes::Value),
+    ("--bindto", Takes::Binding),
     ("--bondopts", Takes::Value),
     ("--bondslaves", Takes::Value),
     ("--bootproto", Takes::Protocol),
@@ -58,6 +60,15 @@ const OPTIONS: [(&str, Takes); 36] = [
     ("--wpakey", Takes::Value),
 ];
 
+/// Options that need another one.
+const REQUIREMENTS: [(&str, &str); 5] = [
+    ("--bridgeopts", "--bridgeslaves"),
+    ("--ipv4-dns-search", "--device"),
+    ("--ipv4-ignore-auto-dns", "--device"),
+    ("--ipv6-dns-search", "--device"),
+    ("--ipv6-ignore-auto-dns", "--device"),
+];
+
 /// A command `network`.
 #[derive(Debug, Default)]
 pub(super) struct Command {
@@ -80,6 +91,10 @@ pub(super) enum CommandError {
     NoneTaken(&'static str),
     #[error("gives the option {0} of network the value {1:?}, which it does not accept")]
     Value(&'static str, String),
+    #[error("has the option {0} of network without {1}, which it requires")]
+    Requires(&'static str, &'static str),
+    #[error("has the option --bindto=mac of network for a VLAN, which the installer cannot bind")]
+    BoundVlan,
     #[error("has the option {0:?} of network, which is short for several")]
     Ambiguous(String),
     #[error("has a word that belongs to no option of network")]
@@ -119,13 +134,38 @@ impl Command {
                 Takes::Nothing | Takes::Value => true,
                 Takes::Boolean => is_one_of(value, YES) || is_one_of(value, NO),
                 Takes::Protocol => PROTOCOLS.contains(&value),
+                Takes::Binding => value == "mac",
             };
             if !is_valid {
                 return Err(CommandError::Value(option, value.to_owned()));
             }
             command.options.insert(option, value.to_owned());
         }
+        command.check()?;
         Ok(command)
+    }
+
+    /// Checks what the options must have in common (`parse` of pykickstart's classes).
+    fn check(&self) -> Result<(), CommandError> {
+        // An empty list of domains is none; an option without a value counts as it is.
+        let is_given = |option: &str| match option {
+            "--ipv4-ignore-auto-dns" | "--ipv6-ignore-auto-dns" => self.has(option),
+            _ => self.value(option).is_some(),
+        };
+        let mut missing = REQUIREMENTS.iter().filter(|(option, other)| is_given(option) && !is_given(other));
+        if let Some(&(option, other)) = missing.next() {
+            return Err(CommandError::Requires(option, other));
+        }
+        // A key, and a value with no further sign.
+        let is_pair =
+            |pair: &str| pair.split_once('=').is_some_and(|(_, value)| !value.is_empty() && !value.contains('='));
+        match self.value("--bridgeopts") {
+            Some(pairs) if !pairs.split(',').all(is_pair) => Err(CommandError::Value("--bridgeopts", pairs.to_owned())),
+            _ if self.has("--bindto") && is_given("--vlanid") && !is_given("--bondopts") => {
+                Err(CommandError::BoundVlan)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The value of an option.
@@ -219,6 +259,33 @@ mod tests {
             ("eno1", CommandError::Word),
         ] {
             assert_eq!(parsed(line).unwrap_err(), error, "{line}");
+        }
+    }
+
+    /// The acceptance tests compare this with pykickstart.
+    #[test]
+    fn options_that_need_others_are_refused_without_them() {
+        for (line, error) in [
+            ("--device=e --bindto=name", CommandError::Value("--bindto", "name".into())),
+            ("--device=e --bindto=", CommandError::Value("--bindto", String::new())),
+            ("--device=e --bindto=mac --vlanid=5", CommandError::BoundVlan),
+            ("--device=b --bridgeopts=stp=on", CommandError::Requires("--bridgeopts", "--bridgeslaves")),
+            ("--bridgeslaves=e --bridgeopts=stp", CommandError::Value("--bridgeopts", "stp".into())),
+            ("--bridgeslaves=e --bridgeopts=stp=on,", CommandError::Value("--bridgeopts", "stp=on,".into())),
+            ("--bridgeslaves=e --bridgeopts=a=b=c", CommandError::Value("--bridgeopts", "a=b=c".into())),
+            ("--ipv4-dns-search=a", CommandError::Requires("--ipv4-dns-search", "--device")),
+            ("--ipv6-ignore-auto-dns --device=", CommandError::Requires("--ipv6-ignore-auto-dns", "--device")),
+        ] {
+            assert_eq!(parsed(line).unwrap_err(), error, "{line}");
+        }
+        for line in [
+            "--device=e --bindto=mac --vlanid=5 --bondslaves=a --bondopts=mode=1",
+            "--device=e --bindto=mac",
+            "--device=b --bridgeopts=",
+            "--device=b --bridgeslaves=e --bridgeopts=stp=on,=x",
+            "--ipv4-dns-search=",
+        ] {
+            assert!(parsed(line).is_ok(), "{line}");
         }
     }
 }

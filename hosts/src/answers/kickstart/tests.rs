@@ -110,6 +110,11 @@ fn commands_that_contradict_the_documents_are_found() {
             r#"says network --ip is "192.0.2.11", and by the host's documents eno1 has the address "192.0.2.10/24""#,
         ),
         (
+            BY_NAME,
+            "--device=eno1 --bootproto=static --ip=192.0.2.10/24",
+            r#"says network --ip is "192.0.2.10/24", and by the host's documents eno1 has the address "192.0.2.10/24", "192.0.2.11/24"; --ip takes no prefix length, and --netmask takes the netmask"#,
+        ),
+        (
             STATIC,
             "--bootproto=static --ip=192.0.2.10 --netmask=255.255.0.0",
             r#"says network --netmask is "255.255.0.0", and by the host's documents eno1 has the address "192.0.2.10/24""#,
@@ -212,7 +217,7 @@ fn commands_that_contradict_the_documents_are_found() {
         (DHCP, "--noipv4", "says network --noipv4, and by the host's documents eno1 has DHCP"),
         (
             DHCP,
-            "--ipv4-ignore-auto-dns",
+            "--device=eno1 --ipv4-ignore-auto-dns",
             "says network --ipv4-ignore-auto-dns, and by the host's documents eno1 has the name servers of the network",
         ),
         (

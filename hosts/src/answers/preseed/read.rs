@@ -19,7 +19,8 @@ const ELSEWHERE: [(&str, &str); 6] = [
 
 /// What a file says of the network. Other answers are not kept, because they may be secret.
 pub(super) struct Preseed {
-    answers: BTreeMap<String, Given>,
+    /// The answers about the network, by their questions.
+    pub(super) answers: BTreeMap<String, Given>,
     /// What the installer does by answers that dayone cannot follow, by their questions: the numbers of their lines, and what it does.
     pub(super) elsewhere: BTreeMap<&'static str, (usize, &'static str)>,
 }
@@ -109,10 +110,6 @@ impl Preseed {
             mistakes.push((begun.line, Mistake::Unfinished));
         }
         (Self { answers, elsewhere }, mistakes)
-    }
-
-    pub(super) fn get(&self, question: &str) -> Option<&Given> {
-        self.answers.get(question)
     }
 }
 

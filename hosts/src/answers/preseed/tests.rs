@@ -207,6 +207,27 @@ fn what_dayone_leaves_to_the_defaults_must_agree_with_the_documents_too() {
     }
 }
 
+/// netcfg takes an empty answer for no domain, and everything else for the domain of the host.
+#[test]
+fn a_host_name_without_a_domain_leaves_the_domain_to_the_file() {
+    let short = STATIC.replace("worker-0.example.com", "worker-0");
+    let answers = |text: &str| {
+        let (files, findings) = completed(&short, text);
+        assert_eq!(findings, [""; 0], "{text}");
+        let files = files.unwrap();
+        let lines = file(&files, "/preseed.cfg").lines().filter(|line| line.contains("get_domain"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(answers(""), ["d-i netcfg/get_domain string "]);
+    for own in ["d-i netcfg/get_domain string example.com", "d-i netcfg/get_domain string"] {
+        assert_eq!(answers(own), [own]);
+    }
+    let (_, findings) = completed(STATIC, "d-i netcfg/get_domain string\n");
+    assert!(findings.len() == 1 && findings[0].ends_with("[answers-contradict-network]"), "{findings:?}");
+    // netcfg takes the domain from a name that has one.
+    assert_eq!(completed(STATIC, "d-i netcfg/get_hostname string worker-0.example.com").1, [""; 0]);
+}
+
 /// The installer's own program is the oracle of this in the acceptance tests.
 #[test]
 fn lines_are_joined_as_the_installer_joins_them() {

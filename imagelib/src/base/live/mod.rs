@@ -20,6 +20,7 @@ use crate::boot_config::{BootEntry, Boots, LinuxBoot, Loader, Selection};
 use crate::delivery::{self, DeliveryProfile, NotFetched};
 use crate::iso::edit::{Editor, NotEditable, OpenError};
 use crate::iso::{IsoError, Volume, el_torito, mark};
+use crate::kernel_arguments::KernelArguments;
 use crate::source::Source;
 use crate::uki::addon_path;
 
@@ -232,6 +233,12 @@ impl LiveIso {
             let initrd = live.initrd.and_then(|initrd| self.initrds.get(initrd));
             Some(EntryView { live, configuration, entry, linux, initrd, all: &self.initrds })
         })
+    }
+
+    /// The kernel arguments of the boot entries with these titles or ids, and of all entries if there are none.
+    pub fn kernel_arguments(&self, titles: &BTreeSet<String>) -> impl Iterator<Item = &KernelArguments> {
+        let selection = Selection::of(titles);
+        self.entries().filter(move |entry| selection.has(entry.entry)).map(|entry| &entry.linux.arguments)
     }
 
     /// The ways to boot that dayone cannot change. Hosts that boot in one of them get no configuration.

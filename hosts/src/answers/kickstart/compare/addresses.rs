@@ -42,6 +42,11 @@ fn ipv4(command: &Command, ip: &Ip, found: &mut Vec<Contradiction>) {
         return;
     }
     let Some(address) = command.value("--ip") else { return };
+    if address.contains('/') {
+        let wanted = format!("{}; --ip takes no prefix length, and --netmask takes the netmask", addresses(ip));
+        found.push(Contradiction::new("--ip", address, wanted));
+        return;
+    }
     let mut same = ip.addresses.iter().filter(|own| address.parse() == Ok(own.network.addr())).peekable();
     if same.peek().is_none() {
         found.push(Contradiction::new("--ip", address, addresses(ip)));

@@ -1,0 +1,246 @@
+//! What PyYAML, the installer's reader, refuses in a file that dayone's reader takes (`yaml.safe_load` of PyYAML 6). dayone finds what is
+//! certain and simple to tell.
+
+use granit_parser::{Event, ScalarStyle, Tag};
+
+use crate::input;
+
+/// The beginning of the tags of YAML's own types, and the rest of those that the safe loader knows.
+const CORE: &str = "tag:yaml.org,2002:";
+const TYPES: [&str; 12] =
+    ["binary", "bool", "float", "int", "map", "null", "omap", "pairs", "seq", "set", "str", "timestamp"];
+const BOOLEANS: [&str; 6] = ["yes", "no", "true", "false", "on", "off"];
+
+/// Why PyYAML refuses a line. Nothing of it is shown, because it may be secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Refusal {
+    #[error("has a tab outside quotes and comments, which the installer's reader refuses; write spaces")]
+    Tab,
+    #[error("has a YAML tag that the installer's reader does not know; remove it")]
+    Tag,
+    #[error("has a value that does not fit its YAML tag")]
+    TagMismatch,
+    #[error("has a list or a mapping as a key, which the installer's reader refuses; put text in braces into quotes")]
+    Key,
+    #[error("has the value = without quotes, which the installer's reader refuses; put it into quotes")]
+    Equals,
+    #[error("has a merge key (<<) with a value that is no mapping")]
+    Merge,
+    #[error("has a date that does not exist; put it into quotes if it is text")]
+    Date,
+}
+
+/// What a collection expects next.
+enum Open {
+    Item,
+    Key,
+    /// With whether the key is a merge key.
+    Value(bool),
+}
+
+/// Returns the first thing that PyYAML refuses in a text that dayone can read, and its line, from 1.
+pub(super) fn first_refusal(text: &str) -> Option<(usize, Refusal)> {
+    let tab = first_tab(text).map(|line| (line, Refusal::Tab));
+    refused_node(text).into_iter().chain(tab).min_by_key(|(line, _)| *line)
+}
+
+fn refused_node(text: &str) -> Option<(usize, Refusal)> {
+    let mut open: Vec<Open> = Vec::new();
+    for (event, span) in input::events(text) {
+        let (collection, tag) = match &event {
+            Event::Scalar(_, _, _, tag) => (None, tag.as_deref()),
+            Event::SequenceStart(_, _, tag) => (Some(Open::Item), tag.as_deref()),
+            Event::MappingStart(_, _, tag) => (Some(Open::Key), tag.as_deref()),
+            Event::Alias(_) => (None, None),
+            Event::SequenceEnd | Event::MappingEnd => {
+                open.pop();
+                continue;
+            }
+            _ => continue,
+        };
+        let is_merge_key = matches!(&event, Event::Scalar(text, ScalarStyle::Plain, _, None) if text == "<<");
+        let next = match open.last() {
+            Some(Open::Key) => Open::Value(is_merge_key),
+            Some(Open::Value(_)) => Open::Key,
+            Some(Open::Item) | None => Open::Item,
+        };
+        let place = open.last_mut().map(|last| std::mem::replace(last, next));
+        let is_key = matches!(place, Some(Open::Key));
+        let refusal = match &event {
+            Event::Scalar(..) if matches!(place, Some(Open::Value(true))) => Some(Refusal::Merge),
+            Event::Scalar(text, style, ..) => of_scalar(text, *style, tag, is_key),
+            _ if is_key && collection.is_some() => Some(Refusal::Key),
+            _ => tag.filter(|tag| !is_known(tag)).map(|_| Refusal::Tag),
+        };
+        if let Some(refusal) = refusal {
+            return Some((span.start.line(), refusal));
+        }
+        open.extend(collection);
+    }
+    None
+}
+
+fn of_scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>, is_key: bool) -> Option<Refusal> {
+    let Some(tag) = tag else {
+        return match text {
+            _ if style != ScalarStyle::Plain => None,
+            "=" if !is_key => Some(Refusal::Equals),
+            _ => is_wrong_date(text).then_some(Refusal::Date),
+        };
+    };
+    let fits = match tag.suffix_in_namespace(CORE).as_deref() {
+        Some("int") => text.contains(|character: char| character.is_ascii_digit()),
+        Some("bool") => BOOLEANS.contains(&&*text.to_lowercase()),
+        _ => return (!is_known(tag)).then_some(Refusal::Tag),
+    };
+    (!fits).then_some(Refusal::TagMismatch)
+}
+
+/// Whether the safe loader knows a tag. It treats `!` alone like no tag.
+fn is_known(tag: &Tag) -> bool {
+    let core = tag.suffix_in_namespace(CORE);
+    core.is_some_and(|name| TYPES.contains(&&*name)) || tag.suffix_in_namespace("!").is_some_and(|name| name.is_empty())
+}
+
+/// Whether a text has the form of a date (`yaml/resolver.py`), and Python has no such date.
+fn is_wrong_date(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let [year, month, day] = parts.as_slice() else { return false };
+    let number = |text: &str, length: usize| {
+        let is_number = text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse::<u32>().ok().filter(|_| is_number)
+    };
+    let (Some(year), Some(month), Some(day)) = (number(year, 4), number(month, 2), number(day, 2)) else {
+        return false;
+    };
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let days = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 if is_leap => 29,
+        2 => 28,
+        _ => 0,
+    };
+    year == 0 || day == 0 || day > days
+}
+
+/// Returns the line of the first tab outside quotes, block scalars and comments.
+fn first_tab(text: &str) -> Option<usize> {
+    let events: Vec<_> = input::events(text).collect();
+    // Where the reader stops early, quotes are not known.
+    events.last().filter(|(event, _)| matches!(event, Event::StreamEnd))?;
+    let scalars = events.iter().filter_map(|(event, span)| match event {
+        Event::Scalar(_, style, ..) if *style != ScalarStyle::Plain => Some((span.byte_range()?.start, *style)),
+        _ => None,
+    });
+    let mut outside = 0;
+    for (start, style) in scalars.chain([(text.len(), ScalarStyle::Plain)]) {
+        if let Some(tab) = tab_between(text, outside, start) {
+            return text.get(..tab).map(|before| before.matches('\n').count() + 1);
+        }
+        let scalar = text.get(start..).unwrap_or_default();
+        let length = match style {
+            ScalarStyle::SingleQuoted => quoted_length(scalar, '\''),
+            ScalarStyle::DoubleQuoted => quoted_length(scalar, '"'),
+            ScalarStyle::Literal | ScalarStyle::Folded => block_length(scalar),
+            ScalarStyle::Plain => 0,
+        };
+        outside = outside.max(start + length);
+    }
+    None
+}
+
+/// The offset of the first tab outside comments, between two offsets with no quotes and block scalars.
+fn tab_between(text: &str, start: usize, end: usize) -> Option<usize> {
+    let mut before = text.get(..start)?.chars().next_back();
+    let mut in_comment = false;
+    for (offset, character) in text.get(start..end)?.char_indices() {
+        match character {
+            '\n' | '\r' => in_comment = false,
+            '#' if before.is_none_or(char::is_whitespace) => in_comment = true,
+            '\t' if !in_comment => return Some(start + offset),
+            _ => {}
+        }
+        before = Some(character);
+    }
+    None
+}
+
+/// The length of a quoted scalar that a text begins with.
+fn quoted_length(text: &str, quote: char) -> usize {
+    let mut characters = text.char_indices().skip(1).peekable();
+    while let Some((offset, character)) = characters.next() {
+        if character == '\\' && quote == '"' {
+            characters.next();
+        } else if character == quote {
+            // Two of them stand for one.
+            let is_doubled = quote == '\'' && characters.next_if(|(_, next)| *next == quote).is_some();
+            if !is_doubled {
+                return offset + quote.len_utf8();
+            }
+        }
+    }
+    text.len()
+}
+
+/// The length of a block scalar that a text begins with: its first line, and the lines that are indented like the next one with text.
+fn block_length(text: &str) -> usize {
+    let mut lines = text.split_inclusive('\n');
+    let header = lines.next().unwrap_or_default();
+    // After an indentation of its own, the next line may have more than the others.
+    let has_own = header.split('#').next().is_some_and(|indicators| indicators.contains(|c: char| c.is_ascii_digit()));
+    let mut indentation = has_own.then_some(1);
+    let mut length = header.len();
+    for line in lines {
+        let spaces = line.len() - line.trim_start_matches(' ').len();
+        let is_blank = line.trim_matches([' ', '\r', '\n']).is_empty();
+        if !is_blank && spaces < *indentation.get_or_insert(spaces.max(1)) {
+            break;
+        }
+        length += line.len();
+    }
+    length
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The acceptance tests compare this with PyYAML.
+    #[test]
+    fn what_the_installers_reader_refuses_is_found_with_its_line() {
+        for (text, line, refusal) in [
+            ("a: 1\nb:\t1\n", 2, Refusal::Tab),
+            ("a: 1 \t\n", 1, Refusal::Tab),
+            ("a:\n- b\n\t\n", 3, Refusal::Tab),
+            ("a: |\n  b\n\t# c\nd: 1\n", 3, Refusal::Tab),
+            ("a: 'b''\tc'\t# d\n", 1, Refusal::Tab),
+            ("a: \"\\\"\" \t\n", 1, Refusal::Tab),
+            ("a: !vault |\n  b\n", 1, Refusal::Tag),
+            ("a: !x {b: c}\n", 1, Refusal::Tag),
+            ("a:\n- !!int b\n", 2, Refusal::TagMismatch),
+            ("a: !!bool 2\n", 1, Refusal::TagMismatch),
+            ("a: {{ b }}\n", 1, Refusal::Key),
+            ("a: =\n", 1, Refusal::Equals),
+            ("a: 1\n<<: 5\n", 2, Refusal::Merge),
+            ("a: 2023-02-29\n", 1, Refusal::Date),
+        ] {
+            assert_eq!(first_refusal(text), Some((line, refusal)), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_the_installers_reader_takes_is_not_refused() {
+        for text in [
+            "a: \"b\tc\" # d\te\n# f\tg\n",
+            "a: 'it''s\tb'\nc: \"\\\"\t\\\\\"\n",
+            "a: |\n  b\tc\n    \td\n\n  e\nf: >2\n     g\n   \th\n",
+            "a: &b {c: 1}\nd: {<<: *b}\ne: {<<: [*b]}\n",
+            "a: !!int '1'\nb: !!set {c}\nd: ! e\nf: !!bool Off\n",
+            "a: 2024-02-29\nb: '2024-99-99'\nc: 2024-99\n=: '='\n",
+            "{\"a\": [1]}\n",
+        ] {
+            assert_eq!(first_refusal(text), None, "{text:?}");
+        }
+    }
+}

@@ -94,7 +94,7 @@ pub(super) fn complete(
         wanted.iter().filter(|answer| !given.answers.contains_key(answer.question))
     {
         // Writing to a String does not fail.
-        drop(writeln!(written, "d-i {question} {kind} {value}"));
+        let _ = writeln!(written, "d-i {question} {kind} {value}");
     }
     if is_refused {
         return Err(Reported);

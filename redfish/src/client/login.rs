@@ -8,34 +8,11 @@ use http::HeaderValue;
 use super::Client;
 use super::answer::Reply;
 use super::exchange::{Authorization, Request};
-use super::session::{self, Session};
-use crate::error::{Failure, RedfishError};
-use crate::message::Message;
+use super::session::{self, Login, PasswordRefusal};
+use crate::error::RedfishError;
 
 /// How long to wait before sending a password again that the BMC has accepted before, and now refuses.
 const PASSWORD_RETRY_DELAY: Duration = Duration::from_secs(1);
-
-pub(super) enum Login {
-    /// No credentials, or the password in each request.
-    Fixed(Authorization),
-    Session(Session),
-}
-
-/// A BMC's refusal of a password in a request, which may only mean that it takes no password without a session.
-pub(super) struct PasswordRefusal {
-    /// Why there was no session.
-    session: Box<Failure>,
-    messages: Vec<Message>,
-}
-
-impl Login {
-    fn authorization(&self) -> Authorization {
-        match self {
-            Self::Fixed(authorization) => authorization.clone(),
-            Self::Session(session) => Authorization::Session(session.token.clone()),
-        }
-    }
-}
 
 impl Client {
     /// Sends a request with the credentials. If the session has ended, begins a new one and sends the request once

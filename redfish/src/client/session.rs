@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::answer::{self, Reply, local_path};
 use super::exchange::{Authorization, Exchange, Request, X_AUTH_TOKEN};
-use crate::error::RedfishError;
+use crate::error::{Failure, RedfishError};
 use crate::{Credentials, Message, message};
 
 /// A session with a BMC.
@@ -15,6 +15,29 @@ pub(super) struct Session {
     pub(super) token: HeaderValue,
     /// The path to delete when the session ends. Some BMCs do not give it.
     pub(super) path: Option<String>,
+}
+
+/// How a client shows its requests to be its own.
+pub(super) enum Login {
+    /// No credentials, or the password in each request.
+    Fixed(Authorization),
+    Session(Session),
+}
+
+/// A BMC's refusal of a password in a request, which may only mean that it takes no password without a session.
+pub(super) struct PasswordRefusal {
+    /// Why there was no session.
+    pub(super) session: Box<Failure>,
+    pub(super) messages: Vec<Message>,
+}
+
+impl Login {
+    pub(super) fn authorization(&self) -> Authorization {
+        match self {
+            Self::Fixed(authorization) => authorization.clone(),
+            Self::Session(session) => Authorization::Session(session.token.clone()),
+        }
+    }
 }
 
 /// The path of the collection of sessions, if the service root links to it.

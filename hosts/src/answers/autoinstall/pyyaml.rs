@@ -1,4 +1,4 @@
-//! What PyYAML, the installer's reader, refuses in a file that dayone's reader takes (`yaml.safe_load` of PyYAML 6). dayone finds what is
+//! What `PyYAML`, the installer's reader, refuses in a file that dayone's reader takes (`yaml.safe_load` of `PyYAML` 6). dayone finds what is
 //! certain and simple to tell.
 
 use granit_parser::{Event, ScalarStyle, Tag};
@@ -11,7 +11,7 @@ const TYPES: [&str; 12] =
     ["binary", "bool", "float", "int", "map", "null", "omap", "pairs", "seq", "set", "str", "timestamp"];
 const BOOLEANS: [&str; 6] = ["yes", "no", "true", "false", "on", "off"];
 
-/// Why PyYAML refuses a line. Nothing of it is shown, because it may be secret.
+/// Why `PyYAML` refuses a line. Nothing of it is shown, because it may be secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Refusal {
     #[error("has a tab outside quotes and comments, which the installer's reader refuses; write spaces")]
@@ -38,7 +38,7 @@ enum Open {
     Value(bool),
 }
 
-/// Returns the first thing that PyYAML refuses in a text that dayone can read, and its line, from 1.
+/// Returns the first thing that `PyYAML` refuses in a text that dayone can read, and its line, from 1.
 pub(super) fn first_refusal(text: &str) -> Option<(usize, Refusal)> {
     let tab = first_tab(text).map(|line| (line, Refusal::Tab));
     refused_node(text).into_iter().chain(tab).min_by_key(|(line, _)| *line)
@@ -206,7 +206,7 @@ fn block_length(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    /// The acceptance tests compare this with PyYAML.
+    /// The acceptance tests compare this with `PyYAML`.
     #[test]
     fn what_the_installers_reader_refuses_is_found_with_its_line() {
         for (text, line, refusal) in [

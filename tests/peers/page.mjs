@@ -3,7 +3,7 @@
 //
 //   node page.mjs '{"api": …, "token": …, "modules": …, "documents": …, "screenshots": …, "booted": …, "failed": …, "running": …}'
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -167,6 +167,26 @@ try {
   assert.match(await page.locator("#findings").textContent(), /<img src=x/);
   assert.equal(await page.locator("#findings img, #chosen b").count(), 0);
   await page.setInputFiles("#files", { name: "worker-9.yaml", mimeType: "text/yaml", buffer: Buffer.from(nmstate("eno1")) });
+  await page.getByText(/Checked: 1 host, 0 errors/).waitFor();
+  await page.getByRole("button", { name: "Build images" }).click();
+  await page.getByText("1 image built.").waitFor();
+  // A file that has changed on disk is not checked as it was. It can be chosen again, although it has the same name.
+  const edited = `${documents}.edited.yaml`;
+  writeFileSync(edited, nmstate("an-interface-with-a-long-name"));
+  const chooser = async () => {
+    const opened = page.waitForEvent("filechooser");
+    await page.getByLabel("Files").click();
+    await (await opened).setFiles(edited);
+  };
+  await chooser();
+  await page.getByText("Checked: 1 host, 1 error, 0 warnings.").waitFor();
+  writeFileSync(edited, nmstate("eno1"));
+  for (const action of ["Check", "Build images", "Boot hosts"]) {
+    await page.getByRole("button", { name: action, exact: true }).click();
+    await page.getByText(`Cannot read ${path.basename(edited)}. If it has changed since you chose it, choose it again.`).waitFor();
+    await page.evaluate(() => document.getElementById("result").replaceChildren());
+  }
+  await chooser();
   await page.getByText(/Checked: 1 host, 0 errors/).waitFor();
   await page.getByRole("button", { name: "Build images" }).click();
   await page.getByText("1 image built.").waitFor();

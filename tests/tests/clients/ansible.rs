@@ -193,6 +193,37 @@ fn secrets_are_not_printed() {
 }
 
 #[test]
+fn secrets_in_structures_are_not_printed_and_results_are_whole() {
+    let server = server();
+    let ansible = Ansible::new(&server.api, Some(TOKEN));
+    let secret = "hunter2-hunter2";
+    let mut network = nmstate("192.0.2.20");
+    network["interfaces"][0]["802.1x"] = json!({"identity": "worker-0", "eap-methods": ["tls"], "private-key": "/etc/k.pem",
+        "client-cert": "/etc/c.pem", "ca-cert": "/etc/a.pem", "private-key-password": secret});
+    let config = json!({"ignition": {"version": "3.4.0"},
+        "storage": {"files": [{"path": "/etc/boot", "mode": 8, "contents": {"source": format!("data:,{secret}")}}]},
+        "passwd": {"users": [{"name": "iso", "passwordHash": secret}]}});
+    let order = json!({"base": "coreos", "nmstate": network, "ignition": config});
+    let task = ansible.task("image", &order, &[]);
+    assert!(!task.printed.contains(secret), "{}", task.printed);
+    let made = task.changed(true);
+    assert!(!made.to_string().contains(secret), "{made:#}");
+    // Ansible would censor each value of the documents in them, such as `iso`, `eth0` or `8`.
+    assert!(made["image"]["url"].as_str().is_some_and(|url| url.ends_with(".iso")), "{made:#}");
+    assert!(!made["image"].to_string().contains("***"), "{made:#}");
+    let id = made["image"]["id"].as_str().unwrap();
+    assert!(id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit()), "{id}");
+    // Nor does a task that fails print them: for its options, or for the documents.
+    for more in [json!({"documents": "x"}), json!({"base": "none"}), json!({"hostname": "-"})] {
+        let mut wrong = order.clone();
+        wrong.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let task = ansible.task("image", &wrong, &[]);
+        assert!(!task.printed.contains(secret), "{}", task.printed);
+        task.failed("");
+    }
+}
+
+#[test]
 fn the_documentation_of_every_module_renders() {
     let ansible = Ansible::new("http://127.0.0.1:1", None);
     for module in MODULES {

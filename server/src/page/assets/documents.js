@@ -9,7 +9,8 @@
   const [result, findings, drop, kernelArguments] = ["result", "findings", "drop", "kernel-arguments"].map(byId);
   const [question, begin] = [byId("boot-question"), byId("boot-begin")];
   const buttons = ["check", "build", "boot"].map(byId);
-  let documents = [];
+  // The files, each with its name. They are read for every action: they may have changed since they were chosen.
+  let chosenFiles = [];
   // Whether the page reads documents or waits for the server.
   let busy = false;
   // The order that the dialog asks to confirm.
@@ -22,9 +23,12 @@
     return made;
   };
 
-  // Text as it is; what is compressed or not text, in base64.
-  const read = async (file, name) => {
-    const bytes = new Uint8Array(await file.arrayBuffer());
+  // Text as it is; what is compressed or not text, in base64. Chromium does not read a file that has changed since it was chosen,
+  // and blames its permissions.
+  const read = async ({ file, name }) => {
+    const bytes = await file.arrayBuffer().then((buffer) => new Uint8Array(buffer), () => {
+      throw new Unreadable(`Cannot read ${name}. If it has changed since you chose it, choose it again.`);
+    });
     try {
       return { name, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
     } catch {
@@ -34,22 +38,19 @@
     }
   };
 
+  class Unreadable extends Error {}
+
   // Other documents would not be those that the page is working on, or that the dialog is about.
   const take = async (list) => {
     if (busy || question.open) return;
-    await working("Reading the documents", async () => {
-      try {
-        documents = await Promise.all([...list].map((file) => read(file, file.webkitRelativePath || file.name)));
-      } catch (error) {
-        return result.replaceChildren(element("p", `Cannot read the documents: ${error.message}`, { class: "bad" }));
-      }
-      panel.open = true;
-      chosen.replaceChildren(...documents.map(({ name }) => element("li", name)));
-      hosts.replaceChildren();
-      host.value = "";
-      result.replaceChildren();
-      if (documents.length) await checked();
-    });
+    chosenFiles = [...list].map((file) => ({ file, name: file.webkitRelativePath || file.name }));
+    panel.open = true;
+    chosen.replaceChildren(...chosenFiles.map(({ name }) => element("li", name)));
+    hosts.replaceChildren();
+    findings.replaceChildren();
+    host.value = "";
+    result.replaceChildren();
+    if (chosenFiles.length) await check();
   };
 
   const showFindings = (list) => {
@@ -91,7 +92,8 @@
     try {
       await work();
     } catch (error) {
-      result.replaceChildren(element("p", `The server does not answer: ${error.message}`, { class: "bad" }));
+      const text = error instanceof Unreadable ? error.message : `The server does not answer: ${error.message}`;
+      result.replaceChildren(element("p", text, { class: "bad" }));
     } finally {
       [...buttons, files].forEach((control) => (control.disabled = false));
       busy = false;
@@ -99,7 +101,7 @@
   };
 
   const nothing = () => {
-    if (documents.length) return false;
+    if (chosenFiles.length) return false;
     result.replaceChildren(element("p", "Choose or drop documents first.", { class: "bad" }));
     return true;
   };
@@ -107,14 +109,13 @@
   const refused = ({ detail }, host) => element("li", host ? `${host}: ${detail}` : detail, { class: "bad" });
 
   // What to check: the documents, the base and the host as they are now.
-  const subject = () => ({
-    documents,
-    ...(base.value && { base: base.value }),
-    ...(host.value && { host: host.value }),
-  });
+  const subject = async () => {
+    const settings = { ...(base.value && { base: base.value }), ...(host.value && { host: host.value }) };
+    return { documents: await Promise.all(chosenFiles.map(read)), ...settings };
+  };
 
   // The hosts of the documents, if the server can read them; shows what it has found.
-  const checked = async (request = subject()) => {
+  const checked = async (request) => {
     const { ok, body } = await send("/v1/check", request);
     showFindings(body.findings ?? []);
     if (!ok) return result.replaceChildren(element("p", body.detail, { class: "bad" }));
@@ -126,13 +127,14 @@
   };
 
   const check = async () => {
-    if (!nothing()) await working("Checking", () => checked());
+    if (!nothing()) await working("Checking", async () => checked(await subject()));
   };
 
   // What an image or a boot is ordered with. An argument may have spaces within double quotes.
-  const order = () => {
+  const order = async (what = subject()) => {
     const append = kernelArguments.value.match(/(?:[^\s"]|"[^"]*"?)+/g);
-    return { documents, base: base.value, format: format.value, ...(append && { kernel_arguments: { append } }) };
+    const settings = { base: base.value, format: format.value, ...(append && { kernel_arguments: { append } }) };
+    return { ...(await what), ...settings };
   };
 
   const built = ({ id, label, url }) => {
@@ -145,7 +147,8 @@
   const build = async () => {
     if (nothing()) return;
     await working("Building", async () => {
-      const { ok, body } = await send("/v1/images", { ...order(), ...(host.value ? { host: host.value } : { hosts: "all" }) });
+      const request = await order();
+      const { ok, body } = await send("/v1/images", request.host ? request : { ...request, hosts: "all" });
       const answers = body.hosts ?? [ok ? { image: body } : { problem: body }];
       const list = element("ul", null, { class: "built" });
       list.append(...answers.map(({ host, image, problem }) => (image ? built(image) : refused(problem, host))));
@@ -164,13 +167,13 @@
   // changes on the page meanwhile.
   const boot = async () => {
     if (nothing()) return;
-    const what = subject();
-    const request = { ...order(), ...(what.host && { host: what.host }) };
     await working("Checking", async () => {
-      const found = await checked(what);
+      const what = subject();
+      const request = await order(what);
+      const found = await checked(await what);
       if (!found || found.errors) return;
-      const names = what.host ? [what.host] : found.names;
-      const count = what.host ? 1 : found.count;
+      const names = request.host ? [request.host] : found.names;
+      const count = request.host ? 1 : found.count;
       confirmation = request;
       byId("boot-title").textContent = `Boot ${counted(count, "host")}?`;
       byId("boot-hosts").replaceChildren(...names.map((name) => element("li", name)));
@@ -204,6 +207,8 @@
   };
 
   base.addEventListener("change", offer);
+  // Without a choice of before, the same file can be chosen again.
+  files.addEventListener("click", () => (files.value = ""));
   files.addEventListener("change", () => take(files.files));
   byId("check").addEventListener("click", check);
   byId("build").addEventListener("click", build);

@@ -37,7 +37,9 @@ options:
         type: str
         required: true
   nmstate:
-    description: The host's NMState. Not with O(documents).
+    description:
+      - The host's NMState. Not with O(documents).
+      - It may hold passwords. Ansible does not log it.
     type: dict
   host:
     description: The host, by its name or a MAC address, if the documents describe several hosts.
@@ -82,7 +84,9 @@ options:
     description: Whether NICs that the documents do not mention may come up with DHCP.
     type: bool
   ignition:
-    description: Your own Ignition config (version 3), which dayone merges with the image's. CoreOS bases only.
+    description:
+      - Your own Ignition config (version 3), which dayone merges with the image's. CoreOS bases only.
+      - It may hold passwords. Ansible does not log it.
     type: dict
   answers:
     description: The answer file of an installer. dayone completes it with the host's network, which the installed system gets.

@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import json
+import time
 import typing as t
+from contextlib import contextmanager
+from http.client import HTTPException
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode
 
@@ -30,12 +33,36 @@ def argument_spec() -> dict[str, t.Any]:
     }
 
 
-class ApiProblem(Exception):
+class ApiError(Exception):
+    """A request without the answer that it asked for."""
+
+    # Whether the same request may succeed later: the server restarts, or has no time.
+    passes = True
+    # How long the server asks its client to wait, in seconds.
+    retry_after = 0
+
+    def message(self) -> str:
+        """The reason."""
+        return str(self)
+
+    def details(self) -> dict[str, t.Any]:
+        """What a module's result says besides."""
+        return {}
+
+
+class ApiUnreachable(ApiError):
+    """No answer."""
+
+
+class ApiProblem(ApiError):
     """An answer that refuses a request: problem details (RFC 9457)."""
 
-    def __init__(self, status: int, body: dict[str, t.Any]) -> None:
+    def __init__(self, status: int, body: dict[str, t.Any], retry_after: str = "") -> None:
         self.status = status
         self.body = body
+        self.passes = status == 429 or status >= 500
+        # A date, which some proxies send, is not read.
+        self.retry_after = int(retry_after) if retry_after.isdecimal() else 0
         super().__init__(body.get("detail") or body.get("title") or f"status {status}")
 
     @property
@@ -55,9 +82,9 @@ class ApiProblem(Exception):
             lines.append(f"{finding.get('severity')}: {finding.get('message')} Fix: {finding.get('fix')}")
         return "\n".join(lines)
 
-
-class ApiUnreachable(Exception):
-    """No answer."""
+    def details(self) -> dict[str, t.Any]:
+        """The answer itself."""
+        return {"problem": self.body}
 
 
 class Failure(Exception):
@@ -66,6 +93,15 @@ class Failure(Exception):
     def __init__(self, message: str, result: dict[str, t.Any]) -> None:
         super().__init__(message)
         self.result = result
+
+
+@contextmanager
+def keeping(result: dict[str, t.Any]) -> t.Iterator[None]:
+    """Makes an error of the API a failure whose result says what has been done before it."""
+    try:
+        yield
+    except ApiError as error:
+        raise Failure(error.message(), {**result, **error.details()}) from None
 
 
 class Answer(t.NamedTuple):
@@ -95,6 +131,17 @@ class Api:
             if problem.status == 404:
                 return None
             raise
+
+    def patiently(self, ask: t.Callable[[str], t.Any], path: str, deadline: float, interval: float) -> t.Any:
+        """Returns what C(ask) returns. While the server restarts or has no time, asks again until the deadline."""
+        while True:
+            try:
+                return ask(path)
+            except ApiError as error:
+                pause = max(interval, error.retry_after)
+                if not error.passes or time.monotonic() + pause > deadline:
+                    raise
+            time.sleep(pause)
 
     def pages(self, path: str, member: str, query: dict[str, t.Any] | None = None) -> t.Iterator[t.Any]:
         """Returns the elements of all pages of a list."""
@@ -135,8 +182,8 @@ class Api:
             ) as answer:
                 return Answer(answer.status, answer.headers, _read(answer))
         except HTTPError as error:
-            raise ApiProblem(error.code, _problem(error)) from None
-        except (URLError, UrlsConnectionError, OSError, ValueError) as error:
+            raise ApiProblem(error.code, _problem(error), error.headers.get("Retry-After") or "") from None
+        except (URLError, UrlsConnectionError, HTTPException, OSError, ValueError) as error:
             raise ApiUnreachable(f"{method} {self._origin}{path}: {to_text(error)}") from None
 
 
@@ -144,10 +191,8 @@ def run(module: t.Any, work: t.Callable[[t.Any, Api], dict[str, t.Any]]) -> None
     """Ends the module with the result of C(work), or with the reason why there is none."""
     try:
         result = work(module, Api(module))
-    except ApiProblem as problem:
-        module.fail_json(msg=problem.message(), problem=problem.body)
-    except ApiUnreachable as error:
-        module.fail_json(msg=str(error))
+    except ApiError as error:
+        module.fail_json(msg=error.message(), **error.details())
     except Failure as failure:
         module.fail_json(msg=str(failure), **failure.result)
     else:
@@ -169,7 +214,7 @@ def _read(answer: t.Any) -> t.Any:
 def _problem(error: HTTPError) -> dict[str, t.Any]:
     try:
         body = json.loads(error.read())
-    except ValueError:
-        # A proxy between, which knows nothing of problems.
+    except (HTTPException, OSError, ValueError):
+        # A proxy between, which knows nothing of problems, or a server that has stopped meanwhile.
         body = None
     return body if isinstance(body, dict) else {"title": f"{error.code} {error.reason}"}

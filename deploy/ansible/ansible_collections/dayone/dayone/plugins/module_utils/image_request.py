@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible.module_utils.basic import AnsibleModule
+
 FORMATS = ["iso", "minimal-iso", "usb", "initrd", "data"]
 INSTALLERS = ["preseed", "kickstart", "autoinstall", "agama"]
 
@@ -32,9 +34,30 @@ MEMBERS = [
 
 MUTUALLY_EXCLUSIVE = [("documents", "document_files", "nmstate")]
 
+# Options with structures that may hold passwords. With no_log, Ansible would censor each of their values wherever it occurs, such as
+# the digits of a prefix length in the id and in the URL of an image.
+HIDDEN = ["nmstate", "ignition"]
+
+
+class Module(AnsibleModule):
+    """A module that logs no documents: with C(no_log), Ansible does not log its options on the host that it runs on."""
+
+    def exit_json(self, **kwargs: t.Any) -> t.NoReturn:
+        """Returns a result without the hidden options."""
+        super().exit_json(**kwargs, **self._invocation())
+
+    def fail_json(self, msg: str, **kwargs: t.Any) -> t.NoReturn:
+        """Returns a failure without the hidden options."""
+        super().fail_json(msg, **kwargs, **self._invocation())
+
+    def _invocation(self) -> dict[str, t.Any]:
+        placeholder = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
+        hidden = {name: placeholder for name in HIDDEN if self.params.get(name) is not None}
+        return {"invocation": {"module_args": {**self.params, **hidden}}}
+
 
 def argument_spec() -> dict[str, t.Any]:
-    """Returns the options. Everything that may hold a password is not logged."""
+    """Returns the options. Everything that may hold a password is not logged, if the module is a C(Module)."""
     texts = {"type": "list", "elements": "str"}
     return {
         "base": {"type": "str"},
@@ -48,7 +71,7 @@ def argument_spec() -> dict[str, t.Any]:
                 "text": {"type": "str", "required": True, "no_log": True},
             },
         },
-        "nmstate": {"type": "dict"},
+        "nmstate": {"type": "dict", "no_log": False},
         "host": {"type": "str"},
         "hostname": {"type": "str"},
         "ssh_authorized_keys": {"type": "list", "elements": "str", "no_log": False},
@@ -58,7 +81,7 @@ def argument_spec() -> dict[str, t.Any]:
         "rootfs_url": {"type": "str"},
         "replace_embedded": {"type": "bool"},
         "auto_default": {"type": "bool"},
-        "ignition": {"type": "dict", "no_log": True},
+        "ignition": {"type": "dict", "no_log": False},
         "answers": {
             "type": "dict",
             "options": {

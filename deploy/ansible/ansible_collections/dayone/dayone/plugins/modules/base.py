@@ -161,7 +161,7 @@ def wait(api, path, base, limit):
         if time.monotonic() > deadline:
             raise NotFetched(f"the server is still fetching the base after {limit} seconds: {fetch}")
         time.sleep(INTERVAL)
-        base = api.find(path)
+        base = api.patiently(api.find, path, deadline, INTERVAL)
     if base is None:
         raise NotFetched("somebody has removed the base meanwhile")
     if base["state"] != "available":
@@ -196,9 +196,9 @@ def main() -> None:
     api = server.Api(module)
     try:
         result = (present if module.params["state"] == "present" else absent)(module, api)
-    except server.ApiProblem as problem:
-        module.fail_json(msg=problem.message(), problem=problem.body)
-    except (server.ApiUnreachable, NotFetched) as error:
+    except server.ApiError as error:
+        module.fail_json(msg=error.message(), **error.details())
+    except NotFetched as error:
         module.fail_json(msg=str(error))
     else:
         module.exit_json(**result)

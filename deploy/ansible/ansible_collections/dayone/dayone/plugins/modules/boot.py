@@ -19,6 +19,7 @@ options:
       - With V(booted), the hosts are booted, and the task waits until their systems run.
       - With V(started), the boots have begun.
       - With V(absent), no medium is inserted. The BMCs are as they were before.
+      - While the task waits, the server may restart, or be too busy to answer. The task then asks again, until O(wait_timeout) is over.
     type: str
     choices: [booted, started, absent]
     default: booted
@@ -45,6 +46,8 @@ options:
     description:
       - Whether to boot hosts that have booted before.
       - Otherwise, a host whose boot on this server is under way or has succeeded is not booted again, even if its documents have changed.
+      - Nor is a host whose boot is V(unknown), because it may be running from the medium. With O(state=booted), the task then fails again.
+      - The server boots no host whose medium is still inserted. O(state=absent) ejects it.
     type: bool
     default: false
   wait_for:
@@ -114,7 +117,7 @@ EXAMPLES = r"""
 RETURN = r"""
 boots:
   description: The boots of the hosts, one for each, as in the answer of the API.
-  returned: success, and if a boot has failed
+  returned: success, and if a task fails after boots have begun or were deleted
   type: list
   elements: dict
   contains:
@@ -147,7 +150,6 @@ problem:
 
 import time
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dayone.dayone.plugins.module_utils import api as server
 from ansible_collections.dayone.dayone.plugins.module_utils import image_request
 
@@ -186,7 +188,8 @@ def settled(boot, order):
     """Whether a host needs no other boot."""
     if boot is None or ("image" in order and boot["image"] != order["image"]):
         return False
-    return boot["state"] in ["booted", "queued", "running"]
+    # A host whose boot is unknown may be running from the medium.
+    return boot["state"] in ["booted", "queued", "running", "unknown"]
 
 
 def start(module, api):
@@ -199,15 +202,17 @@ def start(module, api):
         return {"changed": bool(needed), "boots": boots}
     # All hosts in one request, of which the server begins all boots or none.
     orders = [order] if len(needed) == len(before) else [{**order, "host": host} for host in needed]
-    for one in orders if needed else []:
-        begun = api.request("POST", "/v1/boots", body=one).body
-        boots += begun["boots"]
-        findings += begun["findings"]
-    result = {"changed": bool(needed), "boots": boots, "findings": findings}
-    if module.params["state"] == "booted":
-        result["boots"] = wait(module, api, result, lambda boot: boot["state"] not in UNDER_WAY)
-        # With eject=when-booted, the boot ends with the medium out, and its state is another one.
-        fail_if_any(result, [boot for boot in result["boots"] if boot["state"] != "booted" and not has_booted(boot)])
+    result = {"changed": False, "boots": boots, "findings": findings}
+    with server.keeping(result):
+        for one in orders if needed else []:
+            begun = api.request("POST", "/v1/boots", body=one).body
+            result["changed"] = True
+            boots += begun["boots"]
+            findings += begun["findings"]
+        if module.params["state"] == "booted":
+            wait(module, api, result, lambda boot: boot["state"] not in UNDER_WAY)
+            # With eject=when-booted, the boot ends with the medium out, and its state is another one.
+            fail_if_any(result, [boot for boot in boots if boot["state"] != "booted" and not has_booted(boot)])
     return result
 
 
@@ -230,14 +235,20 @@ def describe(boot):
 
 def stop(module, api):
     boots = to_stop(module, api)
-    result = {"changed": bool(boots), "boots": boots}
-    if boots and not module.check_mode:
-        query = {"power_off": "true"} if module.params["power_off"] else None
+    if module.check_mode:
+        return {"changed": bool(boots), "boots": boots}
+    query = {"power_off": "true"} if module.params["power_off"] else None
+    result = {"changed": False, "boots": []}
+    with server.keeping(result):
         for boot in boots:
-            api.request("DELETE", path(boot), query=query)
-        over = wait(module, api, result, lambda boot: boot["state"] == "ejected" or has_failed_to_eject(boot))
-        result["boots"] = over
-        fail_if_any(result, [boot for boot in over if boot["state"] != "ejected"])
+            answer = api.request("DELETE", path(boot), query=query)
+            result["changed"] = True
+            # Without a body, the boot has ended meanwhile, and the server has forgotten it. The record from before may show that an
+            # earlier attempt to eject the medium has failed: only the answer shows this one.
+            if answer.body is not None:
+                result["boots"].append(answer.body)
+        wait(module, api, result, lambda boot: boot["state"] == "ejected" or has_failed_to_eject(boot))
+        fail_if_any(result, [boot for boot in result["boots"] if boot["state"] != "ejected"])
     return result
 
 
@@ -253,7 +264,8 @@ def to_stop(module, api):
 
 
 def has_failed_to_eject(boot):
-    return boot["ended"] and any(step["step"] == "ejected" and step["state"] == "failed" for step in boot["steps"])
+    """Whether the server has given up. Such a boot does not end, so that it can be deleted again."""
+    return any(step["step"] == "ejected" and step["state"] == "failed" for step in boot["steps"])
 
 
 def path(boot):
@@ -261,18 +273,21 @@ def path(boot):
 
 
 def wait(module, api, result, is_over):
-    """Waits until all boots are over, and returns them as they are then."""
+    """Waits until all boots of the result are over. The result then has them as they are."""
+    interval = module.params["poll_interval"]
     deadline = time.monotonic() + module.params["wait_timeout"]
     boots = result["boots"]
     while True:
-        boots = [boot if is_over(boot) else api.get(path(boot)) for boot in boots]
+        for index, boot in enumerate(boots):
+            if not is_over(boot):
+                boots[index] = api.patiently(api.get, path(boot), deadline, interval)
         waiting = [boot for boot in boots if not is_over(boot)]
         if not waiting:
-            return boots
+            return
         if time.monotonic() > deadline:
             names = ", ".join(boot.get("host") or boot["id"] for boot in waiting)
-            raise server.Failure(f"not over after {module.params['wait_timeout']} s: {names}. The server goes on", {**result, "boots": boots})
-        time.sleep(module.params["poll_interval"])
+            raise server.Failure(f"not over after {module.params['wait_timeout']} s: {names}. The server goes on", result)
+        time.sleep(interval)
 
 
 def main() -> None:
@@ -303,7 +318,7 @@ def main() -> None:
         **image_request.argument_spec(),
         **server.argument_spec(),
     }
-    module = AnsibleModule(
+    module = image_request.Module(
         argument_spec=spec,
         mutually_exclusive=[*image_request.MUTUALLY_EXCLUSIVE, ("image", "base")],
         required_if=[
@@ -312,6 +327,7 @@ def main() -> None:
             ("state", "started", ("image", "base"), True),
         ],
         supports_check_mode=True,
+        no_log=True,
     )
     server.run(module, stop if module.params["state"] == "absent" else start)
 

@@ -133,20 +133,19 @@ problem:
   type: dict
 """
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dayone.dayone.plugins.module_utils import api as server
 from ansible_collections.dayone.dayone.plugins.module_utils import image_request
 
 
 def data_spec():
-    contents = {"type": "str"}
+    contents = {"type": "str", "no_log": True}
     return {
         "kind": {"type": "str", "required": True, "choices": ["config-2", "cidata", "combustion"]},
         "file_system": {"type": "str", "choices": ["iso", "vfat"]},
-        "user_data": {"type": "str", "no_log": True},
+        "user_data": contents,
         "meta_data": contents,
         "network_data": contents,
-        "vendor_data": {"type": "str", "no_log": True},
+        "vendor_data": contents,
         "publisher": {"type": "str"},
     }
 
@@ -196,7 +195,7 @@ def main() -> None:
         **image_request.argument_spec(),
         **server.argument_spec(),
     }
-    module = AnsibleModule(
+    module = image_request.Module(
         argument_spec=spec,
         mutually_exclusive=image_request.MUTUALLY_EXCLUSIVE,
         required_if=[
@@ -204,6 +203,7 @@ def main() -> None:
             ("state", "present", ("documents", "document_files", "nmstate", "data"), True),
         ],
         supports_check_mode=True,
+        no_log=True,
     )
     server.run(module, present if module.params["state"] == "present" else absent)
 

@@ -322,9 +322,10 @@ impl Image {
     /// Fails if the kernel would not get all its arguments from iPXE, with this one behind those of the image. Under UEFI, iPXE
     /// also puts the kernel's name on the command line. dayone does not know what other loaders add in a network boot.
     pub fn check_network_boot(&self, last: Option<&str>) -> Result<(), ImageError> {
-        let arguments: KernelArguments = self.kernel_arguments.as_deref().unwrap_or_default().parse()?;
+        // Arguments of a base may have quotes and more than one space between them.
+        let arguments = self.kernel_arguments.as_deref().unwrap_or_default().split(' ');
         let added = format!("{} initrd={} ", FileName::Kernel, FileName::Initrd).len();
-        Ok(check_length(added, &arguments.iter().chain(last).collect::<Vec<_>>())?)
+        Ok(check_length(added, &arguments.chain(last).collect::<Vec<_>>())?)
     }
 
     fn plan_iso(

@@ -73,7 +73,8 @@ fn refused_node(text: &str) -> Option<(usize, Refusal)> {
             _ => tag.filter(|tag| !is_known(tag)).map(|_| Refusal::Tag),
         };
         if let Some(refusal) = refusal {
-            return Some((span.start.line(), refusal));
+            // The text of a block scalar begins below its tag.
+            return Some((span.tag_span().unwrap_or(span).start.line(), refusal));
         }
         open.extend(collection);
     }

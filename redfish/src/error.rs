@@ -96,7 +96,7 @@ pub enum RedfishError {
         /// The reason, and what to do.
         reason: String,
     },
-    /// No TLS connection, whoever is trusted. The BMC has carried out no request.
+    /// No TLS connection, for a reason other than trust. The BMC has carried out no request.
     #[error("there is no TLS connection to the BMC at {origin}: {reason}")]
     Handshake {
         /// The BMC's URL without a path.

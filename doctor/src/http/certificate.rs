@@ -151,12 +151,12 @@ fn explained(
     CertificateError::Other(OtherError(Arc::new(found))).into()
 }
 
-/// rustls verifies no signature of a key that is so short, whoever is trusted.
+/// rustls verifies no signature of a key that is so short, even if the certificate is trusted.
 #[derive(Debug, thiserror::Error)]
 #[error("its RSA key has only {0} bits, and clients with rustls, such as dayone, demand 2048, as OpenSSL usually does")]
 struct ShortKey(usize);
 
-/// Why no client with rustls can use a certificate, whoever it trusts, as the rest of a sentence.
+/// Why no client with rustls can use a certificate, even one that it trusts, as the rest of a sentence.
 pub(crate) fn unusable_reason(error: &Error) -> Option<String> {
     let Error::InvalidCertificate(CertificateError::Other(other)) = error else { return None };
     let reason = other.to_string();

@@ -174,7 +174,7 @@ fn answers(network: Option<&InstallerNetwork>, hostname: Option<&HostName>) -> V
         // netcfg takes the domain from a name that has one.
         let or = (!domain.is_empty()).then(|| text.clone());
         all.push(Answer { or: or.clone(), ..Answer::new("netcfg/get_hostname", "string", short) });
-        // Without an answer of its own, netcfg asks for the domain. An empty one is none, and then the documents do not say what it is.
+        // Without an answer, netcfg asks for the domain. If the documents name none, the answer is empty, and the file may give any.
         let same = |given: &str, wanted: &str| wanted.is_empty() || given == wanted;
         all.push(Answer { same, ..Answer::new("netcfg/get_domain", "string", domain) });
         all.push(Answer { or, ..Answer::new("netcfg/hostname", "string", short) });

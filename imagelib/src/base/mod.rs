@@ -285,7 +285,7 @@ mod tests {
                     "{error}"
                 );
             }
-            // What is inside, nobody knows: dayone does not read it. Every base can be given uncompressed.
+            // dayone does not read bzip2, so it cannot know what is inside. Any base can be given uncompressed.
             let error = refused(role, &b"BZh91AY&SY".repeat(400));
             assert!(error.contains("compressed with bzip2") && error.contains("decompress it"), "{error}");
         }

@@ -42,6 +42,18 @@ impl Attempt {
         self.is_unavailable
     }
 
+    /// Keeps what a request came to.
+    fn record(
+        method: &str,
+        path: &str,
+        body: &Value,
+        result: Result<Answer, RedfishError>,
+        attempts: &mut Vec<Self>,
+    ) -> Result<(), RedfishError> {
+        attempts.push(Self::new(method, path, body, &result));
+        result.map(drop)
+    }
+
     pub(super) fn new(method: &str, path: &str, body: &Value, result: &Result<Answer, RedfishError>) -> Self {
         let mut properties = Vec::new();
         if let Some(object) = body.as_object() {
@@ -247,8 +259,7 @@ impl Bmc {
         attempts: &mut Vec<Attempt>,
     ) -> Result<(), RedfishError> {
         let result = self.client().post(path, body, limit).await;
-        attempts.push(Attempt::new("POST", path, body, &result));
-        result.map(drop)
+        Attempt::record("POST", path, body, result, attempts)
     }
 
     /// Sends a PATCH and records it.
@@ -261,8 +272,7 @@ impl Bmc {
         attempts: &mut Vec<Attempt>,
     ) -> Result<(), RedfishError> {
         let result = self.client().update(path, body, etag, limit).await;
-        attempts.push(Attempt::new("PATCH", path, body, &result));
-        result.map(drop)
+        Attempt::record("PATCH", path, body, result, attempts)
     }
 
     /// Sends a PATCH of settings that take effect later, and records it. Does not wait for a task, which may end only then.
@@ -275,7 +285,6 @@ impl Bmc {
         attempts: &mut Vec<Attempt>,
     ) -> Result<(), RedfishError> {
         let result = self.client().stage(path, body, etag, limit).await;
-        attempts.push(Attempt::new("PATCH", path, body, &result));
-        result.map(drop)
+        Attempt::record("PATCH", path, body, result, attempts)
     }
 }

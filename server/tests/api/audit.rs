@@ -32,6 +32,15 @@ async fn start() -> Dayone {
     Dayone::start_with(place, config).await
 }
 
+/// With the order of an image in the log, whose path is returned, too.
+async fn start_with_an_order() -> (Dayone, PathBuf) {
+    let dayone = start().await;
+    order(&dayone, "a").await;
+    let log = dayone.place.path("audit.jsonl");
+    until_recorded(&log, "image-ordered").await;
+    (dayone, log)
+}
+
 async fn stop(dayone: Dayone) -> Place {
     let Dayone { server, place, .. } = dayone;
     server.stop().await;
@@ -288,10 +297,7 @@ async fn a_change_that_is_made_while_the_log_fails_is_answered_as_such() {
 
 #[tokio::test]
 async fn a_server_whose_log_was_deleted_refuses_changes_and_continues_the_chain_in_a_new_file() {
-    let dayone = start().await;
-    order(&dayone, "a").await;
-    let log = dayone.place.path("audit.jsonl");
-    until_recorded(&log, "image-ordered").await;
+    let (dayone, log) = start_with_an_order().await;
     fs::remove_file(&log).unwrap();
     // A new file cannot take its place yet.
     fs::create_dir(&log).unwrap();
@@ -311,10 +317,7 @@ async fn a_server_whose_log_was_deleted_refuses_changes_and_continues_the_chain_
 
 #[tokio::test]
 async fn a_log_that_was_renamed_is_opened_again_without_a_reload() {
-    let dayone = start().await;
-    order(&dayone, "a").await;
-    let log = dayone.place.path("audit.jsonl");
-    until_recorded(&log, "image-ordered").await;
+    let (dayone, log) = start_with_an_order().await;
     fs::rename(&log, dayone.place.path("audit.jsonl.1")).unwrap();
     order(&dayone, "b").await;
     let place = stop(dayone).await;
@@ -325,10 +328,7 @@ async fn a_log_that_was_renamed_is_opened_again_without_a_reload() {
 /// What logrotate does with `copytruncate`.
 #[tokio::test]
 async fn a_log_that_was_copied_and_cut_is_begun_anew() {
-    let dayone = start().await;
-    order(&dayone, "a").await;
-    let log = dayone.place.path("audit.jsonl");
-    until_recorded(&log, "image-ordered").await;
+    let (dayone, log) = start_with_an_order().await;
     fs::copy(&log, dayone.place.path("audit.jsonl.1")).unwrap();
     fs::File::options().write(true).open(&log).unwrap().set_len(0).unwrap();
     order(&dayone, "b").await;

@@ -5,8 +5,9 @@ use granit_parser::{Event, ScalarStyle, Tag};
 
 use crate::input;
 
-/// The beginning of the tags of YAML's own types, and the rest of those that the safe loader knows.
+/// How the tags of YAML's own types begin.
 const CORE: &str = "tag:yaml.org,2002:";
+/// The types that the safe loader knows.
 const TYPES: [&str; 12] =
     ["binary", "bool", "float", "int", "map", "null", "omap", "pairs", "seq", "set", "str", "timestamp"];
 const BOOLEANS: [&str; 6] = ["yes", "no", "true", "false", "on", "off"];

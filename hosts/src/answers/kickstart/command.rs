@@ -147,7 +147,7 @@ impl Command {
 
     /// Checks what the options must have in common (`parse` of pykickstart's classes).
     fn check(&self) -> Result<(), CommandError> {
-        // An empty list of domains is none; an option without a value counts as it is.
+        // An option with an empty list counts as not given. These two options have no value.
         let is_given = |option: &str| match option {
             "--ipv4-ignore-auto-dns" | "--ipv6-ignore-auto-dns" => self.has(option),
             _ => self.value(option).is_some(),

@@ -153,7 +153,7 @@ fn codes_of(profiles: &[(&str, &str)]) -> Vec<&'static str> {
 
 const BOND_PORT: &str = "type=ethernet\nmaster=bond0\nslave-type=bond\n";
 
-/// NetworkManager sees that the kernel keeps another address, whoever wrote the profile.
+/// NetworkManager does not activate them: it sees that the kernel keeps another address.
 #[test]
 fn bonds_with_the_address_of_a_port_have_no_other() {
     for (mode, policy, is_refused) in [

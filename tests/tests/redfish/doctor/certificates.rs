@@ -81,7 +81,7 @@ context.load_cert_chain('tls.crt', 'tls.key')
 server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
 server.serve_forever()";
 
-/// rustls can use neither X.509 version 1 nor RSA keys of 1024 bits, whoever is trusted.
+/// rustls can use neither X.509 version 1 nor RSA keys of 1024 bits, even if it trusts the certificate.
 #[test]
 fn a_certificate_that_rustls_cannot_use_is_a_finding_and_hides_no_other() {
     for (bits, is_version_1, says) in [("rsa:2048", true, "X.509 version 3"), ("rsa:1024", false, "1024 bits")] {

@@ -30,6 +30,8 @@ seed_answers() {
   } > "$1/preseed"
   { printf '\x01'; cat fixtures/answers/anaconda.ks; } > "$1/kickstart"
   { printf '\x02'; cat fixtures/answers/ubuntu.yaml; } > "$1/autoinstall"
+  # A tab behind a block scalar, which the installer's reader refuses.
+  printf '\x02autoinstall:\n  version: 1\n  early-commands:\n    - |\n     true\n\n  \t  ' > "$1/autoinstall-tab"
   { printf '\x03'; cat fixtures/answers/agama.json; } > "$1/agama"
 }
 

@@ -223,6 +223,8 @@ fn dayone_accepts_no_file_that_pyyaml_refuses() {
         ("x: [a,b]\t# c\n", false),
         ("x: 1 \t\n", false),
         ("late-commands:\n- |\n  a\n\t# b\n- c\n", false),
+        ("late-commands:\n- |\n     a\n\n  \t\n", false),
+        ("x: |\n  a\n  \t", true),
         ("# a\n\t# b\nx: 1\n", false),
         ("x: !vault |\n    abc\n", false),
         ("x: !a {b: c}\n", false),

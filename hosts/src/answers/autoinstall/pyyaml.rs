@@ -132,22 +132,15 @@ fn first_tab(text: &str) -> Option<usize> {
     // Where the reader stops early, quotes are not known.
     events.last().filter(|(event, _)| matches!(event, Event::StreamEnd))?;
     let scalars = events.iter().filter_map(|(event, span)| match event {
-        Event::Scalar(_, style, ..) if *style != ScalarStyle::Plain => Some((span.byte_range()?.start, *style)),
+        Event::Scalar(_, style, ..) if *style != ScalarStyle::Plain => span.byte_range(),
         _ => None,
     });
     let mut outside = 0;
-    for (start, style) in scalars.chain([(text.len(), ScalarStyle::Plain)]) {
-        if let Some(tab) = tab_between(text, outside, start) {
+    for scalar in scalars.chain(std::iter::once(text.len()..text.len())) {
+        if let Some(tab) = tab_between(text, outside, scalar.start) {
             return text.get(..tab).map(|before| before.matches('\n').count() + 1);
         }
-        let scalar = text.get(start..).unwrap_or_default();
-        let length = match style {
-            ScalarStyle::SingleQuoted => quoted_length(scalar, '\''),
-            ScalarStyle::DoubleQuoted => quoted_length(scalar, '"'),
-            ScalarStyle::Literal | ScalarStyle::Folded => block_length(scalar),
-            ScalarStyle::Plain => 0,
-        };
-        outside = outside.max(start + length);
+        outside = outside.max(scalar.end);
     }
     None
 }
@@ -168,42 +161,6 @@ fn tab_between(text: &str, start: usize, end: usize) -> Option<usize> {
     None
 }
 
-/// The length of a quoted scalar that a text begins with.
-fn quoted_length(text: &str, quote: char) -> usize {
-    let mut characters = text.char_indices().skip(1).peekable();
-    while let Some((offset, character)) = characters.next() {
-        if character == '\\' && quote == '"' {
-            characters.next();
-        } else if character == quote {
-            // Two of them stand for one.
-            let is_doubled = quote == '\'' && characters.next_if(|(_, next)| *next == quote).is_some();
-            if !is_doubled {
-                return offset + quote.len_utf8();
-            }
-        }
-    }
-    text.len()
-}
-
-/// The length of a block scalar that a text begins with: its first line, and the lines that are indented like the next one with text.
-fn block_length(text: &str) -> usize {
-    let mut lines = text.split_inclusive('\n');
-    let header = lines.next().unwrap_or_default();
-    // After an indentation of its own, the next line may have more than the others.
-    let has_own = header.split('#').next().is_some_and(|indicators| indicators.contains(|c: char| c.is_ascii_digit()));
-    let mut indentation = has_own.then_some(1);
-    let mut length = header.len();
-    for line in lines {
-        let spaces = line.len() - line.trim_start_matches(' ').len();
-        let is_blank = line.trim_matches([' ', '\r', '\n']).is_empty();
-        if !is_blank && spaces < *indentation.get_or_insert(spaces.max(1)) {
-            break;
-        }
-        length += line.len();
-    }
-    length
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -216,6 +173,9 @@ mod tests {
             ("a: 1 \t\n", 1, Refusal::Tab),
             ("a:\n- b\n\t\n", 3, Refusal::Tab),
             ("a: |\n  b\n\t# c\nd: 1\n", 3, Refusal::Tab),
+            ("a: |\n     b\n\n  \t\n", 4, Refusal::Tab),
+            ("a: |\n  1\n \t\nd: 1\n", 3, Refusal::Tab),
+            ("a: |\t\n  b\n", 1, Refusal::Tab),
             ("a: 'b''\tc'\t# d\n", 1, Refusal::Tab),
             ("a: \"\\\"\" \t\n", 1, Refusal::Tab),
             ("a: !vault |\n  b\n", 1, Refusal::Tag),
@@ -237,6 +197,8 @@ mod tests {
             "a: \"b\tc\" # d\te\n# f\tg\n",
             "a: 'it''s\tb'\nc: \"\\\"\t\\\\\"\n",
             "a: |\n  b\tc\n    \td\n\n  e\nf: >2\n     g\n   \th\n",
+            "a: |\n\n  b\n  \t\n  ",
+            "a: >+ # \t\n  \tb\n   \n\n# \t\nb: 1\n",
             "a: &b {c: 1}\nd: {<<: *b}\ne: {<<: [*b]}\n",
             "a: !!int '1'\nb: !!set {c}\nd: ! e\nf: !!bool Off\n",
             "a: 2024-02-29\nb: '2024-99-99'\nc: 2024-99\n=: '='\n",

@@ -5,6 +5,7 @@
 //! document: `supported` lists the keys that both can express, and the writers refuse the values that they cannot. The
 //! checks of [`super::convert`] come first, the nmstate crate among them.
 
+mod duid;
 mod elsewhere;
 mod macs;
 mod netplan;

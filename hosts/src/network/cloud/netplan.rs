@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::duid;
 use super::elsewhere;
 use super::macs::{self, is_made_of_ports, mac_of};
 use crate::model::{Bond, Bridge, BridgePort, Device as FoundBy, Interface, Ip, Kind, Method, Port, Route, Vlan};
@@ -47,7 +48,7 @@ pub(super) fn write(network: &Network<'_>, reader: Reader, findings: &mut Findin
     }
     if !findings.has_errors() {
         macs::warn(network, findings);
-        warn_of_duids(network, findings);
+        duid::warn(network, "netplan", findings);
         if reader == Reader::CloudInit {
             elsewhere::warn(network, findings);
         }
@@ -148,15 +149,6 @@ fn set_overrides(written: &mut Object, interface: &Interface, findings: &mut Fin
         overrides.set_some("route-metric", metric.filter(|metric| *metric != NETPLAN_METRIC));
         overrides.set_some("use-domains", ip.learns_name_servers().then_some(true));
         written.set_some(key, ip.is_automatic().then_some(overrides));
-    }
-}
-
-/// netplan has no setting for the DUID.
-fn warn_of_duids(network: &Network<'_>, findings: &mut Findings<'_>) {
-    for ipv6 in network.devices.iter().map(|device| &device.interface.ipv6).filter(|ipv6| ipv6.is_automatic()) {
-        let message = "identifies the host to DHCPv6 servers by another DUID than keyfiles do, and netplan has no \
-                       setting for it: the host may get another address";
-        findings.warn("dhcpv6-duid-not-kept", &ipv6.path, message);
     }
 }
 

@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use super::duid;
 use super::macs::{self, mac_of};
 use crate::model::{Bond, Device as FoundBy, Family, Interface, Kind, Route, Vlan};
 use crate::network::devices::{Device, Network};
@@ -32,6 +33,7 @@ pub(super) fn write(network: &Network<'_>, findings: &mut Findings<'_>) -> Strin
         warn_of_ipv6(&devices, findings);
         warn_of_metrics(&devices, findings);
         macs::warn(network, findings);
+        duid::warn(network, "OpenStack's format", findings);
     }
     json!({"links": links, "networks": networks, "services": services}).to_string()
 }

@@ -82,11 +82,15 @@ fn what_openstack_cannot_say_is_a_warning() {
     let ports = "interfaces[2] gets a MAC address that follows from the order of ports in the document, and with keyfiles from the \
                  order of their kernel names, which the document does not have: the network may give the host other IP addresses \
                  than with keyfiles [mac-address-made-up]";
-    assert_eq!(warnings(network_data, BOND), [without_ipv6, ports]);
-    let duid = "interfaces[3].ipv6 identifies the host to DHCPv6 servers by another DUID than keyfiles do, and netplan has no \
-                setting for it: the host may get another address [dhcpv6-duid-not-kept]";
-    assert_eq!(warnings(network_config, BOND), [ports, duid]);
-    assert_eq!(warnings(netplan, BOND), [ports, duid]);
+    let duid = |format: &str| {
+        format!(
+            "interfaces[3].ipv6 identifies the host to DHCPv6 servers by another DUID than keyfiles do, and {format} has no \
+             setting for it: the host may get another address [dhcpv6-duid-not-kept]"
+        )
+    };
+    assert_eq!(warnings(network_data, BOND), [without_ipv6, ports, &duid("OpenStack's format")]);
+    assert_eq!(warnings(network_config, BOND), [ports, &duid("netplan")]);
+    assert_eq!(warnings(netplan, BOND), [ports, &duid("netplan")]);
     let renamed = BOND.replace("bond0.5", "storage").replace("bond0", "uplink");
     let found = warnings(network_data, &renamed);
     let names = [

@@ -141,7 +141,7 @@ fn netplan_gives_a_bond_the_address_of_the_port_whose_name_sorts_first() {
 }
 
 #[test]
-fn netplan_uses_the_search_domains_that_the_network_offers() {
+fn netplan_uses_the_search_domains_that_the_network_offers_and_not_the_duid() {
     let both = "interfaces: [{name: eth0, type: ethernet, ipv4: {enabled: true, dhcp: true}, \
                 ipv6: {enabled: true, dhcp: true, autoconf: true}}]";
     let uses = json!({"use-domains": true});
@@ -155,6 +155,12 @@ fn netplan_uses_the_search_domains_that_the_network_offers() {
         assert_eq!((&eth0["dhcp4-overrides"], eth0.get("dhcp6-overrides")), (&uses, None));
         assert_eq!(warned(convert, &v4, "dhcpv6-duid-not-kept"), [""; 0]);
     }
+    let nic = "type: ethernet, identifier: mac-address, mac-address: '52:54:00:00:00:01'";
+    let on_config_drive = warned(network_data, &both.replace("type: ethernet", nic), "dhcpv6-duid-not-kept");
+    assert!(
+        on_config_drive.len() == 1 && on_config_drive[0].contains("OpenStack's format has no"),
+        "{on_config_drive:?}"
+    );
 }
 
 #[test]

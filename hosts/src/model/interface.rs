@@ -91,6 +91,17 @@ pub enum Device {
     Any,
 }
 
+/// How a MACVLAN or a MACVTAP shares its parent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MacVlanMode {
+    /// With others: `vepa`, `bridge` or `private`.
+    Shared,
+    /// It has the parent to itself: `passthru`.
+    Passthru,
+    /// `source`, or none.
+    Other,
+}
+
 /// What an interface is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
@@ -112,8 +123,8 @@ pub enum Kind {
         parent: String,
         /// Whether it is a MACVTAP.
         tap: bool,
-        /// Whether it has that interface to itself (mode `passthru`).
-        passthru: bool,
+        /// How it shares that interface.
+        mode: MacVlanMode,
     },
     /// A link that `MACsec` encrypts.
     Macsec {

@@ -17,7 +17,8 @@ pub use address::{Address, Ip, Method};
 pub use bridge::{Bridge, BridgeOptions, BridgePort, BridgeVlans};
 pub(crate) use interface::BOND_MODES;
 pub use interface::{
-    Bond, Device, Interface, InterfaceOptions, Kind, Port, PriorityMap, Registration, Vlan, VlanOptions, Vxlan, WaitIp,
+    Bond, Device, Interface, InterfaceOptions, Kind, MacVlanMode, Port, PriorityMap, Registration, Vlan, VlanOptions,
+    Vxlan, WaitIp,
 };
 pub(crate) use route::kernel_metric;
 pub use route::{Dns, NameServer, Route, RouteKind, RouteOptions, Rule};

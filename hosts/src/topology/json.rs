@@ -95,7 +95,7 @@ fn kind(kind: &Kind) -> Map<String, Value> {
         }) => present([("stp", json!(stp)), ("vlan_filtering", json!(vlan_filtering))]),
         Kind::Vrf(table) => present([("table", json!(table))]),
         Kind::Veth(peer) => present([("peer", json!(peer))]),
-        Kind::MacVlan { parent: _, tap: _, passthru: _ }
+        Kind::MacVlan { parent: _, tap: _, mode: _ }
         | Kind::Macsec { parent: _ }
         | Kind::Infiniband(_)
         | Kind::Ethernet

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use crate::check::{self, CheckedHost};
-use crate::model::{Bond, Bridge, Interface, Kind, Topology, Vlan};
+use crate::model::{Bond, Bridge, Interface, Kind, MacVlanMode, Topology, Vlan};
 use crate::network;
 use vocabulary::host::{HostSpec, KeyfileDocument, NetworkDocument, NmstateDocument};
 use vocabulary::network_files::NetworkFiles;
@@ -132,6 +132,8 @@ fn refusals_about_a_users_own_profiles_are_warnings() {
     let macvlan = |name: &str, mode: u32| profile(name, "macvlan", &format!("parent=eth0\nmode={mode}"));
     assert_eq!(of([macvlan("a", 4), macvlan("b", 2)]), ["warning macvlan-passthru-shared"]);
     assert_eq!(of([macvlan("a", 1), macvlan("b", 2)]), [""; 0]);
+    assert_eq!(of([macvlan("a", 5)]), ["warning macvlan-mode-unsupported"]);
+    assert_eq!(of([profile("a", "macvlan", "parent=eth0")]), ["warning macvlan-mode-unsupported"]);
     let with_mac = |name: &str, mac: &str| {
         profile(name, "macvlan", &format!("parent=eth0\nmode=2\n[ethernet]\ncloned-mac-address={mac}"))
     };
@@ -204,7 +206,7 @@ fn interface(name: usize, kind: usize, below: usize, controller: Option<usize>, 
         1 => Kind::Vlan(Vlan { parent, id: u16::try_from(below).unwrap(), ..Vlan::default() }),
         2 => Kind::Bond(Bond::default()),
         3 => Kind::LinuxBridge(Bridge::default()),
-        4 => Kind::MacVlan { parent, tap: false, passthru: false },
+        4 => Kind::MacVlan { parent, tap: false, mode: MacVlanMode::Shared },
         _ => Kind::Vrf(u32::try_from(below).unwrap()),
     };
     Interface {

@@ -1,17 +1,19 @@
-//! Interfaces that the kernel refuses, most often because of another one: of the two, it creates only one.
+//! Interfaces that the kernel or NetworkManager does not create, most often because of another one: of the two, there is only one.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use super::Network;
-use crate::model::{Device, Family, Interface, Kind, Vxlan};
+use crate::model::{Device, Family, Interface, Kind, MacVlanMode, Vxlan};
 use vocabulary::host::MacAddress;
+use vocabulary::network_files::NetworkFiles;
 use vocabulary::report::Report;
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     vxlans(network, report);
     macvlans(network, report);
     macs_of_macvlans(network, report);
+    modes_of_macvlans(network, report);
 }
 
 /// What tells VXLANs apart. The interface below counts only where the local address means something on one link alone.
@@ -54,12 +56,13 @@ fn vxlans(network: &Network<'_>, report: &mut Report) {
 fn macvlans(network: &Network<'_>, report: &mut Report) {
     let mut seen: BTreeMap<&str, (&Interface, bool)> = BTreeMap::new();
     for interface in network.active() {
-        let Kind::MacVlan { parent, passthru, .. } = &interface.kind else { continue };
-        let (first, is_alone) = *seen.entry(parent).or_insert((interface, *passthru));
-        if std::ptr::eq(first, interface) || !(is_alone || *passthru) {
+        let Kind::MacVlan { parent, mode, .. } = &interface.kind else { continue };
+        let takes_all = *mode == MacVlanMode::Passthru;
+        let (first, is_alone) = *seen.entry(parent).or_insert((interface, takes_all));
+        if std::ptr::eq(first, interface) || !(is_alone || takes_all) {
             continue;
         }
-        let one = if *passthru { interface } else { first };
+        let one = if takes_all { interface } else { first };
         let message = format!(
             "is on {parent}, like {} ({}), and {} has mode passthru, which allows no other MACVLAN there: the kernel \
              creates only one of the two",
@@ -74,7 +77,9 @@ fn macvlans(network: &Network<'_>, report: &mut Report) {
 fn macs_of_macvlans(network: &Network<'_>, report: &mut Report) {
     let mut seen: BTreeMap<(&str, MacAddress), &Interface> = BTreeMap::new();
     for interface in network.active() {
-        let Kind::MacVlan { parent, passthru: false, .. } = &interface.kind else { continue };
+        let Kind::MacVlan { parent, mode: MacVlanMode::Shared | MacVlanMode::Other, .. } = &interface.kind else {
+            continue;
+        };
         let Some(mac) = interface.mac else { continue };
         let below = network.interface(parent).filter(|below| address_of(below) == Some(mac));
         let first = *seen.entry((parent.as_str(), mac)).or_insert(interface);
@@ -85,6 +90,20 @@ fn macs_of_macvlans(network: &Network<'_>, report: &mut Report) {
                 other.name, other.path
             );
             report.add(network.severity(), "macvlan-mac-shared", &interface.path, message);
+        }
+    }
+}
+
+/// NetworkManager takes a profile with another mode than its four, and does not create the interface (`setting_mode_to_platform` in
+/// `nm-device-macvlan.c`).
+fn modes_of_macvlans(network: &Network<'_>, report: &mut Report) {
+    if network.files != NetworkFiles::Keyfiles {
+        return;
+    }
+    for interface in network.active() {
+        if matches!(interface.kind, Kind::MacVlan { mode: MacVlanMode::Other, .. }) {
+            let message = "has the mode source, or none: NetworkManager creates MACVLANs with vepa, bridge, private and passthru only";
+            report.add(network.severity(), "macvlan-mode-unsupported", &interface.path, message);
         }
     }
 }

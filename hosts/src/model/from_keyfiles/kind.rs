@@ -7,11 +7,18 @@ use super::Names;
 use super::profile::Profile;
 use super::section::Section;
 use crate::model::{
-    BOND_MODES, Bond, Bridge, BridgeOptions, BridgeVlans, Kind, PriorityMap, Registration, Vlan, VlanOptions, Vxlan,
+    BOND_MODES, Bond, Bridge, BridgeOptions, BridgeVlans, Kind, MacVlanMode, PriorityMap, Registration, Vlan,
+    VlanOptions, Vxlan,
 };
 
-/// The mode of a MACVLAN that has its parent to itself (`NMSettingMacvlanMode`).
-const PASSTHRU: u32 = 4;
+/// The mode of a MACVLAN (`NMSettingMacvlanMode`).
+fn macvlan_mode(mode: Option<u32>) -> MacVlanMode {
+    match mode {
+        Some(1..=3) => MacVlanMode::Shared,
+        Some(4) => MacVlanMode::Passthru,
+        _ => MacVlanMode::Other,
+    }
+}
 
 /// What it is. One that lacks what its kind needs is some other kind, by the name that its profile has for it.
 pub(super) fn read(profile: &Profile<'_>, names: &Names) -> Kind {
@@ -47,7 +54,7 @@ pub(super) fn read(profile: &Profile<'_>, names: &Names) -> Kind {
         "macvlan" => parent("macvlan").map(|parent| Kind::MacVlan {
             parent,
             tap: section("macvlan").flag("tap").unwrap_or(false),
-            passthru: section("macvlan").parsed::<u32>("mode") == Some(PASSTHRU),
+            mode: macvlan_mode(section("macvlan").parsed("mode")),
         }),
         "macsec" => parent("macsec").map(|parent| Kind::Macsec { parent }),
         "veth" => section("veth").text("peer").map(Kind::Veth),

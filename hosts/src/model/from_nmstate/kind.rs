@@ -7,8 +7,8 @@ use std::ops::RangeInclusive;
 use serde_yaml::{Mapping, Value};
 
 use super::super::{
-    BOND_MODES, Bond, Bridge, BridgeOptions, BridgePort, BridgeVlans, Kind, PriorityMap, Registration, Vlan,
-    VlanOptions, Vxlan,
+    BOND_MODES, Bond, Bridge, BridgeOptions, BridgePort, BridgeVlans, Kind, MacVlanMode, PriorityMap, Registration,
+    Vlan, VlanOptions, Vxlan,
 };
 use crate::members::get;
 use crate::nmstate_document::interfaces::Interface as Entry;
@@ -30,8 +30,12 @@ pub(super) fn read(entry: &Entry<'_>, names: &Names<'_>) -> Kind {
         "vxlan" => Kind::Vxlan(vxlan(base("vxlan"), section("vxlan").unwrap_or(&Mapping::new()))),
         kind @ ("mac-vlan" | "mac-vtap") => {
             let mode = section(kind).and_then(|section| text(section, "mode"));
-            let (tap, passthru) = (kind == "mac-vtap", mode == Some("passthru"));
-            Kind::MacVlan { parent: base(kind).unwrap_or_default(), tap, passthru }
+            let mode = match mode {
+                Some("vepa" | "bridge" | "private") => MacVlanMode::Shared,
+                Some("passthru") => MacVlanMode::Passthru,
+                _ => MacVlanMode::Other,
+            };
+            Kind::MacVlan { parent: base(kind).unwrap_or_default(), tap: kind == "mac-vtap", mode }
         }
         "macsec" => Kind::Macsec { parent: base("macsec").unwrap_or_default() },
         "infiniband" => Kind::Infiniband(base("infiniband")),

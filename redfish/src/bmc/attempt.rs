@@ -129,6 +129,8 @@ impl Meaning {
             403 | 405 if is_about_property(error) => Self::Form,
             404 | 405 | 501 => by_text.filter(|meaning| *meaning == Self::Image).unwrap_or(Self::NoAction),
             400 | 406 | 411 | 413 | 415 | 422 => by_text.unwrap_or(Self::Form),
+            // The BMC's web server has passed the request on, and got no answer in time.
+            504 => by_text.unwrap_or(Self::Unknown),
             409 | 412 | 423 | 428 | 429 | 500..=599 => by_text.unwrap_or(Self::Busy),
             _ => Self::Final,
         }

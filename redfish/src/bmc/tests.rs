@@ -146,6 +146,7 @@ fn refusals_are_classified() {
         ),
         (refusal(503, "Base.1.8.ServiceTemporarilyUnavailable", "Retry in 30 seconds.", &[]), Meaning::Busy),
         (refusal(409, "Base.1.8.ResourceInUse", "", &[]), Meaning::Busy),
+        (refusal(504, "", "", &[]), Meaning::Unknown),
         (refusal(403, "SMC.1.0.OemLicenseNotPassed", "Not licensed to perform this request.", &[]), Meaning::Licence),
         (refusal(403, "Base.1.8.InsufficientPrivilege", "", &[]), Meaning::Final),
         (refusal(403, "Base.1.13.PropertyNotWritable", "", &["BootSourceOverrideMode"]), Meaning::Form),

@@ -62,7 +62,7 @@ impl Client {
         let mut login = self.login.lock().await;
         let has_password = matches!(&*login, Login::Fixed(Authorization::Basic(_)));
         if has_password && self.password_refusal.get().is_some() {
-            *login = self.log_in().await?;
+            *login = self.log_in().await.map_err(|error| self.nothing_sent(error))?;
         }
         Ok(login.authorization())
     }
@@ -71,9 +71,19 @@ impl Client {
     async fn renewed(&self, token: &HeaderValue) -> Result<Authorization, RedfishError> {
         let mut login = self.login.lock().await;
         if matches!(&*login, Login::Session(session) if session.token == *token) {
-            *login = self.log_in().await?;
+            *login = self.log_in().await.map_err(|error| self.nothing_sent(error))?;
         }
         Ok(login.authorization())
+    }
+
+    /// The error of a login before a request. An answer to the login that is lost must not look as if that to the request were.
+    fn nothing_sent(&self, error: RedfishError) -> RedfishError {
+        let reason = match error {
+            RedfishError::Broken { reason, .. } => format!("the connection broke off at the login ({reason})"),
+            RedfishError::Timeout { after, .. } => format!("no answer to the login within {} s", after.as_secs()),
+            error => return error,
+        };
+        RedfishError::Unreachable { origin: self.exchange.origin(), reason }
     }
 
     /// Begins a session. If the BMC grants none, each request has the password, unless the BMC has refused that.

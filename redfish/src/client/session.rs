@@ -149,7 +149,15 @@ pub(super) async fn end(exchange: &Exchange, session: Session) {
     let Some(path) = session.path else { return };
     let timeout = exchange.options.connect_timeout;
     let request = Request::new(&Method::DELETE, &path, None, timeout);
-    match exchange.send(request, &Authorization::Session(session.token)).await {
+    let authorization = Authorization::Session(session.token);
+    let mut outcome = exchange.send(request, &authorization).await;
+    if let Ok(reply) = &outcome
+        && reply.is_busy()
+    {
+        tokio::time::sleep(answer::pause(0, Some(reply)).min(timeout)).await;
+        outcome = exchange.send(request, &authorization).await;
+    }
+    match outcome {
         Ok(reply) if reply.status.is_success() || reply.status == StatusCode::UNAUTHORIZED => {}
         Ok(reply) => {
             tracing::debug!(bmc = %exchange.target.address, status = %reply.status, "the session was not closed");

@@ -128,6 +128,29 @@ async fn a_session_that_has_ended_is_begun_again_once() {
 }
 
 #[tokio::test]
+async fn a_lost_answer_to_a_login_is_not_one_to_the_request_behind_it() {
+    let bmc = Bmc::start(true).await;
+    bmc.on("POST", SESSIONS, created("first", "/s/1"));
+    // The connection ends within the answer.
+    bmc.on("POST", SESSIONS, Canned::new(201, &Value::Null).header("Content-Length", "9"));
+    bmc.on("POST", "/reset", Canned::new(401, &Value::Null));
+    let client = bmc.connect(true).await.unwrap();
+    let error = client.post("/reset", &json!({}), Duration::from_secs(5)).await.unwrap_err();
+    assert!(matches!(error, RedfishError::Unreachable { .. }) && error.to_string().contains("at the login"), "{error}");
+    assert!(bmc.seen("POST", "/reset").iter().all(|seen| seen.header("x-auth-token") == Some("first")));
+}
+
+#[tokio::test]
+async fn a_session_is_ended_at_a_busy_bmc() {
+    let bmc = Bmc::start(true).await;
+    bmc.on("POST", SESSIONS, created("t", "/s/1"));
+    bmc.on("DELETE", "/s/1", Canned::new(503, &Value::Null).header("Retry-After", "1"));
+    bmc.on("DELETE", "/s/1", Canned::new(204, &Value::Null));
+    bmc.connect(true).await.unwrap().close().await;
+    assert_eq!(bmc.seen("DELETE", "/s/1").len(), 2);
+}
+
+#[tokio::test]
 async fn a_wrong_password_is_tried_once() {
     let bmc = Bmc::start(true).await;
     bmc.on(

@@ -130,10 +130,30 @@ impl Steps<'_> {
 /// Since when the BMC reports a running system. `None` if it reports none, or no time.
 fn running_since(progress: Option<&BootProgress>) -> Option<String> {
     let running = progress.filter(|progress| progress.is_running())?;
-    running.last_state_time.clone().filter(|time| is_time(time))
+    // Some BMCs have no time, and report the beginning of their clock for every state.
+    running.last_state_time.clone().filter(|time| is_time(time) && !time.starts_with("1970-01-01T00:00:00"))
 }
 
 /// Whether a BMC's text looks like a time, so that the record may contain it.
 fn is_time(text: &str) -> bool {
     text.len() <= 40 && text.bytes().all(|byte| byte.is_ascii_digit() || b"TZ:+-.".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_beginning_of_a_clock_is_no_time() {
+        let running = |time: &str| BootProgress {
+            last_state: "OSRunning".to_owned(),
+            oem_last_state: None,
+            last_state_time: Some(time.to_owned()),
+        };
+        let since = |time| running_since(Some(&running(time)));
+        assert_eq!(since("2026-02-28T12:00:00Z").as_deref(), Some("2026-02-28T12:00:00Z"));
+        for time in ["1970-01-01T00:00:00+00:00", "1970-01-01T00:00:00Z", "yesterday"] {
+            assert_eq!(since(time), None);
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use base64::prelude::*;
@@ -59,18 +60,20 @@ pub(crate) struct Connector {
     traffic: Arc<Traffic>,
     /// Resolved once: otherwise each connection might lead to another server.
     addresses: OnceCell<Vec<SocketAddr>>,
+    /// The place of the first one that has answered. Each connection would wait for those before it.
+    answering: AtomicUsize,
 }
 
 impl Connector {
     pub(crate) fn new(url: Url, verifier: Arc<SharedVerifier>, traffic: Arc<Traffic>) -> Self {
-        Self { url, verifier, traffic, addresses: OnceCell::new() }
+        Self { url, verifier, traffic, addresses: OnceCell::new(), answering: AtomicUsize::new(0) }
     }
 
     /// The same URL at this address only.
     pub(crate) fn at(&self, address: SocketAddr) -> Self {
         let (verifier, traffic) = (Arc::clone(&self.verifier), Arc::clone(&self.traffic));
         let addresses = OnceCell::new_with(Some(vec![address]));
-        Self { url: self.url.clone(), verifier, traffic, addresses }
+        Self { url: self.url.clone(), verifier, traffic, addresses, answering: AtomicUsize::new(0) }
     }
 
     pub(crate) fn url(&self) -> &Url {
@@ -147,10 +150,14 @@ impl Connector {
 
     async fn tcp(&self, pace: Pace) -> Result<TcpStream, RequestError> {
         let mut last = (self.host(), io::Error::from(io::ErrorKind::NotFound));
-        for &address in self.addresses().await? {
+        let first = self.answering.load(Ordering::Relaxed);
+        for (place, &address) in self.addresses().await?.iter().enumerate().skip(first) {
             let connected = timeout(CONNECTING, open(address, pace)).await;
             match connected.unwrap_or_else(|elapsed| Err(elapsed.into())) {
-                Ok(stream) => return Ok(stream),
+                Ok(stream) => {
+                    self.answering.store(place, Ordering::Relaxed);
+                    return Ok(stream);
+                }
                 Err(error) => last = (address.to_string(), error),
             }
         }
@@ -202,4 +209,25 @@ fn tls(
         config.dangerous().with_custom_certificate_verifier(Arc::clone(&verifier) as Arc<_>).with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok((TlsConnector::from(Arc::new(config)), verifier))
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_first_address_that_has_answered_is_kept() {
+        let [silent, answering] =
+            [TcpListener::bind("127.0.0.1:0").await.unwrap(), TcpListener::bind("127.0.0.1:0").await.unwrap()];
+        let addresses = [silent.local_addr().unwrap(), answering.local_addr().unwrap()];
+        drop(silent);
+        let new = Connector::new("http://both.example/".parse().unwrap(), Arc::default(), Arc::default());
+        let connector = Connector { addresses: OnceCell::new_with(Some(addresses.to_vec())), ..new };
+        let peer = async || connector.tcp(Pace::Fast).await.unwrap().peer_addr().unwrap();
+        assert_eq!(peer().await, addresses[1]);
+        let _now_answering = TcpListener::bind(addresses[0]).await.unwrap();
+        assert_eq!(peer().await, addresses[1]);
+    }
 }

@@ -71,7 +71,14 @@ impl Client {
     async fn renewed(&self, token: &HeaderValue) -> Result<Authorization, RedfishError> {
         let mut login = self.login.lock().await;
         if matches!(&*login, Login::Session(session) if session.token == *token) {
-            *login = self.log_in().await.map_err(|error| self.nothing_sent(error))?;
+            let renewed = self.log_in().await.map_err(|error| self.nothing_sent(error))?;
+            let old = std::mem::replace(&mut *login, renewed);
+            // The BMC may still have the old session: some answer 401 for a missing privilege.
+            if let Login::Session(old) = old
+                && !matches!(&*login, Login::Session(new) if new.path == old.path)
+            {
+                session::end(&self.exchange, old).await;
+            }
         }
         Ok(login.authorization())
     }
@@ -92,7 +99,10 @@ impl Client {
             return Ok(Login::Fixed(Authorization::None));
         };
         let session = match &self.sessions {
-            Some(collection) => session::begin(&self.exchange, collection, credentials).await?,
+            Some(collection) => {
+                let is_refused = self.password_refusal.get().is_some();
+                session::begin(&self.exchange, collection, credentials, is_refused).await?
+            }
             None => None,
         };
         match (session, self.password_refusal.get()) {

@@ -60,11 +60,13 @@ pub(super) fn basic(credentials: &Credentials) -> Authorization {
     Authorization::Basic(value)
 }
 
-/// Begins a session. Returns `None` if the BMC grants none, so that each request must have the password.
+/// Begins a session. Returns `None` if the BMC grants none, so that each request must have the password. `is_refused` says that the BMC
+/// has refused the password in a request: another refusal is about the password.
 pub(super) async fn begin(
     exchange: &Exchange,
     collection: &str,
     credentials: &Credentials,
+    is_refused: bool,
 ) -> Result<Option<Session>, RedfishError> {
     let body = json!({"UserName": credentials.username, "Password": credentials.password.reveal()});
     let timeout = exchange.options.request_timeout;
@@ -94,7 +96,9 @@ pub(super) async fn begin(
     match exchange.failure(&reply) {
         // Emulators without sessions ask for Basic authentication at any path. For a wrong password, a BMC sends a
         // message.
-        RedfishError::NotAuthorized { messages, .. } if messages.is_empty() && offers_basic(&reply) => Ok(None),
+        RedfishError::NotAuthorized { messages, .. } if !is_refused && messages.is_empty() && offers_basic(&reply) => {
+            Ok(None)
+        }
         // Some BMCs refuse the password with another status than 401. The password in each request would be another login that fails,
         // and BMCs lock accounts after few of them.
         RedfishError::Status(failure) if failure.messages.iter().any(refuses_password) => {

@@ -45,6 +45,11 @@ impl Canned {
         Self { status, headers: Vec::new(), body: body.to_vec() }
     }
 
+    /// No answer.
+    pub(crate) fn silence() -> Self {
+        Self { status: 0, headers: Vec::new(), body: Vec::new() }
+    }
+
     pub(crate) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
@@ -56,6 +61,17 @@ impl Canned {
 struct Script {
     answers: HashMap<(Method, String), VecDeque<Canned>>,
     seen: Vec<Seen>,
+}
+
+impl Script {
+    fn next(&mut self, key: &(Method, String), seen: Seen) -> Canned {
+        self.seen.push(seen);
+        match self.answers.get_mut(key) {
+            Some(answers) if answers.len() > 1 => answers.pop_front().unwrap(),
+            Some(answers) => answers[0].clone(),
+            None => Canned::new(404, &json!({"error": {"code": "Base.1.8.ResourceMissingAtURI"}})),
+        }
+    }
 }
 
 pub(crate) struct Bmc {
@@ -121,14 +137,11 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, request: Request) -> R
     let body = to_bytes(body, 1 << 20).await.unwrap();
     let path = parts.uri.path_and_query().unwrap().to_string();
     let key = (parts.method.clone(), path.clone());
-    let mut script = script.lock().unwrap();
     let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    script.seen.push(Seen { method: parts.method, path, headers: parts.headers, body });
-    let canned = match script.answers.get_mut(&key) {
-        Some(answers) if answers.len() > 1 => answers.pop_front().unwrap(),
-        Some(answers) => answers[0].clone(),
-        None => Canned::new(404, &json!({"error": {"code": "Base.1.8.ResourceMissingAtURI"}})),
-    };
+    let canned = script.lock().unwrap().next(&key, Seen { method: parts.method, path, headers: parts.headers, body });
+    if canned.status == 0 {
+        return std::future::pending().await;
+    }
     let mut response = Response::builder().status(StatusCode::from_u16(canned.status).unwrap());
     for (name, value) in canned.headers {
         response = response.header(name, value);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redfish::RedfishError;
+use redfish::{Client, ClientOptions, RedfishError};
 use serde_json::{Value, json};
 
 use crate::bmc::{Bmc, Canned};
@@ -125,19 +125,22 @@ async fn a_session_that_has_ended_is_begun_again_once() {
     assert_eq!(bmc.seen("GET", "/never").len(), 2, "an account must not be locked by trying on and on");
     client.close().await;
     assert_eq!(bmc.seen("POST", SESSIONS).len(), 3);
+    // The BMC may have refused something else, and still have the session.
+    let ended = bmc.seen("DELETE", "/s/1");
+    assert_eq!((ended.len(), ended[0].header("x-auth-token")), (1, Some("first")));
 }
 
 #[tokio::test]
 async fn a_lost_answer_to_a_login_is_not_one_to_the_request_behind_it() {
     let bmc = Bmc::start(true).await;
     bmc.on("POST", SESSIONS, created("first", "/s/1"));
-    // The connection ends within the answer.
-    bmc.on("POST", SESSIONS, Canned::new(201, &Value::Null).header("Content-Length", "9"));
+    bmc.on("POST", SESSIONS, Canned::silence());
     bmc.on("POST", "/reset", Canned::new(401, &Value::Null));
-    let client = bmc.connect(true).await.unwrap();
+    let options = ClientOptions { request_timeout: Duration::from_millis(300), retries: 0, ..ClientOptions::default() };
+    let client = Client::connect(&bmc.target(true), &options).await.unwrap();
     let error = client.post("/reset", &json!({}), Duration::from_secs(5)).await.unwrap_err();
-    assert!(matches!(error, RedfishError::Unreachable { .. }) && error.to_string().contains("at the login"), "{error}");
-    assert!(bmc.seen("POST", "/reset").iter().all(|seen| seen.header("x-auth-token") == Some("first")));
+    assert!(matches!(error, RedfishError::Unreachable { .. }) && error.to_string().contains("login"), "{error}");
+    assert_eq!((bmc.seen("POST", "/reset").len(), bmc.seen("POST", SESSIONS).len()), (1, 2));
 }
 
 #[tokio::test]
@@ -228,6 +231,21 @@ async fn a_password_that_is_refused_while_all_sessions_are_in_use_is_not_sent_wi
     assert_eq!(tokens, [Some("first"), None, Some("second"), Some("second"), Some("second")]);
     assert_eq!(reads.iter().filter(|seen| seen.header("authorization").is_some()).count(), 1);
     assert_eq!(bmc.seen("POST", SESSIONS).len(), 7);
+}
+
+#[tokio::test]
+async fn a_password_that_is_refused_in_a_request_and_at_the_login_is_wrong() {
+    let bmc = Bmc::start(true).await;
+    bmc.on("POST", SESSIONS, created("first", "/s/1"));
+    bmc.on("POST", SESSIONS, Canned::new(503, &Value::Null).header("Retry-After", "0"));
+    bmc.on("POST", SESSIONS, Canned::new(503, &Value::Null).header("Retry-After", "0"));
+    bmc.on("POST", SESSIONS, Canned::new(503, &Value::Null).header("Retry-After", "0"));
+    bmc.on("POST", SESSIONS, Canned::new(401, &Value::Null).header("WWW-Authenticate", "Basic"));
+    bmc.on("GET", SYSTEM, Canned::new(401, &Value::Null));
+    let client = bmc.connect(true).await.unwrap();
+    assert!(matches!(client.get(SYSTEM).await.unwrap_err(), RedfishError::NoSession { .. }));
+    let error = client.get(SYSTEM).await.unwrap_err();
+    assert!(matches!(error, RedfishError::NotAuthorized { .. }) && !error.is_transient(), "{error}");
 }
 
 #[tokio::test]

@@ -189,7 +189,11 @@ impl Verifier {
                 return ControlFlow::Break(());
             }
             match line.end {
-                LineEnd::File => unfinished = Some((line.number, line.bytes.to_vec())),
+                LineEnd::File => match Chained::read(line.bytes) {
+                    // Only its line end is missing. The server continues the chain behind it, perhaps in the next file.
+                    Some(entry) => self.entry(file, line, entry),
+                    None => unfinished = Some((line.number, line.bytes.to_vec())),
+                },
                 LineEnd::Cut => self.unexplained_line(file, line),
                 // A server that writes to its standard output ends a line that it may have begun before.
                 LineEnd::Newline if line.bytes.is_empty() => {}

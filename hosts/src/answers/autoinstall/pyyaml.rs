@@ -1,7 +1,7 @@
 //! What `PyYAML`, the installer's reader, refuses in a file that dayone's reader takes (`yaml.safe_load` of `PyYAML` 6). dayone finds what is
 //! certain and simple to tell.
 
-use granit_parser::{Event, ScalarStyle, Tag};
+use granit_parser::{Event, ScalarStyle, StructureStyle, Tag};
 
 use crate::input;
 
@@ -29,6 +29,12 @@ pub(super) enum Refusal {
     Merge,
     #[error("has a date that does not exist; put it into quotes if it is text")]
     Date,
+    #[error(
+        "has text in brackets or braces with ?, or with : in front, which the installer's reader takes for signs; put it into quotes"
+    )]
+    Sign,
+    #[error("begins another document, and the installer's reader takes only one; remove the line")]
+    Document,
 }
 
 /// What a collection expects next.
@@ -47,14 +53,26 @@ pub(super) fn first_refusal(text: &str) -> Option<(usize, Refusal)> {
 
 fn refused_node(text: &str) -> Option<(usize, Refusal)> {
     let mut open: Vec<Open> = Vec::new();
+    // How many of them are in brackets or braces.
+    let mut flow = 0_usize;
+    let mut has_document = false;
     for (event, span) in input::events(text) {
         let (collection, tag) = match &event {
             Event::Scalar(_, _, _, tag) => (None, tag.as_deref()),
             Event::SequenceStart(_, _, tag) => (Some(Open::Item), tag.as_deref()),
             Event::MappingStart(_, _, tag) => (Some(Open::Key), tag.as_deref()),
             Event::Alias(_) => (None, None),
+            // dayone's reader leaves empty documents out.
+            Event::DocumentStart(is_explicit, _) => {
+                if *is_explicit && has_document {
+                    return Some((span.start.line(), Refusal::Document));
+                }
+                has_document = true;
+                continue;
+            }
             Event::SequenceEnd | Event::MappingEnd => {
                 open.pop();
+                flow = flow.saturating_sub(1);
                 continue;
             }
             _ => continue,
@@ -69,6 +87,12 @@ fn refused_node(text: &str) -> Option<(usize, Refusal)> {
         let is_key = matches!(place, Some(Open::Key));
         let refusal = match &event {
             Event::Scalar(..) if matches!(place, Some(Open::Value(true))) => Some(Refusal::Merge),
+            // Within brackets, `PyYAML` ends text before a question mark, and takes each colon in front for a sign (`scan_plain`).
+            Event::Scalar(text, ScalarStyle::Plain, ..)
+                if flow > 0 && (text.contains('?') || text.starts_with(':')) =>
+            {
+                Some(Refusal::Sign)
+            }
             Event::Scalar(text, style, ..) => of_scalar(text, *style, tag, is_key),
             _ if is_key && collection.is_some() => Some(Refusal::Key),
             _ => tag.filter(|tag| !is_known(tag)).map(|_| Refusal::Tag),
@@ -77,6 +101,11 @@ fn refused_node(text: &str) -> Option<(usize, Refusal)> {
             // The text of a block scalar begins below its tag.
             return Some((span.tag_span().unwrap_or(span).start.line(), refusal));
         }
+        let is_flow = matches!(
+            &event,
+            Event::SequenceStart(StructureStyle::Flow, ..) | Event::MappingStart(StructureStyle::Flow, ..)
+        );
+        flow += usize::from(collection.is_some() && (flow > 0 || is_flow));
         open.extend(collection);
     }
     None
@@ -186,6 +215,9 @@ mod tests {
             ("a: =\n", 1, Refusal::Equals),
             ("a: 1\n<<: 5\n", 2, Refusal::Merge),
             ("a: 2023-02-29\n", 1, Refusal::Date),
+            ("a: {to: ::/0}\n", 1, Refusal::Sign),
+            ("a:\n- [b, http://c/?d]\n", 2, Refusal::Sign),
+            ("a: 1\n...\n---\n", 3, Refusal::Document),
         ] {
             assert_eq!(first_refusal(text), Some((line, refusal)), "{text:?}");
         }
@@ -203,6 +235,7 @@ mod tests {
             "a: !!int '1'\nb: !!set {c}\nd: ! e\nf: !!bool Off\n",
             "a: 2024-02-29\nb: '2024-99-99'\nc: 2024-99\n=: '='\n",
             "{\"a\": [1]}\n",
+            "---\na: ['?', \"::1\", fe80::1, ? b]\nc: ?d\n...\n# e\n",
         ] {
             assert_eq!(first_refusal(text), None, "{text:?}");
         }

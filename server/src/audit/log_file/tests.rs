@@ -77,6 +77,18 @@ fn a_part_of_an_entry_in_a_file_that_was_renamed_is_recorded_in_the_next_file() 
     }
     fs::write(name("audit.jsonl.1"), whole.clone() + torn).unwrap();
 
+    // Of a whole entry, only the line end is missing.
+    let next = fs::read(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    fs::write(name("audit.jsonl.1"), whole.trim_end()).unwrap();
+    assert_eq!(faults(&check(directory.path(), &["audit.jsonl.1"])), []);
+    append(&mut LogFile::open(&path, Link::START).unwrap(), 1);
+    assert_eq!(faults(&check(directory.path(), &files)), []);
+    fs::write(name("audit.jsonl.1"), whole.trim_end().replace("server", "sorver")).unwrap();
+    assert!(!check(directory.path(), &files).faults.is_empty());
+    fs::write(&path, next).unwrap();
+    fs::write(name("audit.jsonl.1"), whole.clone() + torn).unwrap();
+
     // The server failed before that, after the line end with which it begins to record that part.
     let new = fs::read(&path).unwrap();
     fs::remove_file(&path).unwrap();

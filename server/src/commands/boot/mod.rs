@@ -38,7 +38,7 @@ async fn boot(arguments: &BootArguments) -> Result<(), Failure> {
         let api = remote::api(arguments, url.clone())?;
         return tokio::select! {
             outcome = boot_remotely(arguments, url, &api, &display) => outcome,
-            _ = signals.next() => Err(Failure::Interrupted("the server continues the boots".into())),
+            _ = signals.next() => Err(Failure::Interrupted("the server continues the boots that it has begun".into())),
         };
     }
     open_files::raise_limit();

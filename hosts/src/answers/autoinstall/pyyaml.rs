@@ -120,7 +120,7 @@ fn of_scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>, is_key: bool) ->
         };
     };
     let fits = match tag.suffix_in_namespace(CORE).as_deref() {
-        Some("int") => text.contains(|character: char| character.is_ascii_digit()),
+        Some("int") => text.contains(char::is_numeric),
         Some("bool") => BOOLEANS.contains(&&*text.to_lowercase()),
         _ => return (!is_known(tag)).then_some(Refusal::Tag),
     };

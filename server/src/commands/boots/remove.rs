@@ -1,5 +1,7 @@
 //! `dayone boots rm`
 
+use std::time::{Duration, Instant};
+
 use reqwest::StatusCode;
 
 use super::{MAX_ANSWER, api, find, missing};
@@ -10,6 +12,9 @@ use crate::commands::failure::{Failure, block_on};
 use crate::commands::following::Retries;
 use crate::commands::signals::Signals;
 use crate::commands::terminal::{self, complain, plain};
+
+/// A connection that lasts longer than this is no failure.
+const LASTING: Duration = Duration::from_secs(5);
 
 pub(super) fn run(arguments: &BootsRemoveArguments) -> Result<(), Failure> {
     let api = api(&arguments.server)?;
@@ -76,6 +81,7 @@ async fn ended(api: &Api, id: &str) -> Result<Option<Boot>, Failure> {
             Ok(None) => return Ok(last),
             Err(ApiError::Missing) => return Ok(None),
             Ok(Some(mut following)) => {
+                let connected = Instant::now();
                 while let Some(event) = following.next().await {
                     retries.succeeded();
                     let Ok(boot) = serde_json::from_str::<Boot>(&event.data) else { continue };
@@ -84,6 +90,10 @@ async fn ended(api: &Api, id: &str) -> Result<Option<Boot>, Failure> {
                         return Ok(Some(boot));
                     }
                     (last, seen) = (Some(boot), event.id);
+                }
+                // Without a change, the server sends only comments.
+                if connected.elapsed() > LASTING {
+                    retries.succeeded();
                 }
                 None
             }

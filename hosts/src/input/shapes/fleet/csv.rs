@@ -77,8 +77,8 @@ pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Re
                 }
             },
             Ok(_) if hides_row(&record, names.len(), separator.byte) => wrong(format!(
-                "has a value of several lines, one of which has as many {}s as a row and may be a host that a missing quotation \
-                 mark hides; close the first line's quotation mark, or write the value on one line",
+                "has a value of several lines, which by its {}s may hide a host behind a missing quotation mark; close the first \
+                 line's quotation mark, or write the value on one line",
                 separator.name
             )),
             Ok(cells) => match values(&cells, &names, separator.name) {

@@ -83,7 +83,7 @@ impl Client {
         Ok(login.authorization())
     }
 
-    /// The error of a login before a request. An answer to the login that is lost must not look as if that to the request were.
+    /// The error of a login before a request. If the answer to the login is lost, the request was not sent, or the BMC has refused it.
     fn nothing_sent(&self, error: RedfishError) -> RedfishError {
         let reason = match error {
             RedfishError::Broken { reason, .. } => format!("the connection broke off at the login ({reason})"),

@@ -11,6 +11,8 @@ use super::client::ApiError;
 /// How often to try to reach a server again, and for how long.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 const MAX_RETRY: Duration = Duration::from_mins(2);
+/// A connection that has lasted so long is no failure: while nothing changes, the server sends no events.
+const LASTING: Duration = Duration::from_secs(5);
 
 /// The attempts to reach a server again.
 #[derive(Debug, Default)]
@@ -23,6 +25,13 @@ impl Retries {
     /// Notes that the server has answered.
     pub(super) fn succeeded(&mut self) {
         self.since = None;
+    }
+
+    /// Notes the end of a connection that has lasted so long.
+    pub(super) fn disconnected(&mut self, lasted: Duration) {
+        if lasted >= LASTING {
+            self.succeeded();
+        }
     }
 
     /// Waits before the next attempt, after an error or the end of a connection. Returns the error if another attempt is of no use.
@@ -105,5 +114,20 @@ impl<'a> AllBoots<'a> {
     pub(super) async fn reconnect(&mut self, error: Option<ApiError>) -> Result<(), ApiError> {
         self.following = None;
         self.retries.wait(error).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn only_connections_that_end_at_once_are_failures() {
+        let mut retries = Retries { since: Instant::now().checked_sub(MAX_RETRY) };
+        retries.disconnected(Duration::from_millis(10));
+        let error = retries.wait(None).await.unwrap_err();
+        assert!(error.to_string().contains("closes every connection"), "{error}");
+        retries.disconnected(MAX_RETRY);
+        retries.wait(None).await.unwrap();
     }
 }

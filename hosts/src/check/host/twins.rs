@@ -102,7 +102,8 @@ fn modes_of_macvlans(network: &Network<'_>, report: &mut Report) {
     }
     for interface in network.active() {
         if matches!(interface.kind, Kind::MacVlan { mode: MacVlanMode::Other, .. }) {
-            let message = "has the mode source, or none: NetworkManager creates MACVLANs with vepa, bridge, private and passthru only";
+            let message = "has the mode source, or none: NetworkManager creates MACVLANs with vepa, bridge, private and \
+                           passthru only";
             report.add(network.severity(), "macvlan-mode-unsupported", &interface.path, message);
         }
     }

@@ -1,9 +1,9 @@
-//! The DUID, by which servers of IPv6 addresses know a host.
+//! The DUID, by which `DHCPv6` servers know a host.
 
 use crate::network::devices::Network;
 use crate::network::form::Findings;
 
-/// Warns of each interface that asks such servers, in a format that has no setting for the DUID.
+/// Warns of each interface with `DHCPv6`, in a format that has no setting for the DUID.
 pub(super) fn warn(network: &Network<'_>, format: &str, findings: &mut Findings<'_>) {
     for ipv6 in network.devices.iter().map(|device| &device.interface.ipv6).filter(|ipv6| ipv6.is_automatic()) {
         let message = format!(

@@ -1,6 +1,6 @@
 //! `dayone boots rm`
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use reqwest::StatusCode;
 
@@ -12,9 +12,6 @@ use crate::commands::failure::{Failure, block_on};
 use crate::commands::following::Retries;
 use crate::commands::signals::Signals;
 use crate::commands::terminal::{self, complain, plain};
-
-/// A connection that lasts longer than this is no failure.
-const LASTING: Duration = Duration::from_secs(5);
 
 pub(super) fn run(arguments: &BootsRemoveArguments) -> Result<(), Failure> {
     let api = api(&arguments.server)?;
@@ -91,10 +88,7 @@ async fn ended(api: &Api, id: &str) -> Result<Option<Boot>, Failure> {
                     }
                     (last, seen) = (Some(boot), event.id);
                 }
-                // Without a change, the server sends only comments.
-                if connected.elapsed() > LASTING {
-                    retries.succeeded();
-                }
+                retries.disconnected(connected.elapsed());
                 None
             }
             Err(error) => Some(error),

@@ -76,11 +76,11 @@ pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Re
                     return Err(Reported);
                 }
             },
-            Ok(_) if hides_row(&record, names.len(), separator.byte) => wrong(format!(
-                "has a value of several lines, which by its {}s may hide a host behind a missing quotation mark; close the first \
-                 line's quotation mark, or write the value on one line",
-                separator.name
-            )),
+            Ok(_) if hides_row(&record, names.len(), separator.byte) => wrong(
+                "has a value of several lines, which may hide a host behind a missing quotation mark; close the first line's \
+                 quotation mark, or write the value on one line"
+                    .to_owned(),
+            ),
             Ok(cells) => match values(&cells, &names, separator.name) {
                 Err(message) => wrong(message),
                 Ok(_) if table.rows.len() == MAX_ROWS => {

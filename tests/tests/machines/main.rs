@@ -13,6 +13,7 @@ mod matrix;
 mod minimal_iso;
 mod network_manager;
 mod network_manager_gateways;
+mod network_manager_macvlans;
 mod other_architectures;
 mod rack;
 mod secure_boot;

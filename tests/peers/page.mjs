@@ -170,6 +170,10 @@ try {
   await page.getByText(/Checked: 1 host, 0 errors/).waitFor();
   await page.getByRole("button", { name: "Build images" }).click();
   await page.getByText("1 image built.").waitFor();
+  // The button was disabled meanwhile.
+  assert.equal(await page.evaluate(() => document.activeElement.id), "build");
+  await page.getByLabel("Kernel arguments to add").press("Enter");
+  await page.getByText(/Checked: 1 host, 0 errors/).waitFor();
   // A file that has changed on disk is not checked as it was. It can be chosen again, although it has the same name.
   const edited = `${documents}.edited.yaml`;
   writeFileSync(edited, nmstate("an-interface-with-a-long-name"));

@@ -207,8 +207,12 @@ fn all_credentials_together_are_no_larger_than_systemd_reads() {
     };
     // Base64 of base64.
     let room = (1 << 20) / 16 * 9;
-    let largest = (room - 1000..room).rev().find_map(|contents| Some((contents, size(&[], contents).ok()?)));
-    let (contents, largest) = largest.unwrap();
+    let (mut contents, mut refused) = (room - 1000, room);
+    while refused - contents > 1 {
+        let middle = contents.midpoint(refused);
+        if size(&[], middle).is_ok() { contents = middle } else { refused = middle }
+    }
+    let largest = size(&[], contents).unwrap();
     assert!(largest <= 1 << 20 && largest > (1 << 20) - 64, "{largest}");
     for directory in ["EFI/BOOT/BOOTX64.EFI.extra.d", "loader/credentials"] {
         let other = format!("{directory}/other.cred");

@@ -7,10 +7,12 @@ use std::process::Command;
 
 use acceptance::bases::{coreos_iso, fixtures};
 use acceptance::boots::documents;
+use acceptance::fault_proxy::{Fault, FaultProxy};
 use acceptance::nginx::Nginx;
 use acceptance::peers::{cache, run, run_text};
 use acceptance::server::{Server, free_address};
 use imagelib::digest::Digest;
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::playbook::Ansible;
@@ -213,6 +215,11 @@ fn secrets_in_structures_are_not_printed_and_results_are_whole() {
     assert!(!made["image"].to_string().contains("***"), "{made:#}");
     let id = made["image"]["id"].as_str().unwrap();
     assert!(id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit()), "{id}");
+    // Documents may be given as structures, too.
+    let documents = json!({"base": "coreos", "documents": order["nmstate"], "ignition": order["ignition"]});
+    let task = ansible.task("image", &documents, &[]);
+    assert!(!task.printed.contains(secret), "{}", task.printed);
+    assert_eq!(task.changed(false)["image"]["id"], made["image"]["id"]);
     // Nor does a task that fails print them: for its options, or for the documents.
     for more in [json!({"documents": "x"}), json!({"base": "none"}), json!({"hostname": "-"})] {
         let mut wrong = order.clone();
@@ -221,6 +228,30 @@ fn secrets_in_structures_are_not_printed_and_results_are_whole() {
         assert!(!task.printed.contains(secret), "{}", task.printed);
         task.failed("");
     }
+}
+
+/// A redirect would carry the token to another server, and a POST would become a GET there. The page of a proxy is no success.
+#[test]
+fn only_the_server_itself_is_asked_and_believed() {
+    let server = server();
+    let (here, elsewhere) = (FaultProxy::start(&server.api), FaultProxy::start(&server.api));
+    let ansible = Ansible::new(&here.origin(), Some(TOKEN));
+    let order = json!({"base": "coreos", "nmstate": nmstate("192.0.2.20")});
+    for method in [Method::GET, Method::POST] {
+        let location = format!("{}/v1/images", elsewhere.origin());
+        here.next(method, "/v1/images", 1, Fault::Answer(308, vec![("Location", location)], json!({})));
+        ansible.task("image", &order, &[]).failed("308");
+    }
+    assert_eq!(elsewhere.seen().len(), 0);
+    // A token from a block of YAML.
+    let with_line_end = json!({"api_token": format!("{TOKEN}\n")});
+    ansible.task("base_info", &with_line_end, &[]).changed(false);
+
+    let nginx = Nginx::start(None);
+    fs::create_dir(nginx.root().join("v1")).unwrap();
+    fs::write(nginx.root().join("v1/bases"), "<html>Log in</html>").unwrap();
+    let page = Ansible::new(nginx.url("").trim_end_matches('/'), None);
+    page.task("base_info", &json!({}), &[]).failed("the answer is not from dayone's API");
 }
 
 #[test]

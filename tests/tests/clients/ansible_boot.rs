@@ -68,6 +68,10 @@ fn a_host_is_booted_once_and_its_medium_ejected_once() {
 
     // Its medium is out: it is booted again.
     boot(&order, &["--check"]).changed(true);
+    // The check finds the mistakes that the boot would find.
+    boot(&with(&order, &json!({"base": "none"})), &["--check"]).failed("none");
+    let wrong = documents("worker-0", &bmc.origin, &bmc.system, PASSWORD).replace("192.0.2.", "300.0.2.");
+    boot(&with(&order, &json!({"documents": wrong})), &["--check"]).failed("300.0.2.");
 }
 
 #[test]
@@ -191,6 +195,13 @@ fn a_task_waits_while_the_server_is_away_or_busy() {
     let refused = ansible.task("boot", &absent, &[]).failed("no longer allowed");
     assert_eq!((&refused["problem"]["detail"], &refused["changed"]), (&json!("no longer allowed"), &json!(true)));
     assert_eq!(refused["boots"][0]["id"], failed["boots"][0]["id"], "{refused:#}");
+
+    // Somebody else deletes a boot while the task waits for it.
+    let ended = ansible.task("boot", &absent, &[]).result;
+    assert!(!ended["failed"].as_bool().unwrap_or(false), "{ended:#}");
+    proxy.next(Method::GET, "/v1/boots/", 1, Fault::Answer(404, Vec::new(), json!({})));
+    let forgotten = ansible.task("boot", &with(&order, &json!({"poll_interval": -1})), &[]).failed("deleted meanwhile");
+    assert_eq!((&forgotten["boots"], &forgotten["changed"]), (&json!([]), &json!(true)), "{forgotten:#}");
 }
 
 #[test]

@@ -19,9 +19,19 @@ pub(crate) struct Ansible {
 /// What a task has returned.
 pub(crate) struct TaskResult {
     pub(crate) result: Value,
-    /// All that Ansible has printed, in its most talkative way.
+    /// All that Ansible has printed, in its most talkative way, and written to the system's log.
     pub(crate) printed: String,
 }
+
+/// Python reads this first. It takes what a module writes to the log of the host that it runs on.
+const LOGGING: &str = "\
+import os, sys, syslog
+sys.modules['systemd'] = None
+def log(*arguments):
+    with open(os.environ['HOME'] + '/log', 'a') as file:
+        file.write(repr(arguments) + chr(10))
+syslog.syslog = log
+";
 
 impl TaskResult {
     #[track_caller]
@@ -42,6 +52,8 @@ impl TaskResult {
 impl Ansible {
     pub(crate) fn new(api: &str, token: Option<&str>) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
+        fs::create_dir(directory.path().join("python")).expect("a directory");
+        fs::write(directory.path().join("python/sitecustomize.py"), LOGGING).expect("a file");
         Self { directory, api: api.to_owned(), token: token.map(str::to_owned) }
     }
 
@@ -75,8 +87,12 @@ impl Ansible {
             ],
         }]);
         let output = self.play(&play, more);
-        let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        let logged = fs::read_to_string(self.directory.path().join("log")).expect("what modules log");
+        let printed =
+            String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr) + logged.as_str();
         assert!(output.status.success(), "{printed}");
+        // That of Ansible's own module.
+        assert!(logged.contains("Invoked with"), "{logged}");
         let text = fs::read_to_string(&result).unwrap_or_else(|error| panic!("{error}\n{printed}"));
         TaskResult { result: serde_json::from_str(&text).expect("JSON"), printed: printed.into_owned() }
     }
@@ -84,6 +100,13 @@ impl Ansible {
     fn play(&self, play: &Value, more: &[&str]) -> Output {
         let path: &Path = &self.directory.path().join("play.json");
         fs::write(path, play.to_string()).expect("a file");
-        self.command("ansible-playbook").arg("-vvv").args(more).arg(path).output().expect("ansible starts")
+        let python = self.directory.path().join("python");
+        self.command("ansible-playbook")
+            .env("PYTHONPATH", python)
+            .arg("-vvv")
+            .args(more)
+            .arg(path)
+            .output()
+            .expect("ansible starts")
     }
 }

@@ -24,6 +24,8 @@
       say(`The server does not answer: ${error.message}`, "bad");
     } finally {
       ask.disabled = false;
+      // A control that is disabled loses the focus.
+      if (document.activeElement === document.body) ask.focus();
     }
   };
 

@@ -87,6 +87,7 @@
   const working = async (text, work) => {
     if (busy) return;
     busy = true;
+    const focused = document.activeElement;
     result.replaceChildren(element("p", text));
     [...buttons, files].forEach((control) => (control.disabled = true));
     try {
@@ -97,6 +98,8 @@
     } finally {
       [...buttons, files].forEach((control) => (control.disabled = false));
       busy = false;
+      // A control that is disabled loses the focus.
+      if (document.activeElement === document.body) focused.focus();
     }
   };
 
@@ -190,6 +193,7 @@
   };
 
   question.addEventListener("close", () => {
+    byId("boot").focus();
     if (question.returnValue !== "boot") return;
     working("Starting the boots", async () => {
       const { ok, body } = await send("/v1/boots", confirmation);
@@ -210,7 +214,6 @@
   // Without a choice of before, the same file can be chosen again.
   files.addEventListener("click", () => (files.value = ""));
   files.addEventListener("change", () => take(files.files));
-  byId("check").addEventListener("click", check);
   byId("build").addEventListener("click", build);
   byId("boot").addEventListener("click", boot);
   byId("documents-form").addEventListener("submit", (event) => {

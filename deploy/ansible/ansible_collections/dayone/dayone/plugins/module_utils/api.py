@@ -62,7 +62,7 @@ class ApiProblem(ApiError):
         self.body = body
         self.passes = status == 429 or status >= 500
         # A date, which some proxies send, is not read.
-        self.retry_after = int(retry_after) if retry_after.isdecimal() else 0
+        self.retry_after = int(retry_after[:9]) if retry_after.isdecimal() else 0
         super().__init__(body.get("detail") or body.get("title") or f"status {status}")
 
     @property
@@ -132,6 +132,15 @@ class Api:
                 return None
             raise
 
+    def delete(self, path: str, query: dict[str, t.Any] | None = None) -> Answer | None:
+        """Deletes a resource. Returns None if somebody else has deleted it."""
+        try:
+            return self.request("DELETE", path, query=query)
+        except ApiProblem as problem:
+            if problem.status == 404:
+                return None
+            raise
+
     def patiently(self, ask: t.Callable[[str], t.Any], path: str, deadline: float, interval: float) -> t.Any:
         """Returns what C(ask) returns. While the server restarts or has no time, asks again until the deadline."""
         while True:
@@ -166,8 +175,9 @@ class Api:
         headers = {"Accept": accept}
         if body is not None:
             headers["Content-Type"] = "application/json"
-        if self._parameters["api_token"]:
-            headers["Authorization"] = f"Bearer {self._parameters['api_token']}"
+        # A token from a block of YAML ends with a line end. The error for such a header quotes it in a form that Ansible does not censor.
+        if token := (self._parameters["api_token"] or "").strip():
+            headers["Authorization"] = f"Bearer {token}"
         try:
             with open_url(
                 url,
@@ -179,8 +189,10 @@ class Api:
                 use_proxy=self._parameters["use_proxy"],
                 timeout=self._parameters["timeout"],
                 http_agent="ansible dayone.dayone",
+                # The API redirects nobody. Ansible would make a POST a GET, and send the token to the other server.
+                follow_redirects="none",
             ) as answer:
-                return Answer(answer.status, answer.headers, _read(answer))
+                return Answer(answer.status, answer.headers, _read(answer, accept))
         except HTTPError as error:
             raise ApiProblem(error.code, _problem(error), error.headers.get("Retry-After") or "") from None
         except (URLError, UrlsConnectionError, HTTPException, OSError, ValueError) as error:
@@ -204,10 +216,12 @@ def segment(text: str) -> str:
     return quote(text, safe="")
 
 
-def _read(answer: t.Any) -> t.Any:
+def _read(answer: t.Any, accept: str) -> t.Any:
+    if answer.status == 204 or accept != "application/json":
+        return None
     content_type = answer.headers.get("Content-Type") or ""
     if not content_type.startswith("application/json"):
-        return None
+        raise ValueError(f"the answer is not from dayone's API: its type is {content_type or 'missing'}, not application/json")
     return json.loads(answer.read())
 
 

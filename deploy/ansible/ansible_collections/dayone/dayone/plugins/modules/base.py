@@ -25,8 +25,8 @@ options:
   files:
     description:
       - The files of the base by their roles, V(iso), or V(initrd) with V(kernel), V(rootfs) and boot loaders.
-      - Each has a C(url), or a C(path) on the server, and a C(sha256), a C(signature) or both. Give C(sha256) to make a task that runs
-        again change nothing; for a file with a C(signature) alone, the server fetches it again to see whether it has changed.
+      - Each has a C(url) with a C(sha256), a C(signature) or both, or a C(path) on the server, which needs neither. Give C(sha256) to make
+        a task that runs again change nothing; a file without one is read again to see whether it has changed.
     type: dict
   profile:
     description: The delivery profile, if the initramfs does not show it.
@@ -117,10 +117,6 @@ from ansible_collections.dayone.dayone.plugins.module_utils import api as server
 INTERVAL = 1
 
 
-class NotFetched(Exception):
-    """The server could not fetch the base, or has not in time."""
-
-
 def present(module, api):
     name, files, profile = (module.params[key] for key in ("name", "files", "profile"))
     path = f"/v1/bases/{server.segment(name)}"
@@ -157,15 +153,15 @@ def wait(api, path, base, limit):
     while base is not None and base.get("fetch"):
         fetch = base["fetch"]
         if fetch["state"] == "failed":
-            raise NotFetched(f"the server cannot fetch the base: {fetch.get('error')}")
+            raise server.Failure(f"the server cannot fetch the base: {fetch.get('error')}", {"base": base})
         if time.monotonic() > deadline:
-            raise NotFetched(f"the server is still fetching the base after {limit} seconds: {fetch}")
+            raise server.Failure(f"the server is still fetching the base after {limit} seconds: {fetch}", {"base": base})
         time.sleep(INTERVAL)
         base = api.patiently(api.find, path, deadline, INTERVAL)
     if base is None:
-        raise NotFetched("somebody has removed the base meanwhile")
+        raise server.Failure("somebody has removed the base meanwhile", {})
     if base["state"] != "available":
-        raise NotFetched(f"the base is not available: {base.get('reason')}")
+        raise server.Failure(f"the base is not available: {base.get('reason')}", {"base": base})
     return base
 
 
@@ -174,7 +170,7 @@ def absent(module, api):
     if api.find(path) is None:
         return {"changed": False}
     if not module.check_mode:
-        api.request("DELETE", path)
+        api.delete(path)
     return {"changed": True}
 
 
@@ -193,15 +189,7 @@ def main() -> None:
         required_if=[("state", "present", ("files",))],
         supports_check_mode=True,
     )
-    api = server.Api(module)
-    try:
-        result = (present if module.params["state"] == "present" else absent)(module, api)
-    except server.ApiError as error:
-        module.fail_json(msg=error.message(), **error.details())
-    except NotFetched as error:
-        module.fail_json(msg=str(error))
-    else:
-        module.exit_json(**result)
+    server.run(module, present if module.params["state"] == "present" else absent)
 
 
 if __name__ == "__main__":

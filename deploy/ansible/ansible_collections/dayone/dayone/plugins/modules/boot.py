@@ -148,6 +148,7 @@ problem:
   type: dict
 """
 
+import json
 import time
 
 from ansible_collections.dayone.dayone.plugins.module_utils import api as server
@@ -170,6 +171,19 @@ def hosts(api, order):
         question["host"] = order["host"]
     check = api.request("POST", "/v1/check", body=question).body
     return [host.get("name") for host in check["hosts"]] or [None]
+
+
+def refuse_mistakes(api, order):
+    """Fails for mistakes in the documents, and for an unknown base, as the request for boots does."""
+    question = {name: order[name] for name in ["documents", "host", "base"] if name in order}
+    if "nmstate" in order:
+        question["documents"] = json.dumps(order["nmstate"])
+    if "documents" not in question:
+        return
+    check = api.request("POST", "/v1/check", body=question).body
+    errors = [finding["message"] for finding in check["findings"] if finding["severity"] == "error"]
+    if errors:
+        raise server.ApiProblem(422, {"detail": errors[0], "findings": check["findings"]})
 
 
 def latest(api, order, host):
@@ -199,6 +213,8 @@ def start(module, api):
     boots = [boot for host, boot in before.items() if host not in needed]
     findings = []
     if module.check_mode:
+        if needed:
+            refuse_mistakes(api, order)
         return {"changed": bool(needed), "boots": boots}
     # All hosts in one request, of which the server begins all boots or none.
     orders = [order] if len(needed) == len(before) else [{**order, "host": host} for host in needed]
@@ -210,7 +226,9 @@ def start(module, api):
             boots += begun["boots"]
             findings += begun["findings"]
         if module.params["state"] == "booted":
-            wait(module, api, result, lambda boot: boot["state"] not in UNDER_WAY)
+            forgotten = wait(module, api, result, lambda boot: boot["state"] not in UNDER_WAY)
+            if forgotten:
+                raise server.Failure(f"the server no longer knows {', '.join(map(path, forgotten))}: deleted meanwhile", result)
             # With eject=when-booted, the boot ends with the medium out, and its state is another one.
             fail_if_any(result, [boot for boot in boots if boot["state"] != "booted" and not has_booted(boot)])
     return result
@@ -241,7 +259,9 @@ def stop(module, api):
     result = {"changed": False, "boots": []}
     with server.keeping(result):
         for boot in boots:
-            answer = api.request("DELETE", path(boot), query=query)
+            answer = api.delete(path(boot), query)
+            if answer is None:
+                continue
             result["changed"] = True
             # Without a body, the boot has ended meanwhile, and the server has forgotten it. The record from before may show that an
             # earlier attempt to eject the medium has failed: only the answer shows this one.
@@ -273,17 +293,25 @@ def path(boot):
 
 
 def wait(module, api, result, is_over):
-    """Waits until all boots of the result are over. The result then has them as they are."""
-    interval = module.params["poll_interval"]
+    """Waits until all boots of the result are over. The result then has them as they are.
+
+    Returns those that the server has forgotten, which are no longer in the result: somebody has deleted them, too.
+    """
+    forgotten = []
+    interval = max(0.1, module.params["poll_interval"])
     deadline = time.monotonic() + module.params["wait_timeout"]
     boots = result["boots"]
     while True:
-        for index, boot in enumerate(boots):
-            if not is_over(boot):
-                boots[index] = api.patiently(api.get, path(boot), deadline, interval)
+        for boot in [boot for boot in boots if not is_over(boot)]:
+            now = api.patiently(api.find, path(boot), deadline, interval)
+            if now is None:
+                boots.remove(boot)
+                forgotten.append(boot)
+            else:
+                boots[boots.index(boot)] = now
         waiting = [boot for boot in boots if not is_over(boot)]
         if not waiting:
-            return
+            return forgotten
         if time.monotonic() > deadline:
             names = ", ".join(boot.get("host") or boot["id"] for boot in waiting)
             raise server.Failure(f"not over after {module.params['wait_timeout']} s: {names}. The server goes on", result)
@@ -327,7 +355,6 @@ def main() -> None:
             ("state", "started", ("image", "base"), True),
         ],
         supports_check_mode=True,
-        no_log=True,
     )
     server.run(module, stop if module.params["state"] == "absent" else start)
 

@@ -183,7 +183,7 @@ def absent(module, api):
     if api.find(path) is None:
         return {"changed": False}
     if not module.check_mode:
-        api.request("DELETE", path)
+        api.delete(path)
     return {"changed": True}
 
 
@@ -203,7 +203,6 @@ def main() -> None:
             ("state", "present", ("documents", "document_files", "nmstate", "data"), True),
         ],
         supports_check_mode=True,
-        no_log=True,
     )
     server.run(module, present if module.params["state"] == "present" else absent)
 

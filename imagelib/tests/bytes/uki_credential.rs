@@ -206,7 +206,7 @@ fn all_credentials_together_are_no_larger_than_systemd_reads() {
         image.map(|image| in_esp(&output(&base, &image), CREDENTIAL).unwrap().len())
     };
     // Base64 of base64.
-    let room = (1 << 20) / 16 * 9;
+    let room: usize = (1 << 20) / 16 * 9;
     let (mut contents, mut refused) = (room - 1000, room);
     while refused - contents > 1 {
         let middle = contents.midpoint(refused);

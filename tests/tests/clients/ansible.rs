@@ -237,10 +237,11 @@ fn only_the_server_itself_is_asked_and_believed() {
     let (here, elsewhere) = (FaultProxy::start(&server.api), FaultProxy::start(&server.api));
     let ansible = Ansible::new(&here.origin(), Some(TOKEN));
     let order = json!({"base": "coreos", "nmstate": nmstate("192.0.2.20")});
-    for method in [Method::GET, Method::POST] {
-        let location = format!("{}/v1/images", elsewhere.origin());
-        here.next(method, "/v1/images", 1, Fault::Answer(308, vec![("Location", location)], json!({})));
-        ansible.task("image", &order, &[]).failed("308");
+    let (list, image) = (("base_info", json!({})), ("image", order));
+    for (method, path, (module, arguments)) in [(Method::GET, "/v1/bases", list), (Method::POST, "/v1/images", image)] {
+        let location = format!("{}{path}", elsewhere.origin());
+        here.next(method, path, 1, Fault::Answer(308, vec![("Location", location)], json!({})));
+        ansible.task(module, &arguments, &[]).failed("308");
     }
     assert_eq!(elsewhere.seen().len(), 0);
     // A token from a block of YAML.

@@ -170,16 +170,15 @@ pub enum RedfishError {
     /// An answer with a status other than success.
     #[error("{0}")]
     Status(Box<Failure>),
-    /// A redirect to another host, of a request that is not a read, or in a circle.
-    #[error(
-        "{request}: the BMC redirects to {location}, which is not followed; if that is the right address, use it as \
-         the BMC's address"
-    )]
+    /// A redirect to another host, to another resource for a request that is not a read, or in a circle.
+    #[error("{request}: the BMC redirects to {location}, which dayone does not follow{}", redirect_advice(*is_address))]
     Redirect {
         /// The request.
         request: RequestLine,
         /// Where the redirect leads.
         location: String,
+        /// Whether the request was for the BMC's address: its service root, or the System in the address.
+        is_address: bool,
     },
     /// A link that is not a path on the BMC.
     #[error("the BMC links to {0:?}, which is not a path")]
@@ -279,6 +278,10 @@ impl RedfishError {
             _ => false,
         }
     }
+}
+
+fn redirect_advice(is_address: bool) -> &'static str {
+    if is_address { "; if that is the right address, use it as the BMC's address" } else { "" }
 }
 
 /// What to do about an answer that is not a JSON object.

@@ -106,7 +106,7 @@ fn system_verifier(provider: &Arc<CryptoProvider>) -> Option<&'static rustls_pla
     let verifier = VERIFIER.get_or_init(|| {
         rustls_platform_verifier::Verifier::new(Arc::clone(provider))
             .inspect_err(|error| {
-                tracing::warn!(%error, "cannot read this system's certificate authorities; no BMC is trusted by them");
+                tracing::warn!(%error, "cannot read this system's certificate authorities; no server and no BMC is trusted by them");
             })
             .ok()
     });
@@ -134,17 +134,30 @@ enum Trusted {
 const SHORTEST_RSA: usize = 2048;
 
 /// A BMC's RSA key is too short for rustls, whoever is trusted. The value is its length in bits.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("its certificate has an RSA key of {0} bits, and this client verifies none of less than {SHORTEST_RSA}")]
 struct ShortKey(usize);
+
+/// rustls shows an error of another kind than its own by `Debug` only.
+impl fmt::Debug for ShortKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
 
 impl ShortKey {
     fn of(certificate: &CertificateDer<'_>) -> Option<Self> {
         let certificate = ParsedCertificate::try_from(certificate).ok()?;
         let key = PublicKey::from_der(&certificate.subject_public_key_info()).ok()?;
-        let bits = 8 * key.modulus_len();
+        let bits = length(key.modulus().big_endian_without_leading_zero());
         (bits < SHORTEST_RSA).then_some(Self(bits))
     }
+}
+
+/// The length of a number in bits.
+fn length(big_endian: &[u8]) -> usize {
+    let zeros = big_endian.first().map_or(0, |first| first.leading_zeros());
+    (8 * big_endian.len()).saturating_sub(usize::try_from(zeros).unwrap_or_default())
 }
 
 impl Trusted {
@@ -242,7 +255,7 @@ fn distrust(error: &CertificateError) -> String {
         Bad::NotValidForNameContext { presented, .. } => {
             let names = match presented.as_slice() {
                 [] => "no address (it has no subject alternative name)".to_owned(),
-                names => names.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", "),
+                names => names.iter().take(5).map(|name| bare(name)).collect::<Vec<_>>().join(", "),
             };
             format!(
                 "its certificate is for {names}, not for the BMC's address: use a name in the certificate, or {TRUST}"
@@ -267,8 +280,19 @@ fn distrust(error: &CertificateError) -> String {
         Bad::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
             format!("its certificate is one of an authority (CA:TRUE), and none for a server: {TRUST}")
         }
+        // rustls would add the names of its types.
+        Bad::Other(other) => {
+            format!("its certificate cannot be verified ({other}): make the BMC create a new one, or {TRUST}")
+        }
         other => format!("its certificate cannot be verified ({other}): make the BMC create a new one, or {TRUST}"),
     }
+}
+
+/// A name of a certificate as people write it. webpki writes its type around it: `DnsName("a.example")`.
+fn bare(name: &str) -> &str {
+    const TYPES: [&str; 3] = ["DnsName(", "IpAddress(", "UniformResourceIdentifier("];
+    let inner = TYPES.iter().find_map(|prefix| name.strip_prefix(prefix)?.strip_suffix(')'));
+    inner.map_or(name, |inner| inner.trim_matches('"'))
 }
 
 fn no_handshake(error: &rustls::Error) -> String {
@@ -295,4 +319,38 @@ fn no_handshake(error: &rustls::Error) -> String {
         other => return other.to_string(),
     };
     format!("{versions}: update its firmware, or put a proxy with newer TLS in front of it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_length_of_a_key_is_that_of_its_modulus_in_bits() {
+        for (modulus, bits) in [(&[0x80, 0, 0][..], 24), (&[0x7f, 0xff], 15), (&[1], 1), (&[], 0)] {
+            assert_eq!(length(modulus), bits, "{modulus:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_shown_without_their_types() {
+        for (name, expected) in [
+            ("DnsName(\"a.example\")", "a.example"),
+            ("IpAddress(10.0.0.1)", "10.0.0.1"),
+            ("UniformResourceIdentifier(\"https://a.example/\")", "https://a.example/"),
+            ("Unsupported(0x81)", "Unsupported(0x81)"),
+            ("a.example", "a.example"),
+        ] {
+            assert_eq!(bare(name), expected);
+        }
+    }
+
+    #[test]
+    fn no_type_of_rust_is_shown() {
+        let short = CertificateError::Other(OtherError(Arc::new(ShortKey(1024))));
+        let shown = rustls::Error::from(short).to_string();
+        assert!(shown.contains("an RSA key of 1024 bits") && !shown.contains("ShortKey"), "{shown}");
+        let other = distrust(&CertificateError::Other(OtherError(Arc::new(fmt::Error))));
+        assert!(other.contains(&fmt::Error.to_string()) && !other.contains("OtherError"), "{other}");
+    }
 }

@@ -89,6 +89,25 @@ fn distrust(error: &Error) -> String {
         Error::InvalidCertificate(CertificateError::BadSignature) => {
             "a signature does not fit: that of the certificate, or that of the server in the handshake".to_owned()
         }
-        error => unusable_reason(error).unwrap_or_else(|| error.to_string()),
+        error => unusable_reason(error).unwrap_or_else(|| match error {
+            // rustls would add the names of its types.
+            Error::InvalidCertificate(CertificateError::Other(other)) => other.to_string(),
+            error => error.to_string(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt;
+
+    use rustls::OtherError;
+
+    use super::*;
+
+    #[test]
+    fn no_type_of_rust_is_shown() {
+        let error = Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(fmt::Error))));
+        assert_eq!(distrust(&error), fmt::Error.to_string());
     }
 }

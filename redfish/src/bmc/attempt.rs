@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -133,6 +134,24 @@ impl Meaning {
             504 => by_text.unwrap_or(Self::Unknown),
             409 | 412 | 423 | 428 | 429 | 500..=599 => by_text.unwrap_or(Self::Busy),
             _ => Self::Final,
+        }
+    }
+
+    /// The same for a request that must not be carried out twice. A BMC that fails after it has begun, or whose web server loses the
+    /// service behind it, answers 5xx as well. It has done nothing if its messages say that it is busy, or if it says when to ask again
+    /// (503 with `Retry-After`, RFC 9110 §15.6.4).
+    pub(super) fn of_one_time(error: &RedfishError) -> Self {
+        let meaning = Self::of(error);
+        let may_be_done = error.failure().is_some_and(|failure| {
+            failure.status.is_server_error()
+                && failure.status != StatusCode::NOT_IMPLEMENTED
+                && !(failure.status == StatusCode::SERVICE_UNAVAILABLE && failure.retry_after.is_some())
+        });
+        match meaning {
+            Self::Busy if may_be_done && by_text(error.messages()) != Some(Self::Busy) => Self::Unknown,
+            // It says that something timed out, for example.
+            Self::Image if may_be_done => Self::Unknown,
+            meaning => meaning,
         }
     }
 }

@@ -15,7 +15,7 @@ use super::next_reset;
 use super::plan::Plan;
 use super::set_override::BootOverride;
 use super::state::{Boot, BootMode};
-use super::verified::{Sent, Verified, is_shown};
+use super::verified::{Sent, Verified, has_override, is_shown};
 use crate::{RedfishError, Resource};
 
 /// Maximum number of requests: a BMC that refuses so many refuses all of them.
@@ -102,7 +102,7 @@ impl Bmc {
                         let is_set = match (form.target(), entry.order()) {
                             (Some(target), _) => {
                                 let now = self.read_boot(path, plan.system.settings.as_deref()).await?.boot.source;
-                                now.target.as_deref() == Some(target)
+                                now.has_target(target)
                             }
                             (None, Some(order)) => self.has_boot_order(order).await?,
                             (None, None) => false,
@@ -249,7 +249,14 @@ impl Bmc {
         let Ok(now) = self.client().get(&resource.path).await else { return false };
         let boot = change.get("Boot").and_then(Value::as_object);
         boot.is_some_and(|boot| {
-            boot.iter().all(|(name, value)| now.body.get("Boot").and_then(|shown| shown.get(name)) == Some(value))
+            boot.iter().all(|(name, value)| {
+                let shown = now.body.get("Boot").and_then(|shown| shown.get(name));
+                match (shown.and_then(Value::as_str), value.as_str()) {
+                    // BMCs may write a word in other letters than dayone sends it.
+                    (Some(shown), Some(value)) if name != http_uri::URI => shown.eq_ignore_ascii_case(value),
+                    _ => shown == Some(value),
+                }
+            })
         })
     }
 
@@ -300,7 +307,9 @@ impl Bmc {
             let read = self.read_boot(&plan.system.path, plan.system.settings.as_deref()).await;
             let is_there = match &read {
                 Ok(Current { boot, .. }) if sent.form.is_http() => {
-                    boot.http_uri.as_ref().map(HttpUri::as_str) == sent.image_url && !boot.source.contradicts(mode)
+                    boot.http_uri.as_ref().map(HttpUri::as_str) == sent.image_url
+                        && has_override(sent.form, &boot.source)
+                        && !boot.source.contradicts(mode)
                 }
                 Ok(Current { boot, .. }) => is_shown(sent.form, &boot.source) && !boot.source.contradicts(mode),
                 Err(error) => !error.may_pass(),

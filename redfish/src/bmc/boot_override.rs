@@ -30,6 +30,9 @@ pub enum OverrideForm {
     },
     /// `Boot` of the System, with the URL from which the firmware is to boot. The URL is not part of the form: it is a secret.
     Http {
+        /// `BootSourceOverrideTarget`: `UefiHttp`, in the BMC's letters. Records of older versions do not have it.
+        #[serde(default = "http_uri::target")]
+        target: String,
         /// `BootSourceOverrideEnabled`, as above.
         enabled: Option<String>,
         /// `BootSourceOverrideMode`, as above.
@@ -71,8 +74,7 @@ impl OverrideForm {
     /// `BootSourceOverrideTarget`, if the form sets it.
     pub(super) fn target(&self) -> Option<&str> {
         match self {
-            Self::System { target, .. } => Some(target),
-            Self::Http { .. } => Some(http_uri::TARGET),
+            Self::System { target, .. } | Self::Http { target, .. } => Some(target),
             Self::BootOption { .. } => Some(boot_option::TARGET),
             Self::DellAttributes { .. } | Self::BootOrder { .. } | Self::NextReset { .. } => None,
         }
@@ -81,7 +83,7 @@ impl OverrideForm {
     /// `BootSourceOverrideEnabled` and `BootSourceOverrideMode`, as far as the form sets them.
     fn enabled_and_mode(&self) -> (Option<&str>, Option<BootMode>) {
         match self {
-            Self::System { enabled, mode, .. } | Self::Http { enabled, mode } => (enabled.as_deref(), *mode),
+            Self::System { enabled, mode, .. } | Self::Http { enabled, mode, .. } => (enabled.as_deref(), *mode),
             Self::BootOption { .. } => (Some("Once"), None),
             Self::DellAttributes { .. } | Self::BootOrder { .. } | Self::NextReset { .. } => (None, None),
         }
@@ -108,7 +110,7 @@ impl OverrideForm {
 
     /// Whether `BootSourceOverrideEnabled` is `Continuous`.
     pub(super) fn is_continuous(&self) -> bool {
-        self.enabled_and_mode().0 == Some("Continuous")
+        self.enabled_and_mode().0.is_some_and(|enabled| enabled.eq_ignore_ascii_case("Continuous"))
     }
 
     /// Whether the form takes the place of an override that the BMC accepts and ignores.
@@ -208,9 +210,9 @@ fn targets(survey: &Survey, boot: &Boot, medium: Medium, quirks: &mut Vec<String
         let usual = candidates.iter().filter(|target| **target != "UsbCd").take(1);
         return usual.map(|target| (*target).to_owned()).collect();
     };
-    let known = |candidate: &&&str| offered.iter().any(|target| target.eq_ignore_ascii_case(candidate));
-    let found = candidates.iter().filter(known).map(|target| (*target).to_owned()).collect::<Vec<_>>();
-    if found.first().is_some_and(|target| target == "UsbCd") {
+    // In the BMC's letters: some refuse others.
+    let found = candidates.iter().filter_map(|candidate| in_list(offered, candidate)).collect::<Vec<_>>();
+    if found.first().is_some_and(|target| target.eq_ignore_ascii_case("UsbCd")) {
         quirks.push("the target is UsbCd, because this BMC shows virtual media as a drive on USB".to_owned());
     }
     if found.is_empty() {
@@ -220,6 +222,11 @@ fn targets(survey: &Survey, boot: &Boot, medium: Medium, quirks: &mut Vec<String
         return vec![first.to_owned()];
     }
     found
+}
+
+/// A word as a list of a BMC has it, in whatever letters.
+pub(super) fn in_list(offered: &[String], word: &str) -> Option<String> {
+    offered.iter().find(|each| each.eq_ignore_ascii_case(word)).cloned()
 }
 
 /// The values for `BootSourceOverrideMode`, in the order in which they are tried.
@@ -251,20 +258,19 @@ fn wanted_modes(
 
 /// The values for `BootSourceOverrideEnabled`, in the order in which they are tried.
 pub(super) fn wanted_enables(boot: &Boot) -> Vec<Option<String>> {
-    let offers = |word: &str| {
-        boot.enables.as_ref().is_none_or(|offered| offered.is_empty() || offered.iter().any(|each| each == word))
+    let offered = |word: &str| match &boot.enables {
+        Some(offered) if !offered.is_empty() => in_list(offered, word),
+        _ => Some(word.to_owned()),
     };
     let mut enables = Vec::new();
-    if offers("Once") {
-        enables.push(Some("Once".to_owned()));
+    if let Some(once) = offered("Once") {
+        enables.push(Some(once));
         // Some BMCs refuse a value that is set already.
-        if boot.source.enabled.as_deref() == Some("Once") {
+        if boot.source.enabled.as_ref().is_some_and(|enabled| enabled.eq_ignore_ascii_case("Once")) {
             enables.push(None);
         }
     }
-    if offers("Continuous") {
-        enables.push(Some("Continuous".to_owned()));
-    }
+    enables.extend(offered("Continuous").map(Some));
     if enables.is_empty() { vec![Some("Once".to_owned())] } else { enables }
 }
 

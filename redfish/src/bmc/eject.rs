@@ -101,6 +101,7 @@ impl Bmc {
         // iLO 4 accepts nothing but the image.
         forms.push(Form::Patch { body: json!({"Image": null}) });
         let limit = self.limits().change;
+        let mut was_repeated = false;
         for form in forms {
             let mut tries = 0;
             loop {
@@ -115,10 +116,15 @@ impl Bmc {
                 };
                 match (meaning, result) {
                     (Meaning::Final, Err(error)) => return Err(error.into()),
-                    (Meaning::Unknown, _) => match self.wait_until_ejected(&slot.path).await? {
+                    (Meaning::Unknown, result) => match self.wait_until_ejected(&slot.path).await? {
                         None => return Ok(()),
                         // The BMC accepted the request. Another one may help, if the last eject had not ended by then.
-                        Some(_) if tries < 2 => {}
+                        Some(_) if tries < 2 && (!was_repeated || result.is_err()) => {}
+                        // Some BMCs accept a form and do nothing. Without an answer, the fault is not the form's.
+                        Some(_) if result.is_ok() => {
+                            was_repeated = true;
+                            break;
+                        }
                         Some(state) => return Err(not_ejected(slot, state, attempts)),
                     },
                     // The BMC refused because there is nothing to eject.

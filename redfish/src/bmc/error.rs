@@ -35,6 +35,18 @@ pub enum BmcError {
     /// The BMC has no slots for virtual media.
     #[error("the BMC shows no slots for virtual media: {}", .0.advice())]
     NoSlots(Vendor),
+    /// The BMC refuses to show its slots for virtual media (403).
+    #[error(
+        "the BMC refuses to show its slots for virtual media: {refusal}. Check the privileges of the account; {}. A host can boot \
+         without virtual media by HTTP (method=http)",
+        vendor.advice()
+    )]
+    SlotsRefused {
+        /// The BMC's vendor.
+        vendor: Vendor,
+        /// The request and the BMC's messages.
+        refusal: String,
+    },
     /// None of the BMC's slots accepts the medium.
     #[error(
         "the BMC has no slot that takes {medium} by URL; it has: {}{}", slots.join(", "), other_medium(*medium)

@@ -1,7 +1,7 @@
 //! UEFI HTTP boot: the firmware fetches the image by itself (`Boot.HttpBootUri` of `ComputerSystem` 1.9 and later).
 
 use super::boot_option;
-use super::boot_override::{OverrideForm, wanted_enables};
+use super::boot_override::{OverrideForm, in_list, wanted_enables};
 use super::error::BmcError;
 use super::firmware::FirmwareError;
 use super::http_uri::{TARGET, URI};
@@ -16,11 +16,9 @@ const URL_FILE: &str = "URL File";
 /// not offer HTTP boot.
 pub(super) fn forms(survey: &Survey, mode: Option<BootMode>) -> Result<(Vec<OverrideForm>, Vec<String>), BmcError> {
     let boot = &survey.system.boot;
-    if let Some(targets) = &boot.targets
-        && !targets.iter().any(|target| target.eq_ignore_ascii_case(TARGET))
-    {
-        return Err(BmcError::NoHttpBoot { offered: targets.clone() });
-    }
+    let Some(target) = offered(boot, TARGET) else {
+        return Err(BmcError::NoHttpBoot { offered: boot.targets.clone().unwrap_or_default() });
+    };
     let mut modes = modes(boot, mode)?;
     if matches!(survey.vendor, Vendor::Dell | Vendor::Hpe) && !boot.has_http_uri {
         return Err(BmcError::NoHttpBootUri(survey.vendor));
@@ -32,12 +30,22 @@ pub(super) fn forms(survey: &Survey, mode: Option<BootMode>) -> Result<(Vec<Over
     }
     let mut forms = Vec::new();
     for enabled in wanted_enables(boot) {
-        forms.extend(modes.iter().map(|mode| OverrideForm::Http { enabled: enabled.clone(), mode: *mode }));
+        for mode in &modes {
+            forms.push(OverrideForm::Http { target: target.clone(), enabled: enabled.clone(), mode: *mode });
+        }
     }
     if !boot.has_http_uri {
         quirks.push(format!("the BMC shows no {URI}; dayone sets it, and goes on only if the BMC shows it then"));
     }
     Ok((forms, quirks))
+}
+
+/// A target in the BMC's letters. `None` if the BMC lists its targets without it.
+fn offered(boot: &Boot, wanted: &str) -> Option<String> {
+    match &boot.targets {
+        Some(targets) => in_list(targets, wanted),
+        None => Some(wanted.to_owned()),
+    }
 }
 
 /// The values for `BootSourceOverrideMode`, in the order in which they are tried. Only UEFI boots by HTTP, and dayone changes the mode only if
@@ -66,18 +74,16 @@ pub(super) fn forms_by_settings(survey: &Survey, mode: Option<BootMode>) -> Resu
     }
     let is_dell = survey.vendor == Vendor::Dell;
     let mut forms = Vec::new();
-    let offers = |wanted: &str| {
-        boot.targets.as_ref().is_none_or(|targets| targets.iter().any(|target| target.eq_ignore_ascii_case(wanted)))
-    };
     // UefiHttp alone may mean a NIC's own option for HTTP boot, with a URL from DHCP.
-    if survey.vendor == Vendor::Hpe && offers(boot_option::TARGET) {
+    if survey.vendor == Vendor::Hpe && offered(boot, boot_option::TARGET).is_some() {
         forms.push(OverrideForm::BootOption { name: URL_FILE.to_owned() });
     }
-    if offers(TARGET) {
+    if let Some(target) = offered(boot, TARGET) {
         for enabled in wanted_enables(boot) {
             // An iDRAC changes the boot order for ever.
-            if !(is_dell && enabled.as_deref() == Some("Continuous")) {
-                forms.push(OverrideForm::System { target: TARGET.to_owned(), enabled, mode: None });
+            let form = OverrideForm::System { target: target.clone(), enabled, mode: None };
+            if !(is_dell && form.is_continuous()) {
+                forms.push(form);
             }
         }
     }

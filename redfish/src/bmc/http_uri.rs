@@ -13,6 +13,11 @@ pub(super) const URI: &str = "HttpBootUri";
 /// The value of `BootSourceOverrideTarget`.
 pub(super) const TARGET: &str = "UefiHttp";
 
+/// The target of forms in records that do not have it.
+pub(super) fn target() -> String {
+    TARGET.to_owned()
+}
+
 /// A URL from which a BMC's host boots. It may be that of an image, which is a secret, so `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpUri(String);

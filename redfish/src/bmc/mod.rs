@@ -41,6 +41,7 @@ mod plan;
 mod planned_request;
 mod power;
 mod properties;
+mod read_slots;
 mod reset_types;
 mod restore;
 mod secure_boot;

@@ -49,6 +49,10 @@ pub struct PowerChange {
     pub graceful: Option<bool>,
     /// Whether the BMC refused to ask the operating system.
     pub shutdown_refused: bool,
+    /// How a `PowerCycle` failed that the BMC may have carried out all the same. The power state does not show whether the host has
+    /// restarted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unconfirmed: Option<String>,
     /// Every request that was sent, including those that the BMC refused.
     pub attempts: Vec<Attempt>,
 }
@@ -182,6 +186,7 @@ impl Bmc {
             Start::PowerCycle => {
                 let types = ResetTypes::new(reset.types.as_deref()).power_cycle();
                 self.reset(&reset, &types, None, &mut change.attempts).await?;
+                change.unconfirmed = change.attempts.last().and_then(|attempt| attempt.error.clone());
                 // The BMC switches the host on again, too soon to see for certain when it was off.
                 tokio::time::sleep(self.limits().pause).await;
             }
@@ -251,7 +256,7 @@ impl Bmc {
     ) -> Result<(), BmcError> {
         let mut poll = Poll::new(self.limits().pause, self.limits().power);
         'types: for reset_type in types {
-            let body = json!({"ResetType": reset_type});
+            let body = json!({"ResetType": spelling(reset, reset_type)});
             for tries in 1.. {
                 self.check_interrupt().await?;
                 if *reset_type == BUTTON {
@@ -265,16 +270,18 @@ impl Bmc {
                 let Err(error) = self.try_post(&reset.target, &body, self.limits().change, attempts).await else {
                     return Ok(());
                 };
-                match Meaning::of(&error) {
+                // A second one of these two types would undo the first, or start the host once more.
+                let is_one_time = [POWER_CYCLE, BUTTON].contains(reset_type);
+                let meaning = if is_one_time { Meaning::of_one_time(&error) } else { Meaning::of(&error) };
+                match meaning {
                     Meaning::Final | Meaning::Licence => return Err(error.into()),
-                    // The power state shows whether the BMC carried out the request. A second one of these two types
-                    // would undo the first.
+                    // The power state shows whether the BMC carried out the request.
                     Meaning::Unknown => {
                         let shown = match wanted {
                             Some(wanted) => self.wait_for_power(wanted, self.limits().power / 4).await.is_ok(),
                             None => true,
                         };
-                        if shown || tries >= MAX_TRIES || [POWER_CYCLE, BUTTON].contains(reset_type) {
+                        if shown || tries >= MAX_TRIES || is_one_time {
                             return Ok(());
                         }
                     }
@@ -340,12 +347,25 @@ impl Bmc {
     }
 }
 
+/// A reset type in the BMC's letters.
+fn spelling<'a>(reset: &'a Reset, reset_type: &'a str) -> &'a str {
+    let listed = reset.types.iter().flatten().find(|listed| listed.eq_ignore_ascii_case(reset_type));
+    listed.map_or(reset_type, String::as_str)
+}
+
 fn is_internal(error: &RedfishError) -> bool {
     error.status() == Some(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
 fn unchanged(state: PowerState) -> PowerChange {
-    PowerChange { before: state, after: state, graceful: None, shutdown_refused: false, attempts: Vec::new() }
+    PowerChange {
+        before: state,
+        after: state,
+        graceful: None,
+        shutdown_refused: false,
+        unconfirmed: None,
+        attempts: Vec::new(),
+    }
 }
 
 /// A host that only has to be switched on, or is on already.
@@ -367,7 +387,7 @@ pub(super) fn restart_requests(system: &System) -> Vec<PlannedRequest> {
     let request = |reset_type| PlannedRequest {
         method: "POST",
         path: reset.target.clone(),
-        body: json!({"ResetType": reset_type}),
+        body: json!({"ResetType": spelling(reset, reset_type)}),
     };
     types.into_iter().map(request).collect()
 }

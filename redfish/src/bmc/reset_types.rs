@@ -32,7 +32,7 @@ impl<'a> ResetTypes<'a> {
     }
 
     fn offers(&self, reset_type: &str) -> bool {
-        self.listed.is_none_or(|listed| listed.iter().any(|each| each == reset_type))
+        self.listed.is_none_or(|listed| listed.iter().any(|each| each.eq_ignore_ascii_case(reset_type)))
     }
 
     fn offered(&self, types: impl IntoIterator<Item = &'static str>) -> Vec<&'static str> {

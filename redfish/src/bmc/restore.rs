@@ -16,15 +16,14 @@ use super::survey::settings_path;
 
 /// Whether an override has ended by itself.
 fn is_over(now: &BootSource) -> bool {
-    now.enabled.as_deref().is_some_and(|enabled| enabled.eq_ignore_ascii_case("Disabled"))
+    now.is("Disabled")
 }
 
 /// Whether the BMC shows the override that was set. Some BMCs show another target than the one that was sent, or write it in other letters.
 fn is_ours(set: &BootOverride, now: &BootSource) -> bool {
     // A BMC that did not show the override then showed the one from before.
     let shown = set.shown.target.as_deref().filter(|_| set.shown != set.previous);
-    let mut ours = [set.form.target(), shown].into_iter().flatten();
-    now.target.as_deref().is_some_and(|now| ours.any(|ours| ours.eq_ignore_ascii_case(now)))
+    [set.form.target(), shown].into_iter().flatten().any(|ours| now.has_target(ours))
 }
 
 /// Whether the BMC may still show an override that it accepted. So the earlier values are sent even if it shows them, unless somebody

@@ -13,7 +13,10 @@ pub(super) fn suitable(survey: &Survey, medium: Medium) -> Result<Vec<Slot>, Bmc
             let (system, managers) = (survey.system.path.clone(), survey.unknown_managers.clone());
             return Err(BmcError::UnknownManager { system, managers });
         }
-        return Err(BmcError::NoSlots(survey.vendor));
+        return Err(match &survey.refused_slots {
+            Some(refusal) => BmcError::SlotsRefused { vendor: survey.vendor, refusal: refusal.clone() },
+            None => BmcError::NoSlots(survey.vendor),
+        });
     }
     let ranked = |suits: fn(&Slot, Medium) -> bool| {
         let slots = survey.slots.iter().enumerate().filter(|(_, slot)| suits(slot, medium) && is_usable(survey, slot));

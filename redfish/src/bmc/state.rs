@@ -121,6 +121,16 @@ pub struct BootSource {
 }
 
 impl BootSource {
+    /// Whether `BootSourceOverrideEnabled` is this word, in whatever letters.
+    pub(super) fn is(&self, enabled: &str) -> bool {
+        self.enabled.as_ref().is_some_and(|shown| shown.eq_ignore_ascii_case(enabled))
+    }
+
+    /// Whether `BootSourceOverrideTarget` is this word, in whatever letters.
+    pub(super) fn has_target(&self, target: &str) -> bool {
+        self.target.as_ref().is_some_and(|shown| shown.eq_ignore_ascii_case(target))
+    }
+
     /// Whether the BMC shows another mode than this one.
     pub(super) fn contradicts(&self, mode: Option<BootMode>) -> bool {
         let shown = BootMode::read(self.mode.as_deref());

@@ -15,8 +15,6 @@ use crate::RedfishError;
 const MAX_MANAGERS: usize = 4;
 /// Maximum number of Managers that are read to find those of one machine, if one of them is its.
 const MAX_CANDIDATES: usize = 32;
-/// Maximum number of slots that are read from one collection.
-const MAX_SLOTS: usize = 16;
 
 /// What a BMC has, as [`Bmc::survey`] read it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +34,9 @@ pub struct Survey {
     /// The paths of the Managers, if nothing says which of them is this machine's. None of them was read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_managers: Vec<String>,
+    /// How the BMC refused to show a slot, or all of them: for lack of a licence, or of a privilege.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused_slots: Option<String>,
     /// Sentences about anything unusual, such as a resource that could not be read.
     pub notes: Vec<String>,
 }
@@ -240,11 +241,12 @@ impl Bmc {
 
         // Older BMCs have virtual media under the Manager. If the System has its own, both are the same devices.
         let mut collections: Vec<String> = system.link("VirtualMedia").into_iter().collect();
-        let mut slots = self.slots(&collections, vendor, &mut notes).await?;
+        let mut refused_slots = None;
+        let mut slots = self.slots(&collections, vendor, &mut refused_slots, &mut notes).await?;
         if slots.iter().all(|slot| slot.insert.is_none()) {
             let links = manager_bodies.iter().filter_map(|body| Properties::new(body).link("VirtualMedia"));
             let more: Vec<String> = links.filter(|path| !collections.contains(path)).collect();
-            for slot in self.slots(&more, vendor, &mut notes).await? {
+            for slot in self.slots(&more, vendor, &mut refused_slots, &mut notes).await? {
                 if slots.iter().all(|known: &Slot| known.path != slot.path) {
                     slots.push(slot);
                 }
@@ -265,6 +267,7 @@ impl Bmc {
             managers,
             slots,
             unknown_managers,
+            refused_slots,
             notes,
         })
     }
@@ -315,41 +318,6 @@ impl Bmc {
         }
     }
 
-    /// Reads the slots of these collections.
-    async fn slots(
-        &self,
-        collections: &[String],
-        vendor: Vendor,
-        notes: &mut Vec<String>,
-    ) -> Result<Vec<Slot>, BmcError> {
-        let mut slots = Vec::new();
-        for collection in collections {
-            let mut paths = match self.collection(collection).await {
-                Ok(read) => {
-                    notes.extend(read.incomplete.as_ref().map(|error| format!("{collection} ends early: {error}")));
-                    read.paths()
-                }
-                Err(error) if is_about_one_resource(&error) => {
-                    notes.push(cannot_be_read(collection, &error));
-                    continue;
-                }
-                Err(error) => return Err(error.into()),
-            };
-            // Lenovo's other slots are for uploads and for the remote console. They accept no URL.
-            if vendor == Vendor::Lenovo && paths.iter().any(|path| last_segment(path).starts_with("EXT")) {
-                paths.retain(|path| last_segment(path).starts_with("EXT"));
-            }
-            if paths.len() > MAX_SLOTS {
-                notes.push(format!("{collection} lists {} slots; only the first {MAX_SLOTS} were read", paths.len()));
-            }
-            for path in paths.into_iter().take(MAX_SLOTS) {
-                let body = self.read_or_note(&path, notes).await?;
-                slots.extend(body.map(|body| Slot::read(&path, &body)));
-            }
-        }
-        Ok(slots)
-    }
-
     /// Reads a resource. If the BMC refuses only this one, returns `None` and adds a note.
     async fn read_or_note(&self, path: &str, notes: &mut Vec<String>) -> Result<Option<Value>, BmcError> {
         match self.client().get(path).await {
@@ -378,15 +346,15 @@ fn is_manager_of(manager: &Value, system: &[Option<String>]) -> bool {
     linked.iter().any(|path| system.iter().flatten().any(|own| is_same(path, own)))
 }
 
-fn cannot_be_read(path: &str, error: &RedfishError) -> String {
+pub(super) fn cannot_be_read(path: &str, error: &RedfishError) -> String {
     format!("{path} cannot be read: {error}")
 }
 
 /// Whether the BMC may answer requests for other resources although it refused this one.
-fn is_about_one_resource(error: &RedfishError) -> bool {
+pub(super) fn is_about_one_resource(error: &RedfishError) -> bool {
     error.status().is_some_and(|status| matches!(status.as_u16(), 400 | 404 | 405 | 410 | 500 | 501))
 }
 
-fn last_segment(path: &str) -> &str {
+pub(super) fn last_segment(path: &str) -> &str {
     path.trim_end_matches('/').rsplit('/').next().unwrap_or(path)
 }

@@ -37,6 +37,7 @@ fn survey(vendor: Vendor, manager_model: &str, slots: Vec<Slot>, system: &Value)
         }],
         slots,
         unknown_managers: Vec::new(),
+        refused_slots: None,
         notes: Vec::new(),
     }
 }

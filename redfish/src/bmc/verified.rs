@@ -116,20 +116,19 @@ impl Bmc {
         if !is_shown(form, &shown) {
             let target = form.target().unwrap_or_default();
             let shown_target = match shown.target.as_deref() {
-                Some(shown) if shown == target => "that the override is disabled",
+                Some(shown) if shown.eq_ignore_ascii_case(target) => "that the override is disabled",
                 other => other.unwrap_or("nothing"),
             };
             notes.push(format!("the BMC accepted the boot target {target}, but shows {shown_target}"));
         }
-        let once = form.is_once() && shown.enabled.as_deref() != Some("Continuous");
+        let once = form.is_once() && !shown.is("Continuous");
         if !once {
             notes.push(
                 "the boot override is for every boot until it is undone, because the BMC accepts none for a single boot"
                     .to_owned(),
             );
         }
-        // For HTTP, it is the URL that counts: sushy-tools shows another target.
-        let reception = Reception::of(form.is_http() || is_shown(form, &shown));
+        let reception = Reception::of(has_override(form, &shown));
         Ok(Verified { shown, reception, once, notes })
     }
 
@@ -160,8 +159,13 @@ impl Bmc {
     }
 }
 
-/// Whether the BMC shows the override that this form sets.
+/// Whether the BMC shows the override that this form sets. BMCs may write the target in other letters than dayone sends it.
 pub(super) fn is_shown(form: &OverrideForm, shown: &BootSource) -> bool {
-    let is_disabled = shown.enabled.as_deref() == Some("Disabled");
-    form.target().is_none_or(|target| shown.target.as_deref() == Some(target) && !is_disabled)
+    form.target().is_none_or(|target| shown.has_target(target) && !shown.is("Disabled"))
+}
+
+/// Whether the BMC shows an override that may be the one that this form sets. For HTTP, it is the URL that counts: sushy-tools shows
+/// another target.
+pub(super) fn has_override(form: &OverrideForm, shown: &BootSource) -> bool {
+    if form.is_http() { !shown.is("Disabled") && !shown.has_target("None") } else { is_shown(form, shown) }
 }

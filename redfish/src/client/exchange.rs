@@ -6,7 +6,7 @@ use std::io::{self, Read as _};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
-use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, IF_MATCH, LOCATION};
+use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, IF_MATCH};
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use rustls::client::Resumption;
 use serde_json::Value;
@@ -17,14 +17,15 @@ use url::Url;
 use super::answer::{Reply, local_path};
 use super::journal::{Journal, RequestRecord};
 use super::options::{ClientOptions, Target};
+use super::redirect::keeps_resource;
 use crate::error::{Failure, RedfishError, RequestLine};
 use crate::message::{self, Message};
 use crate::networks::{NetworkRefusal, Resolver, Unresolved};
 use crate::secrets::Secrets;
 use crate::tls;
 
-/// Maximum number of redirects. Only those of GET at the same BMC are followed, such as `/redfish/v1` to
-/// `/redfish/v1/`.
+/// Maximum number of redirects. Those of GET are followed at the same BMC, such as `/redfish/v1` to `/redfish/v1/`. Other requests
+/// follow one, and only to the same path with or without a slash at the end.
 const MAX_REDIRECTS: usize = 3;
 /// How long an idle connection is kept. BMCs close connections early, and nobody knows whether a BMC carries out a
 /// request that it gets on a closing connection.
@@ -137,7 +138,8 @@ impl Exchange {
         request: Request<'_>,
         authorization: &Authorization,
     ) -> Result<Reply, RedfishError> {
-        let mut path = request.path.to_owned();
+        let first = request.path;
+        let mut path = first.to_owned();
         for _ in 0..=MAX_REDIRECTS {
             let request = Request { path: &path, ..request };
             let mut reply = self.send_once(request, authorization).await?;
@@ -149,29 +151,17 @@ impl Exchange {
             }
             match self.redirect_path(&reply) {
                 Some(next) if request.method == Method::GET => path = next,
+                // The BMC's web server only wants another path, and has carried out nothing.
+                Some(next) if path == first && keeps_resource(&reply, &next) => path = next,
                 _ => return Err(self.redirect_error(&reply)),
             }
         }
         let location = format!("{}, in a circle", self.masked_path(&path));
-        Err(RedfishError::Redirect { request: self.request_line(request), location })
-    }
-
-    /// The path that a redirect leads to, if it stays at the same BMC.
-    fn redirect_path(&self, reply: &Reply) -> Option<String> {
-        let origin = self.target.address.origin();
-        let url = self.url(&reply.path).ok()?.join(reply.header(&LOCATION)?).ok()?;
-        let is_same = url.origin() == origin.origin() && url.username().is_empty() && url.password().is_none();
-        is_same.then(|| local_path(url.as_str())).flatten()
-    }
-
-    fn redirect_error(&self, reply: &Reply) -> RedfishError {
-        let location = reply.header(&LOCATION).unwrap_or("nowhere");
-        let location = message::clean(location, &self.secrets());
-        RedfishError::Redirect { request: reply.request.clone(), location }
+        Err(RedfishError::Redirect { request: self.request_line(request), location, is_address: false })
     }
 
     /// The URL of a path at this BMC. The path cannot change the host.
-    fn url(&self, path: &str) -> Result<Url, RedfishError> {
+    pub(super) fn url(&self, path: &str) -> Result<Url, RedfishError> {
         let reference = || message::clean(path, &self.secrets()).chars().take(80).collect();
         let local = local_path(path).ok_or_else(|| RedfishError::Reference(reference()))?;
         let mut url = self.target.address.origin().clone();
@@ -321,26 +311,34 @@ impl Exchange {
         if is_of_image_server(&messages) {
             return RedfishError::Status(Box::new(self.unsuccessful(reply)));
         }
-        match (reply.status, username) {
-            (StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED, Some(username)) if change => {
+        let session_refusal = self.session_refusal().filter(|_| self.refuses_login(reply));
+        match (reply.status, username, session_refusal) {
+            (StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED, Some(username), _) if change => {
                 return RedfishError::PasswordChangeRequired { origin, username };
             }
-            (StatusCode::UNAUTHORIZED, Some(username)) => {
-                return match self.session_refusal() {
-                    Some(session) => RedfishError::NoSession { origin, username, session, messages },
-                    None => RedfishError::NotAuthorized { origin, username, messages },
-                };
+            (_, Some(username), Some(session)) => {
+                return RedfishError::NoSession { origin, username, session, messages };
             }
-            (StatusCode::UNAUTHORIZED, None) => return RedfishError::CredentialsMissing { origin },
+            (StatusCode::UNAUTHORIZED, Some(username), None) => {
+                return RedfishError::NotAuthorized { origin, username, messages };
+            }
+            (StatusCode::UNAUTHORIZED, None, _) => return RedfishError::CredentialsMissing { origin },
             _ => {}
         }
         RedfishError::Status(Box::new(self.unsuccessful(reply)))
     }
 
-    /// Whether the BMC refuses the credentials of a request, or says that its session has ended.
+    /// Whether the BMC refuses the credentials of a request, or says that its session has ended. Some BMCs answer 403 then, which
+    /// otherwise means a missing privilege.
     pub(super) fn refuses_login(&self, reply: &Reply) -> bool {
-        reply.status == StatusCode::UNAUTHORIZED
-            && !is_of_image_server(&message::messages(&reply.lenient(), &self.secrets()))
+        let messages = || message::messages(&reply.lenient(), &self.secrets());
+        match reply.status {
+            StatusCode::UNAUTHORIZED => !is_of_image_server(&messages()),
+            StatusCode::FORBIDDEN => {
+                messages().iter().any(|message| message.key().eq_ignore_ascii_case("NoValidSession"))
+            }
+            _ => false,
+        }
     }
 
     /// The request, the status and the messages of an answer whose status is not success, whatever they mean.

@@ -6,6 +6,7 @@ mod exchange;
 mod journal;
 mod login;
 mod options;
+mod redirect;
 mod session;
 
 use std::sync::atomic::AtomicBool;

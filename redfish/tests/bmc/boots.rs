@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redfish::bmc::{Bmc as Boots, BmcError, BootMode, Limits, Medium, Plan};
+use redfish::bmc::{Bmc as Boots, BmcError, BootMode, Limits, Medium, Plan, Reception};
 use redfish::{ClientOptions, Target};
 use serde_json::{Value, json};
 
@@ -330,4 +330,53 @@ async fn a_systems_manager_is_found_among_many() {
     add_manager(&bmc, &managers[39], &json!([{"@odata.id": SYSTEM}]));
     let (_, plan) = planned(&bmc, None).await;
     assert!(plan.slots[0].path.starts_with(&managers[39]), "{plan:?}");
+}
+
+#[tokio::test]
+async fn a_target_that_is_shown_in_other_letters_is_the_one_that_was_sent() {
+    let bmc = start().await;
+    bmc.on("GET", SYSTEM, system("None", "UEFI"));
+    bmc.on("GET", SYSTEM, system("CD", "UEFI"));
+    bmc.on("PATCH", SYSTEM, Canned::new(204, &Value::Null));
+    let (boots, plan) = planned(&bmc, None).await;
+    let set = boots.boot_once(&plan).await.unwrap();
+    assert!(set.reception == Reception::Shown && set.notes.is_empty(), "{set:?}");
+}
+
+#[tokio::test]
+async fn after_a_form_of_the_eject_that_does_nothing_the_next_one_is_tried() {
+    let eject = format!("{SLOT}/Actions/VirtualMedia.EjectMedia");
+    let bmc = start().await;
+    bmc.only("GET", SLOT, slot(SLOT, &json!(URL)));
+    bmc.on("POST", &eject, Canned::new(204, &Value::Null));
+    bmc.on("PATCH", SLOT, Canned::new(204, &Value::Null));
+    let boots = connected(&bmc).await;
+    let error = boots.eject(SLOT, Some(URL)).await.unwrap_err();
+    assert!(matches!(error, BmcError::NotEjected { .. }), "{error}");
+    assert_eq!((bmc.seen("POST", &eject).len(), bmc.seen("PATCH", SLOT).len()), (3, 2));
+
+    let gone = async {
+        while bmc.seen("PATCH", SLOT).len() < 3 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        bmc.only("GET", SLOT, slot(SLOT, &Value::Null));
+    };
+    let (ejected, ()) = tokio::join!(boots.eject(SLOT, Some(URL)), gone);
+    ejected.unwrap();
+    assert_eq!(bmc.seen("POST", &eject).len(), 6);
+}
+
+#[tokio::test]
+async fn a_host_boots_by_http_although_the_bmc_refuses_virtual_media() {
+    for path in [SLOTS, SLOT] {
+        let bmc = start().await;
+        bmc.only("GET", path, refusal(403, "SMC.1.0.OemLicenseNotPassed", &[]));
+        let boots = connected(&bmc).await;
+        let survey = boots.survey().await.unwrap();
+        let error = Boots::plan(&survey, Medium::Cd, None).unwrap_err();
+        assert!(matches!(error, BmcError::SlotsRefused { .. }), "{error}");
+        assert!(error.to_string().contains("OemLicenseNotPassed"), "{error}");
+        let plan = boots.plan_http_boot(&survey, Medium::Cd, None, URL, None, None).await.unwrap();
+        assert!(plan.boot[0].is_http() && plan.slots.is_empty(), "{plan:?}");
+    }
 }

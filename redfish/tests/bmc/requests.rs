@@ -1,4 +1,4 @@
-//! Single requests: bounds, redirects, repetition, and what is said of failures.
+//! Single requests: bounds, repetition, and what is said of failures.
 
 use std::time::{Duration, Instant};
 
@@ -114,31 +114,6 @@ async fn a_bmc_with_an_ipv6_address_is_reached_at_it() {
     let client = Client::connect(&target, &ClientOptions::default()).await.unwrap();
     assert_eq!(client.root()["host"], format!("[::1]:{port}"));
     server.abort();
-}
-
-#[tokio::test]
-async fn redirects_stay_at_the_bmc_and_are_for_reading_only() {
-    let other = Bmc::start(false).await;
-    other.on("GET", SYSTEM, system());
-    let bmc = Bmc::start(false).await;
-    let to = |location: &str| Canned::new(308, &Value::Null).header("Location", location);
-    bmc.on("GET", "/redfish/v1/old", to(SYSTEM));
-    bmc.on("GET", SYSTEM, system());
-    bmc.on("GET", "/away", to(&format!("{}{SYSTEM}", other.url)));
-    bmc.on("GET", "/relative-away", to(&format!("//{}{SYSTEM}", other.url.strip_prefix("http://").unwrap())));
-    bmc.on("GET", "/circle", to("/circle"));
-    bmc.on("POST", "/action", to(SYSTEM));
-    let client = bmc.connect(true).await.unwrap();
-    assert_eq!(client.get("/redfish/v1/old").await.unwrap().path, SYSTEM);
-    for (path, says) in [("/away", other.url.as_str()), ("/relative-away", &other.url[7..]), ("/circle", "in a circle")]
-    {
-        let error = client.get(path).await.unwrap_err();
-        assert!(matches!(error, RedfishError::Redirect { .. }) && error.to_string().contains(says), "{error}");
-    }
-    let error = client.post("/action", &json!({}), LIMIT).await.unwrap_err();
-    assert!(matches!(error, RedfishError::Redirect { .. }), "{error}");
-    assert_eq!(bmc.seen("GET", "/circle").len(), 4);
-    assert_eq!(other.seen("GET", SYSTEM).len(), 0, "a password was on its way to another host");
 }
 
 #[tokio::test]

@@ -131,6 +131,29 @@ async fn a_session_that_has_ended_is_begun_again_once() {
 }
 
 #[tokio::test]
+async fn a_bmc_may_say_with_403_that_a_session_has_ended() {
+    let refused = |key: &str| {
+        let info = json!([{"MessageId": format!("Base.1.8.{key}")}]);
+        Canned::new(403, &json!({"error": {"@Message.ExtendedInfo": info}}))
+    };
+    let bmc = Bmc::start(true).await;
+    bmc.on("POST", SESSIONS, created("first", "/s/1"));
+    bmc.on("POST", SESSIONS, created("second", "/s/2"));
+    bmc.on("POST", "/reset", refused("NoValidSession"));
+    bmc.on("POST", "/reset", Canned::new(204, &Value::Null));
+    bmc.on("POST", "/forbidden", refused("InsufficientPrivilege"));
+    let client = bmc.connect(true).await.unwrap();
+    client.post("/reset", &json!({}), Duration::from_secs(5)).await.unwrap();
+    let reset = bmc.seen("POST", "/reset");
+    let tokens: Vec<_> = reset.iter().map(|seen| seen.header("x-auth-token")).collect();
+    assert_eq!(tokens, [Some("first"), Some("second")]);
+
+    let error = client.post("/forbidden", &json!({}), Duration::from_secs(5)).await.unwrap_err();
+    assert_eq!(error.status().map(|status| status.as_u16()), Some(403), "{error}");
+    assert_eq!((bmc.seen("POST", "/forbidden").len(), bmc.seen("POST", SESSIONS).len()), (1, 2));
+}
+
+#[tokio::test]
 async fn a_lost_answer_to_a_login_is_not_one_to_the_request_behind_it() {
     let bmc = Bmc::start(true).await;
     bmc.on("POST", SESSIONS, created("first", "/s/1"));

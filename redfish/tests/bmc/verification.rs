@@ -96,7 +96,9 @@ async fn a_certificate_of_an_authority_must_be_for_the_address() {
         let outcome = connect(&address, certificates(&authority_pem)).await;
         assert_eq!(outcome.is_ok(), good, "{outcome:?}");
         if let Err(error) = outcome {
-            assert!(error.to_string().contains("not for the BMC's address"), "{error}");
+            let error = error.to_string();
+            assert!(error.contains("not for the BMC's address") && !error.contains("DnsName"), "{error}");
+            assert!(names.iter().all(|name| error.contains(&format!("is for {name}"))), "{error}");
         }
     }
 }

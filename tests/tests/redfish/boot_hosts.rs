@@ -138,6 +138,18 @@ async fn a_host_calls_home_and_its_bmc_is_as_it_was() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_restart_that_the_bmc_does_not_confirm_is_not_said_to_be_done() {
+    let bmc = EmulatedBmc::start(&Vendor::named("generic-dmtf"), Options::default()).await;
+    let types = "/Actions/#ComputerSystem.Reset/ResetType@Redfish.AllowableValues";
+    bmc.set("/redfish/v1/Systems/437XR1138R2", types, json!(["PowerCycle"]));
+    bmc.inject(Fault::new("POST", "ComputerSystem.Reset", 1, Failure::DropAnswer));
+    let dayone = Dayone::start().await;
+    let boot = dayone.begin(&bmc, "worker-0").await;
+    let boot = dayone.until(&boot, "started", |boot| boot["steps"][3]["state"] == "done").await.unwrap();
+    assert!(boot["steps"][3]["detail"].as_str().unwrap().starts_with("dayone sent PowerCycle, and"), "{boot:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_read_and_what_stalls_is_shown() {
     let dayone = Dayone::start().await;
     let machine = Machine { reads: 400_000, chunk: 4096, starts_in: Duration::from_secs(3), ..Machine::default() };

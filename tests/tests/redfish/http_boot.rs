@@ -205,6 +205,19 @@ fn an_image_that_sushy_tools_has_inserted_before_it_refuses_is_taken_out() {
     assert!(step(&failed, "ejected")["detail"].as_str().unwrap().starts_with("ejected from "), "{failed:#}");
 }
 
+/// Nothing makes the firmware boot from the URL then.
+#[tokio::test]
+async fn a_bmc_that_shows_the_url_and_no_override_has_only_accepted_it() {
+    let vendor =
+        generic().with(json!({"boot": {"ignores": ["BootSourceOverrideTarget", "BootSourceOverrideEnabled"]}}));
+    let emulated = EmulatedBmc::start(&vendor, Options::default()).await;
+    let bmc = emulated.connect().await.unwrap();
+    let plan = plan(&bmc, None).await.unwrap();
+    let set = bmc.boot_http_once(&plan, "http://192.0.2.1/i/abc/boot.iso").await.unwrap();
+    assert_eq!(set.reception, Reception::Accepted, "{set:?}");
+    assert_eq!(set.notes, ["the BMC accepted the boot target UefiHttp, but shows None"]);
+}
+
 #[tokio::test]
 async fn an_override_that_is_shown_a_moment_later_is_waited_for_and_one_that_is_not_shown_is_undone() {
     let members = ["BootSourceOverrideTarget", "BootSourceOverrideEnabled", "HttpBootUri"];

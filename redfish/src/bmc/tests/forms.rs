@@ -118,6 +118,20 @@ fn the_boot_override_has_the_vendors_form() {
         ),
         (
             Vendor::Other,
+            boot(&["none", "PXE", "CD", "HDD"], "UEFI"),
+            Medium::Cd,
+            None,
+            json!({"BootSourceOverrideTarget": "CD", "BootSourceOverrideEnabled": "Once"}),
+        ),
+        (
+            Vendor::Other,
+            json!({"Boot": {"BootSourceOverrideEnabled@Redfish.AllowableValues": ["disabled", "once"]}}),
+            Medium::Cd,
+            None,
+            json!({"BootSourceOverrideTarget": "Cd", "BootSourceOverrideEnabled": "once"}),
+        ),
+        (
+            Vendor::Other,
             json!({}),
             Medium::Usb,
             None,
@@ -159,6 +173,26 @@ fn the_boot_override_has_the_vendors_form() {
     let only_uefi = survey(Vendor::Other, "", Vec::new(), &only_uefi);
     let error = boot_override::forms(&only_uefi, Medium::Cd, Some(BootMode::Legacy)).unwrap_err().to_string();
     assert!(error.contains("does not accept the boot mode Legacy (it accepts UEFI)"), "{error}");
+}
+
+#[test]
+fn a_reset_type_has_the_letters_of_the_bmc() {
+    let reset = json!({"target": "/reset", "ResetType@Redfish.AllowableValues": ["on", "FORCEOFF"]});
+    let body = json!({"PowerState": "On", "Actions": {"#ComputerSystem.Reset": reset}});
+    let system = System::read("/redfish/v1/Systems/1".to_owned(), Properties::new(&body));
+    let requests = power::restart_requests(&system);
+    let sent = requests.into_iter().map(|request| request.body).collect::<Vec<_>>();
+    assert_eq!(sent, [json!({"ResetType": "FORCEOFF"}), json!({"ResetType": "on"})]);
+}
+
+#[test]
+fn the_target_of_http_boot_has_the_letters_of_the_bmc() {
+    let system = json!({"Boot": {"BootSourceOverrideTarget@Redfish.AllowableValues": ["UEFIHTTP"]}});
+    let (forms, _) = http_boot::forms(&survey(Vendor::Other, "", Vec::new(), &system), None).unwrap();
+    assert_eq!(forms[0].target(), Some("UEFIHTTP"));
+    // A record of an older version.
+    let form: OverrideForm = serde_json::from_value(json!({"Http": {"enabled": "Once", "mode": null}})).unwrap();
+    assert_eq!(form.target(), Some("UefiHttp"));
 }
 
 #[test]

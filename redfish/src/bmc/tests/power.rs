@@ -31,6 +31,16 @@ enum Odd {
     NotFound,
 }
 
+/// An answer other than success to a reset.
+#[derive(Debug, Clone, Copy)]
+struct Fails {
+    status: u16,
+    has_retry_after: bool,
+    key: &'static str,
+    /// Whether the machine carries the reset out all the same.
+    is_done: bool,
+}
+
 #[derive(Default)]
 struct Machine {
     types: Vec<&'static str>,
@@ -45,6 +55,10 @@ struct Machine {
     unready: usize,
     /// What it answers to the first read after it was asked to shut down.
     odd: Option<Odd>,
+    /// How it answers the first reset.
+    fails: Option<Fails>,
+    /// How many resets it was asked for.
+    requests: usize,
     sent: Vec<String>,
     switched: Vec<bool>,
 }
@@ -97,17 +111,32 @@ async fn system(State(machine): State<Shared>) -> Response {
     .into_response()
 }
 
-async fn reset(State(machine): State<Shared>, Json(body): Json<Value>) -> StatusCode {
+async fn reset(State(machine): State<Shared>, Json(body): Json<Value>) -> Response {
     let mut machine = machine.lock().unwrap();
+    machine.requests += 1;
+    let reset_type = body["ResetType"].as_str().unwrap();
     if machine.busy > 0 {
         machine.busy -= 1;
-        return StatusCode::SERVICE_UNAVAILABLE;
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
     }
-    if machine.unready > 0 && body["ResetType"] == "On" {
+    if machine.unready > 0 && reset_type == "On" {
         machine.unready -= 1;
-        return StatusCode::CONFLICT;
+        return StatusCode::CONFLICT.into_response();
     }
-    if machine.reset(body["ResetType"].as_str().unwrap()) { StatusCode::NO_CONTENT } else { StatusCode::BAD_REQUEST }
+    if let Some(Fails { status, has_retry_after, key, is_done }) = machine.fails.take() {
+        if is_done {
+            machine.reset(reset_type);
+        }
+        let info = json!([{"MessageId": format!("Base.1.8.{key}")}]);
+        let body = Json(json!({"error": {"@Message.ExtendedInfo": info}}));
+        let mut response = (StatusCode::from_u16(status).unwrap(), body).into_response();
+        if has_retry_after {
+            response.headers_mut().insert(http::header::RETRY_AFTER, "1".parse().unwrap());
+        }
+        return response;
+    }
+    let is_accepted = machine.reset(reset_type);
+    if is_accepted { StatusCode::NO_CONTENT.into_response() } else { StatusCode::BAD_REQUEST.into_response() }
 }
 
 /// Starts it, and connects.
@@ -330,5 +359,38 @@ async fn an_interrupted_restart_sends_nothing_more() {
         let result = bmc.power(PowerAction::Cycle { graceful }).await;
         assert!(matches!(result, Err(BmcError::Interrupted(shown)) if shown == state), "{result:?}");
         assert_eq!(machine.lock().unwrap().sent, sent);
+    }
+}
+
+#[tokio::test]
+async fn a_reset_that_may_have_been_carried_out_is_not_sent_twice() {
+    let (machine, bmc) = bmc().await;
+    let cycle = PowerAction::Cycle { graceful: Duration::ZERO };
+    for (status, has_retry_after, key, says_busy) in [
+        (500, false, "InternalError", false),
+        (502, false, "GeneralError", false),
+        (503, false, "GeneralError", false),
+        (503, true, "GeneralError", true),
+        (500, false, "ServiceTemporarilyUnavailable", true),
+        (409, false, "ResourceInUse", true),
+    ] {
+        for (reset_type, action, is_on) in [("PowerCycle", cycle, true), ("PushPowerButton", PowerAction::On, false)] {
+            // A BMC that says that it was busy has done nothing.
+            for is_done in [false, true].into_iter().filter(|is_done| !(*is_done && says_busy)) {
+                let fails = Some(Fails { status, has_retry_after, key, is_done });
+                *machine.lock().unwrap() = Machine { types: vec![reset_type], is_on, fails, ..Machine::default() };
+                let result = bmc.power(action).await;
+                let machine = machine.lock().unwrap();
+                let about = format!("{reset_type}: {fails:?}: {result:?}");
+                assert_eq!(machine.requests, if says_busy { 2 } else { 1 }, "{about}");
+                // The power state shows what became of the button, and nothing about a restart.
+                let is_unknown = reset_type == "PowerCycle" && !says_busy;
+                assert_eq!(result.is_ok(), is_done || is_unknown || says_busy, "{about}");
+                if let Ok(change) = result {
+                    let unconfirmed = change.unconfirmed.is_some_and(|error| error.contains(&status.to_string()));
+                    assert_eq!((change.after, unconfirmed), (PowerState::On, is_unknown), "{about}");
+                }
+            }
+        }
     }
 }

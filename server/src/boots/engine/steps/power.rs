@@ -51,6 +51,12 @@ impl Steps<'_> {
                 None => "switched off and on".to_owned(),
             },
         };
+        let detail = match &change.unconfirmed {
+            Some(error) => format!(
+                "dayone sent PowerCycle, and does not know whether the host has restarted, because the BMC did not confirm that: {error}"
+            ),
+            None => detail,
+        };
         self.change(|record| record.done(Step::Power, detail)).await
     }
 

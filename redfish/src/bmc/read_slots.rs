@@ -1,0 +1,67 @@
+//! Reads the slots for virtual media.
+
+use http::StatusCode;
+
+use super::Bmc;
+use super::error::BmcError;
+use super::survey::{Slot, cannot_be_read, is_about_one_resource, last_segment};
+use super::vendor::Vendor;
+use crate::RedfishError;
+
+/// Maximum number of slots that are read from one collection.
+const MAX_SLOTS: usize = 16;
+
+impl Bmc {
+    /// Reads the slots of these collections. A refusal (403) is kept, because a host can boot by HTTP without them.
+    pub(super) async fn slots(
+        &self,
+        collections: &[String],
+        vendor: Vendor,
+        refused: &mut Option<String>,
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<Slot>, BmcError> {
+        let mut slots = Vec::new();
+        for collection in collections {
+            let mut paths = match self.collection(collection).await {
+                Ok(read) => {
+                    notes.extend(read.incomplete.as_ref().map(|error| format!("{collection} ends early: {error}")));
+                    read.paths()
+                }
+                Err(error) => {
+                    note(collection, error, refused, notes)?;
+                    continue;
+                }
+            };
+            // Lenovo's other slots are for uploads and for the remote console. They accept no URL.
+            if vendor == Vendor::Lenovo && paths.iter().any(|path| last_segment(path).starts_with("EXT")) {
+                paths.retain(|path| last_segment(path).starts_with("EXT"));
+            }
+            if paths.len() > MAX_SLOTS {
+                notes.push(format!("{collection} lists {} slots; only the first {MAX_SLOTS} were read", paths.len()));
+            }
+            for path in paths.into_iter().take(MAX_SLOTS) {
+                match self.client().get(&path).await {
+                    Ok(resource) => slots.push(Slot::read(&path, &resource.body)),
+                    Err(error) => note(&path, error, refused, notes)?,
+                }
+            }
+        }
+        Ok(slots)
+    }
+}
+
+/// Notes that a slot, or all of them, cannot be read. Returns an error that is about more than that.
+fn note(
+    path: &str,
+    error: RedfishError,
+    refused: &mut Option<String>,
+    notes: &mut Vec<String>,
+) -> Result<(), RedfishError> {
+    if error.status() == Some(StatusCode::FORBIDDEN) {
+        refused.get_or_insert_with(|| error.to_string());
+    } else if !is_about_one_resource(&error) {
+        return Err(error);
+    }
+    notes.push(cannot_be_read(path, &error));
+    Ok(())
+}

@@ -91,7 +91,7 @@ async fn a_certificate_of_an_authority_must_be_for_the_address() {
     for (names, good) in [(&["127.0.0.1"][..], true), (&["bmc.example"], false), (&[], false)] {
         let key = KeyPair::generate().unwrap();
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let certificate = CertificateParams::new(names).unwrap().signed_by(&key, &issuer).unwrap();
+        let certificate = CertificateParams::new(names.clone()).unwrap().signed_by(&key, &issuer).unwrap();
         let address = serve(certificate.der().clone(), &key).await;
         let outcome = connect(&address, certificates(&authority_pem)).await;
         assert_eq!(outcome.is_ok(), good, "{outcome:?}");

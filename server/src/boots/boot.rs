@@ -37,6 +37,8 @@ pub struct Boot {
     view: watch::Sender<View>,
     /// When this process told the BMC to start the host.
     started: parking_lot::Mutex<Option<Instant>>,
+    /// How many bytes of the image this process sent between the insert and the start of the host. `None` if it does not know.
+    sent_before: parking_lot::Mutex<Option<u64>>,
     /// Cancelled when the boot is forgotten.
     pub(super) forgotten: CancellationToken,
 }
@@ -53,6 +55,7 @@ impl Boot {
             writer: Arc::default(),
             view: watch::Sender::new(view),
             started: parking_lot::Mutex::default(),
+            sent_before: parking_lot::Mutex::default(),
             forgotten: CancellationToken::new(),
         }
     }
@@ -91,6 +94,23 @@ impl Boot {
     /// process has seen came later.
     pub(super) fn started(&self) -> Option<Instant> {
         *self.started.lock()
+    }
+
+    /// Sets how many bytes of the image were sent since its insert. `None`: nobody knows.
+    pub(super) fn set_sent_before(&self, bytes: Option<u64>) {
+        *self.sent_before.lock() = bytes;
+    }
+
+    /// Adds bytes that were sent before the host is started.
+    pub(super) fn add_sent_before(&self, bytes: u64) {
+        let mut sent = self.sent_before.lock();
+        *sent = sent.map(|sent| sent.saturating_add(bytes));
+    }
+
+    /// How many bytes of the image were sent between its insert and the start of the host. `None` if this process does not know:
+    /// another one has inserted the image, or the BMC had it already.
+    pub(super) fn sent_before(&self) -> Option<u64> {
+        *self.sent_before.lock()
     }
 
     pub(super) fn work(&self) -> Work {

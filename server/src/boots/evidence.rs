@@ -9,9 +9,10 @@ use vocabulary::text_as_serde;
 pub enum Evidence {
     /// The host requests the image's call-home URL from dayone, over the network in its documents.
     CallHome,
-    /// The BMC reports that an operating system runs (`BootProgress.LastState`, `ComputerSystem` 1.13 and later).
+    /// The BMC reports that an operating system runs (`BootProgress.LastState`, `ComputerSystem` 1.13 and later). No sign while nobody
+    /// has requested the image since the host was switched on.
     BootProgress,
-    /// One of the host's static addresses answers.
+    /// One of the host's static addresses answers. No sign while nobody has requested the image since the host was switched on.
     Reachable,
     /// The host reads the image. This shows only that the firmware boots from it.
     Reading,

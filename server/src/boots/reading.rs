@@ -1,9 +1,13 @@
 //! What the media plane has seen of an image being read, as far as it matters to a boot.
 
-use media::reading::Since;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use imagelib::medium_reads::MediumReads;
+use media::reading::Since;
+
+use super::boot::Boot;
+use super::method::BootMethod;
 use super::record::BootRecord;
 use super::step::{Step, StepState};
 use crate::store::StoredImage;
@@ -15,7 +19,10 @@ const AT_REST: Duration = Duration::from_mins(1);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Requested {
     Yes,
+    /// Nobody since the host was switched on, and what the BMC read before is too little for a boot.
     Never,
+    /// Nobody since the host was switched on. But the BMC may have kept enough of what it read before.
+    OnlyBefore,
     /// dayone was restarted since the host was started, and does not know earlier requests.
     Unknown,
 }
@@ -35,19 +42,24 @@ pub(super) struct Reads {
     pub(super) since_start: Option<String>,
 }
 
-/// Returns the reads of a boot's image, and those since its host was `started`. Waits for the disk: the first call reads
+/// Returns the reads of a boot's image, and those since its host was started. Waits for the disk: the first call reads
 /// directories of the image.
-pub(super) fn reads(image: &Arc<StoredImage>, record: &BootRecord, started: Option<Instant>) -> Reads {
+pub(super) fn reads(image: &Arc<StoredImage>, record: &BootRecord, boot: &Boot) -> Reads {
+    let started = boot.started();
     let progress = image.progress();
     let since = image.read_since(record.file_name(), started);
     // A BMC that still receives what it requested before the host was switched on does not read for the host.
     let copied = record.at_bmc.as_ref().is_some_and(|at_bmc| at_bmc.copied) || since == Since::SentOn;
-    let requested = match (progress.asked_for || copied, started) {
-        (true, _) => Requested::Yes,
-        (false, Some(_)) => Requested::Never,
-        (false, None) => Requested::Unknown,
+    let requested = match started {
+        _ if progress.asked_for || copied => Requested::Yes,
+        None => Requested::Unknown,
+        // The firmware fetches the image only after the start.
+        Some(_) if record.method == BootMethod::Http => Requested::Never,
+        Some(_) if is_enough(boot.sent_before(), || needed(image)) => Requested::OnlyBefore,
+        Some(_) => Requested::Never,
     };
     let text = match requested {
+        Requested::OnlyBefore => "not requested since the host was switched on".to_owned(),
         Requested::Unknown => "not requested since dayone was restarted".to_owned(),
         _ => progress.summary.clone(),
     };
@@ -62,6 +74,17 @@ pub(super) fn reads(image: &Arc<StoredImage>, record: &BootRecord, started: Opti
     }
 }
 
+/// Whether a host may boot from what the BMC read before its start, which was `sent` bytes. `needed` is what every boot reads.
+fn is_enough(sent: Option<u64>, needed: impl FnOnce() -> Option<u64>) -> bool {
+    sent.is_none_or(|sent| sent > 0 && needed().is_none_or(|needed| sent >= needed))
+}
+
+/// How many bytes of an image every boot reads, if dayone knows which files a boot reads.
+fn needed(image: &StoredImage) -> Option<u64> {
+    let planned = image.available()?;
+    MediumReads::of_format(&planned.base.base, image.format()).map(|reads| reads.at_least)
+}
+
 /// Whether the whole file was read, without the first `sent_before` bytes that the server sent. Some BMCs copy it, and the host then
 /// reads the copy.
 pub(super) fn is_copied(image: &StoredImage, file: &str, sent_before: u64) -> bool {
@@ -74,4 +97,25 @@ pub(super) fn is_copied(image: &StoredImage, file: &str, sent_before: u64) -> bo
 /// How many bytes of the file the server has sent. Bytes that it sent twice count twice.
 pub(super) fn sent(image: &StoredImage, file: &str) -> u64 {
     image.reading().files.iter().find(|read| read.name == file).map_or(0, |read| read.sent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_bmc_read_before_the_start_may_be_enough_for_a_boot() {
+        for (sent, needed, expected) in [
+            (Some(0), Some(100), false),
+            // Some BMCs read the beginning of a medium when they insert it.
+            (Some(99), Some(100), false),
+            (Some(100), Some(100), true),
+            (Some(0), None, false),
+            (Some(1), None, true),
+            // Another process has inserted the image.
+            (None, Some(100), true),
+        ] {
+            assert_eq!(is_enough(sent, || needed), expected, "{sent:?} of {needed:?}");
+        }
+    }
 }

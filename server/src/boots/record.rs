@@ -136,6 +136,9 @@ pub struct AtBmc {
     /// The slot that has the image, or may have it. `None` for HTTP boot, and while the image is being inserted: it may be in any planned slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<String>,
+    /// The slot into which the BMC may still insert the image: it did not show the image in time, and the BMC has not refused it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending: Option<String>,
     /// Whether the BMC has copied the whole image, so that dayone does not see what the host reads.
     #[serde(default)]
     pub copied: bool,

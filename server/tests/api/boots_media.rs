@@ -121,6 +121,57 @@ async fn a_boot_that_is_too_late_says_what_the_slot_shows() {
 }
 
 #[tokio::test]
+async fn a_boot_that_is_too_late_says_that_its_host_is_off() {
+    let bmc = EmulatedBmc::start().await;
+    let dayone = server().await;
+    let boot = begin(&dayone, "worker-0", &bmc.url(), "&wait_for=call-home&booted_within=2").await;
+    until_started(&dayone, &boot).await;
+    bmc.machine.lock().unwrap().is_on = false;
+    let boot = until_state(&dayone, &boot, "failed").await;
+    let error = boot["steps"][4]["error"].as_str().unwrap();
+    assert!(error.contains("the host is off") && !error.contains("nobody has read"), "{error}");
+}
+
+#[tokio::test]
+async fn a_system_that_runs_although_nobody_has_read_the_image_is_not_that_of_the_image() {
+    let bmc = EmulatedBmc::start().await;
+    bmc.machine.lock().unwrap().reports_system = true;
+    let dayone = server().await;
+    let query = "&wait_for=boot-progress&eject=when-booted&booted_within=2";
+    let boot = begin(&dayone, "worker-0", &bmc.url(), query).await;
+    let boot = until_state(&dayone, &boot, "failed").await;
+    let error = boot["steps"][4]["error"].as_str().unwrap();
+    assert!(error.contains("the host runs a system (the BMC reports that an operating system runs)"), "{error}");
+    assert!(error.contains("nobody has read the image") && error.contains("such as its disk"), "{error}");
+    assert!(boot["remarks"].to_string().contains("is no sign that the host has booted from it"), "{boot:#}");
+    assert_eq!((&boot["inserted"], bmc.sent().len()), (&json!(true), 3), "{boot:#}");
+}
+
+/// After a restart, dayone does not know what was read before.
+#[tokio::test]
+async fn a_restarted_server_takes_a_running_system_for_that_of_the_image() {
+    let bmc = EmulatedBmc::start().await;
+    bmc.machine.lock().unwrap().reports_system = true;
+    let dayone = server().await;
+    let boot = begin(&dayone, "worker-0", &bmc.url(), "&wait_for=boot-progress").await;
+    until(&dayone, &boot, "seen", |boot| boot["remarks"].to_string().contains("nobody has read the image")).await;
+    let dayone = dayone.restart().await;
+    until_state(&dayone, &boot, "booted").await;
+}
+
+#[tokio::test]
+async fn a_bmc_may_still_insert_an_image_that_it_has_accepted() {
+    let bmc = EmulatedBmc::start().await;
+    bmc.machine.lock().unwrap().only_accepts = true;
+    let dayone = server().await;
+    let boot = begin(&dayone, "worker-0", &bmc.url(), "").await;
+    let boot = until(&dayone, &boot, "over", |boot| boot["ended"] == true).await;
+    assert_eq!((&boot["state"], &boot["steps"][1]["state"]), (&json!("failed"), &json!("failed")), "{boot:#}");
+    let done = boot["steps"][6]["detail"].as_str().unwrap();
+    assert!(done.contains("/VirtualMedia/1 does not show the image") && done.contains("may still insert it"), "{done}");
+}
+
+#[tokio::test]
 async fn a_restarted_server_does_not_say_that_nobody_has_read_the_image() {
     let bmc = EmulatedBmc::start().await;
     let dayone = server().await;

@@ -40,6 +40,20 @@ async fn a_boot_that_is_deleted_while_its_host_shuts_down_does_not_restart_it() 
 }
 
 #[tokio::test]
+async fn a_boot_that_fails_after_its_host_was_switched_off_says_so() {
+    let bmc = EmulatedBmc::start().await;
+    bmc.machine.lock().unwrap().refused_while_off = 1;
+    let dayone = server().await;
+    let boot = begin(&dayone, &bmc, "").await;
+    let failed = until(&dayone, &boot, "over", |boot| boot["ended"] == true).await;
+    assert_eq!(failed["steps"][3]["state"], "failed", "{failed:#}");
+    let remarks = failed["remarks"].to_string();
+    assert!(remarks.contains("the boot failed while dayone restarted the host"), "{failed:#}");
+    assert!(remarks.contains("its power state was off"), "{failed:#}");
+    assert_eq!(bmc.sent(), ["InsertMedia", "ForceOff", "EjectMedia"]);
+}
+
+#[tokio::test]
 async fn an_image_that_the_bmc_shows_by_its_name_is_ejected() {
     let bmc = EmulatedBmc::start().await;
     bmc.machine.lock().unwrap().shows = |url| url.rsplit('/').next().unwrap().to_owned();

@@ -39,6 +39,12 @@ pub(crate) enum WhileOff {
 /// What the BMC does, and what has happened to it.
 pub(crate) struct Machine {
     pub(crate) is_on: bool,
+    /// Whether the BMC reports that an operating system runs whenever the host is on.
+    pub(crate) reports_system: bool,
+    /// Whether the BMC accepts an image and does not insert it.
+    pub(crate) only_accepts: bool,
+    /// How many reads of the System the BMC refuses while the host is off.
+    pub(crate) refused_while_off: u32,
     /// Whether the operating system ignores the request to shut down.
     pub(crate) is_deaf: bool,
     /// Whether the BMC refuses to eject.
@@ -72,6 +78,9 @@ impl EmulatedBmc {
         let address = listener.local_addr().unwrap();
         let machine = Arc::new(Mutex::new(Machine {
             is_on: true,
+            reports_system: false,
+            only_accepts: false,
+            refused_while_off: 0,
             is_deaf: false,
             keeps_medium: false,
             loses_medium_at: None,
@@ -143,6 +152,18 @@ impl Machine {
         self.image.is_some() && (self.is_on || !matches!(self.slot_while_off, WhileOff::NotConnected))
     }
 
+    /// Whether the BMC refuses one more read of its System.
+    fn refuses_system(&mut self) -> bool {
+        let refuses = !self.is_on && self.refused_while_off > 0;
+        self.refused_while_off -= u32::from(refuses);
+        refuses
+    }
+
+    fn boot_progress(&self) -> Value {
+        let state = if self.is_on { "OSRunning" } else { "None" };
+        if self.reports_system { json!({"LastState": state}) } else { Value::Null }
+    }
+
     /// Whether the BMC does not find its slot for one more read.
     fn misses_slot(&mut self) -> bool {
         match &mut self.slot_while_off {
@@ -170,8 +191,10 @@ impl Machine {
             (Method::GET, "/redfish/v1", _) => {
                 Json(json!({"Systems": {"@odata.id": "/redfish/v1/Systems"}})).into_response()
             }
+            (Method::GET, SYSTEM | NEIGHBOUR, _) if machine.refuses_system() => StatusCode::BAD_REQUEST.into_response(),
             (Method::GET, SYSTEM | NEIGHBOUR, _) => Json(json!({
                 "Id": "1",
+                "BootProgress": machine.boot_progress(),
                 "PowerState": if machine.is_on { "On" } else { "Off" },
                 "Boot": machine.source,
                 "VirtualMedia": {"@odata.id": format!("{SYSTEM}/VirtualMedia")},
@@ -217,7 +240,9 @@ impl Machine {
             }
             (Method::POST, _, "InsertMedia") => {
                 machine.sent.push(action.to_owned());
-                machine.image = Some((machine.shows)(body["Image"].as_str().unwrap()));
+                if !machine.only_accepts {
+                    machine.image = Some((machine.shows)(body["Image"].as_str().unwrap()));
+                }
                 StatusCode::NO_CONTENT.into_response()
             }
             (Method::POST, _, "EjectMedia") if machine.keeps_medium => StatusCode::BAD_REQUEST.into_response(),

@@ -232,6 +232,18 @@ async fn a_host_that_does_not_come_is_said_to_be_late_and_keeps_its_medium() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_host_whose_firmware_ignores_the_url_has_not_booted() {
+    let dayone = Dayone::start().await;
+    let ignores = json!({"boot": {"ignores": ["BootSourceOverrideTarget", "BootSourceOverrideEnabled"]}});
+    let bmc = EmulatedBmc::start(&Vendor::named("generic-dmtf").with(ignores), Options::default()).await;
+    // Longer than between two queries to the BMC.
+    let boot = dayone.begin_with(&bmc, "worker-0", "&method=http&wait_for=boot-progress&booted_within=17").await;
+    let boot = dayone.until(&boot, "failed", |boot| boot["state"] == "failed").await.unwrap();
+    let error = boot["steps"][4]["error"].as_str().unwrap();
+    assert!(error.contains("the host runs a system") && error.contains("nobody has read the image"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_boot_can_be_deleted_while_its_host_reads() {
     let dayone = Dayone::start().await;
     let machine = Machine { starts_in: Duration::from_mins(10), ..Machine::default() };

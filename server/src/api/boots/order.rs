@@ -36,7 +36,8 @@ pub(in crate::api) struct BootSettings {
     #[schema(value_type = Option<Bmc>)]
     pub bmc: Option<Bmc>,
     /// The signs that the host has booted: `call-home`, `boot-progress`, `reachable`, `reading`. Any one of them is enough. The
-    /// default is `call-home` if the system has NetworkManager, and otherwise `boot-progress` and `reachable`.
+    /// default is `call-home` if the system has NetworkManager, and otherwise `boot-progress` and `reachable`. These two count only
+    /// after somebody has requested the image.
     #[schema(value_type = Option<Vec<String>>, example = json!(["call-home"]))]
     pub wait_for: Option<Vec<Evidence>>,
     /// How long the host may take to boot after dayone has switched it on, in seconds; 1800 if absent.

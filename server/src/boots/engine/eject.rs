@@ -106,12 +106,26 @@ async fn undo(shared: &Arc<Shared>, boot: &Boot, bmc: &Bmc) -> Result<Undone, St
     match &at_bmc.slot {
         Some(slot) => done.push(match bmc.eject_shown(slot, &url, at_bmc.plan.shown_as.as_ref()).await?.found {
             Found::Image => format!("ejected from {slot}"),
+            Found::Nothing if at_bmc.pending.is_some() => may_follow(slot),
             Found::Nothing => format!("{slot} was already empty"),
             Found::Other => format!("{slot} has another medium by now, which stays there"),
         }),
-        None => done.extend(take_out(shared, boot, bmc, &url).await?),
+        None => {
+            done.extend(take_out(shared, boot, bmc, &url).await?);
+            if let Some(slot) = at_bmc.pending.as_ref().filter(|_| done.is_empty()) {
+                done.push(may_follow(slot));
+            }
+        }
     }
     Ok(undone)
+}
+
+/// What to say of a slot that does not show an image which the BMC has not refused.
+fn may_follow(slot: &str) -> String {
+    format!(
+        "{slot} does not show the image, but the BMC has not refused it, and may still insert it: look at the slot later, and eject the \
+         image if it is there"
+    )
 }
 
 /// Restores the settings of the firmware. An error is not passed over: the firmware would have the URL for ever.

@@ -171,15 +171,22 @@ async fn run(shared: &Arc<Shared>, boot: &Arc<Boot>) -> Result<(), Stop> {
             Err(why) => break Err((step, why)),
         }
     };
-    runner.close().await;
     let power = match &ended {
         Err((_, Stop::Interrupted(state))) => Some(*state),
-        _ => runner.is_off().then_some(PowerState::Off),
+        Err((_, Stop::Disk(_))) => None,
+        Err((_, Stop::Failed(failure) | Stop::Later(failure))) => {
+            Box::pin(runner.power_left(failure.refuses_credentials)).await
+        }
+        _ => Box::pin(runner.power_left(false)).await,
     };
-    if let Some(power) = power.filter(|_| boot.record().state != BootState::Running) {
-        let remark = format!(
-            "the boot was deleted while dayone restarted the host: dayone did not start it; its power state was {power}"
-        );
+    runner.close().await;
+    if let Some(power) = power {
+        // A request to start the host may have got no answer before the boot failed.
+        let (why, then) = match boot.record().state {
+            BootState::Running => ("failed", "dayone has not seen it start, and does not start it again"),
+            _ => ("was deleted", "dayone did not start it"),
+        };
+        let remark = format!("the boot {why} while dayone restarted the host: {then}; its power state was {power}");
         shared.change(boot, |record| record.remark(remark)).await?;
     }
     match ended {

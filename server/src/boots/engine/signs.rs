@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout};
 use super::{Stop, connect_with, find_credentials};
 use crate::boots::boot::Boot;
 use crate::boots::evidence::Evidence;
-use crate::boots::reading::Reads;
+use crate::boots::reading::{Reads, Requested};
 use crate::boots::record::{BootRecord, Started};
 use crate::boots::shared::Shared;
 use redfish::Credentials;
@@ -61,6 +61,8 @@ pub(super) struct Signs<'a> {
     /// Why the last query to the BMC failed.
     failure: Option<String>,
     reported: Reported,
+    /// The last sign of a system that was not started from the image: nobody had read the image.
+    other_system: Option<String>,
     /// Whether there was a time since the host was switched on when none of its addresses answered.
     was_unreachable: bool,
     next_reach: Instant,
@@ -80,6 +82,7 @@ impl<'a> Signs<'a> {
             refusal: None,
             failure: None,
             reported: Reported::Nothing,
+            other_system: None,
             was_unreachable: false,
             next_reach: now,
             next_query: now,
@@ -152,7 +155,8 @@ impl<'a> Signs<'a> {
         }
     }
 
-    /// Returns a description of the first sign that the boot waits for and that dayone sees.
+    /// Returns a description of the first sign that the boot waits for and that dayone sees. A system that runs although nobody has read
+    /// the image is another one, such as that of the host's disk.
     pub(super) async fn check(&mut self, record: &BootRecord, reads: &Reads) -> Result<Option<String>, Stop> {
         for evidence in &record.options.wait_for {
             let sign = match evidence {
@@ -161,16 +165,40 @@ impl<'a> Signs<'a> {
                 Evidence::Reachable => self.reach(record).await,
                 Evidence::BootProgress => self.query(record).await?,
             };
-            if sign.is_some() {
-                return Ok(sign);
+            let is_of_any_system = matches!(evidence, Evidence::Reachable | Evidence::BootProgress);
+            match sign {
+                Some(sign) if is_of_any_system && reads.requested == Requested::Never => {
+                    self.note_other_system(sign).await?;
+                }
+                Some(sign) => return Ok(Some(sign)),
+                None => {}
             }
         }
         Ok(None)
     }
 
+    async fn note_other_system(&mut self, sign: String) -> Result<(), Stop> {
+        if self.other_system.is_none() {
+            let remark = format!(
+                "{sign}, but nobody has read the image since the host was switched on, so this is no sign that the host has booted from it"
+            );
+            self.shared.change(self.boot, |record| record.remark(remark)).await?;
+        }
+        self.other_system = Some(sign);
+        Ok(())
+    }
+
+    /// The last sign of a system that was not started from the image.
+    pub(super) fn other_system(&self) -> Option<&str> {
+        self.other_system.as_deref()
+    }
+
     /// Why dayone can see none of the signs that the boot waits for, with a reason for each. `None` if it can see one of them.
     /// `end`: the host's time is over. A sign that was visible all the time may then be from before.
     pub(super) fn all_hidden(&self, record: &BootRecord, reads: &Reads, end: bool) -> Option<Vec<String>> {
+        if self.other_system.is_some() {
+            return None;
+        }
         let mut wait_for = record.options.wait_for.iter();
         wait_for.try_fold(Vec::new(), |mut reasons, evidence| {
             reasons.push(format!("{evidence}: {}", self.hidden(*evidence, record, reads, end)?));

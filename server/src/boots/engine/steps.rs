@@ -1,6 +1,7 @@
 //! The steps up to `booted`.
 
 mod firmware;
+mod insert;
 mod medium;
 mod power;
 
@@ -31,8 +32,8 @@ pub(super) struct Steps<'a> {
     resumed: bool,
     /// The host's call, from the moment at which the host is switched on.
     call: Option<ExpectedCall>,
-    /// Whether the host is off for this boot: dayone has switched it off, or found it off, and has not told the BMC to start it.
-    is_off: bool,
+    /// Whether the host may be off for this boot: dayone was about to switch it off, and has not seen it start since.
+    may_be_off: bool,
     /// Since when the BMC reported a running system before dayone switched the host off, by the BMC's clock.
     running_since: Option<String>,
 }
@@ -40,7 +41,7 @@ pub(super) struct Steps<'a> {
 impl<'a> Steps<'a> {
     pub(super) fn new(shared: &'a Arc<Shared>, boot: &'a Arc<Boot>, resumed: bool) -> Self {
         let (bmc, call, running_since) = (None, None, None);
-        Self { shared, boot, bmc, resumed, call, is_off: false, running_since }
+        Self { shared, boot, bmc, resumed, call, may_be_off: false, running_since }
     }
 
     /// Takes a step, and the steps that end together with it.
@@ -70,11 +71,6 @@ impl<'a> Steps<'a> {
     pub(super) async fn reset(&mut self) {
         self.close().await;
         self.resumed = true;
-    }
-
-    /// Whether the host stays off if the boot ends now.
-    pub(super) fn is_off(&self) -> bool {
-        self.is_off
     }
 
     /// Ends the session, if there is one.
@@ -120,6 +116,7 @@ impl<'a> Steps<'a> {
             }
         }
         self.restart_reading(&image);
+        self.boot.set_sent_before(Some(0));
         self.insert_planned(&record, &plan, &image, &url).await
     }
 
@@ -187,61 +184,17 @@ impl<'a> Steps<'a> {
             }
             // Decided while the record is locked: a rotation that begins later finds the record, and one before it is seen.
             let url = self.shared.recorded_url(record, url);
-            record.at_bmc =
-                Some(AtBmc { plan: planned, url, slot: None, copied: false, boot_override: None, started: None });
+            record.at_bmc = Some(AtBmc {
+                plan: planned,
+                url,
+                slot: None,
+                pending: None,
+                copied: false,
+                boot_override: None,
+                started: None,
+            });
         })
         .await
-    }
-
-    async fn insert_planned(
-        &mut self,
-        record: &BootRecord,
-        plan: &Plan,
-        image: &StoredImage,
-        url: &str,
-    ) -> Result<(), Stop> {
-        self.boot.show_progress("inserting the image; some BMCs read all of it before they answer");
-        // What other hosts with the same image have read does not show that this BMC copies it.
-        let sent_before = reading::sent(image, record.file_name());
-        let inserted = self.connected().await?.insert(plan, url).await?;
-        let copied = reading::is_copied(image, record.file_name(), sent_before);
-        let shown_as = inserted.shown_as(url);
-        let detail = match (&inserted.form, inserted.replaced) {
-            (None, _) => format!("the image was already in {}", inserted.slot),
-            (Some(_), true) => format!("in {}, after ejecting another medium", inserted.slot),
-            (Some(_), false) => format!("in {}", inserted.slot),
-        };
-        self.change(|record| {
-            for remark in refusals(&inserted.attempts).into_iter().chain(inserted.notes) {
-                record.remark(remark);
-            }
-            if let Some(at_bmc) = &mut record.at_bmc {
-                at_bmc.slot = Some(inserted.slot.clone());
-                at_bmc.copied = copied;
-                at_bmc.plan.shown_as = shown_as;
-            }
-            record.done(Step::Insert, detail);
-        })
-        .await
-    }
-
-    /// Forgets what was read of the image: reads during an earlier boot do not count. Leaves it if other boots use the image now.
-    fn restart_reading(&self, image: &StoredImage) {
-        if !self.shared.is_shared(self.boot) {
-            image.restart_reading();
-        }
-    }
-
-    /// Ejects the image that was inserted before a restart, or by a failed attempt. dayone does not know how much of it the BMC
-    /// has read since, or whether the request to insert it has ended.
-    async fn eject_earlier(&mut self, survey: &Survey, url: &str) -> Result<(), Stop> {
-        let ours = survey.slots.iter().filter(|slot| slot.state.is_connected() && slot.state.names(url));
-        for slot in ours {
-            let ejected = self.connected().await?.eject(&slot.path, Some(url)).await?;
-            let remark = format!("{}: ejected the image from an earlier attempt, to insert it again", ejected.slot);
-            self.change(|record| record.remark(remark)).await?;
-        }
-        Ok(())
     }
 
     async fn boot_override(&mut self) -> Result<(), Stop> {
@@ -326,8 +279,8 @@ impl<'a> Steps<'a> {
         self.change(|record| record.remark(remark)).await?;
         self.note_running().await?;
         let graceful = Duration::from_secs(self.boot.record().options.shutdown_within);
+        self.may_be_off = true;
         self.connected().await?.power(PowerAction::Off { graceful }).await?;
-        self.is_off = true;
         Ok(self.set_boot(plan).await??)
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use media::ExpectedCall;
-use redfish::bmc::{Bmc, BootOverride, Found};
+use redfish::bmc::{Bmc, BootOverride, Found, PowerState};
 
 use super::signs::Signs;
 use super::{Stop, medium, stored_image};
@@ -93,9 +93,10 @@ impl<'a> Waiting<'a> {
                 return Ok(Outcome::Unknown(unknown(&reads, &reasons, &then)));
             }
             if end {
+                let hint = Box::pin(self.hint(&record, &reads)).await?;
                 let medium = Box::pin(self.medium(&record)).await?;
                 let end = medium + &self.advice("; ", &record, "restores the BMC");
-                return Err(Stop::Failed(too_late(&record, &reads, waited.min(MAX_WAIT), &end).into()));
+                return Err(Stop::Failed(too_late(&record, &reads, waited.min(MAX_WAIT), &hint, &end).into()));
             }
             self.boot.show_progress(progress(&record, &reads, waited, limit));
             tokio::select! {
@@ -112,6 +113,31 @@ impl<'a> Waiting<'a> {
             return String::new();
         }
         format!("{begin}DELETE /v1/boots/{} {what}", record.id)
+    }
+
+    /// Why the host may not have booted, and what to do.
+    async fn hint(&mut self, record: &BootRecord, reads: &Reads) -> Result<String, Stop> {
+        self.boot.show_progress("reading whether the host is on");
+        if let Ok(bmc) = self.signs.connect().await? {
+            let state = bmc.power_state().await;
+            self.signs.keep(bmc);
+            if matches!(state, Ok(PowerState::Off)) {
+                return Ok(
+                    "the host is off, although dayone has switched it on: look at the event log of its BMC".to_owned()
+                );
+            }
+        }
+        let reader = match record.method {
+            BootMethod::VirtualMedia => "the BMC",
+            BootMethod::Http => "the host's firmware",
+        };
+        Ok(match self.signs.other_system() {
+            Some(sign) if reads.requested == Requested::Never => format!(
+                "the host runs a system ({sign}), but nobody has read the image since the host was switched on: it started from \
+                 something else, such as its disk. Check the boot order and the boot mode, and that {reader} reaches the media URL"
+            ),
+            _ => hint(record, reads).to_owned(),
+        })
     }
 
     /// What the slot of the image shows, as a sentence without its end.
@@ -144,8 +170,8 @@ impl<'a> Waiting<'a> {
     }
 
     async fn reads(&self, record: &Arc<BootRecord>) -> Result<Reads, Stop> {
-        let (image, record, started) = (Arc::clone(&self.image), Arc::clone(record), self.boot.started());
-        let reads = tokio::task::spawn_blocking(move || reading::reads(&image, &record, started)).await;
+        let (image, record, boot) = (Arc::clone(&self.image), Arc::clone(record), Arc::clone(self.boot));
+        let reads = tokio::task::spawn_blocking(move || reading::reads(&image, &record, &boot)).await;
         Ok(reads.map_err(std::io::Error::other)?)
     }
 
@@ -233,18 +259,20 @@ fn unknown(reads: &Reads, reasons: &[String], then: &str) -> String {
     )
 }
 
-fn too_late(record: &BootRecord, reads: &Reads, waited: Duration, end: &str) -> String {
-    let hint = if reads.since_start.is_some() {
+/// What the reads of the image say about a host that has not booted, and what to do.
+fn hint(record: &BootRecord, reads: &Reads) -> &'static str {
+    if reads.since_start.is_some() {
         "the host has read the image, so its firmware boots from it: look at its console for errors of its system"
     } else if reads.requested == Requested::Never {
         match record.method {
             BootMethod::VirtualMedia => {
-                "nobody has read the image: check that the BMC reaches the media URL, and that the host's firmware does not skip \
-                 virtual media (boot mode, Secure Boot)"
+                "nobody has read the image since the host was switched on: check that the BMC reaches the media URL, and that the \
+                 host's firmware does not skip virtual media (boot mode, Secure Boot)"
             }
             BootMethod::Http => {
-                "nobody has read the image: look at the host's console, and check that the firmware of the host gets an address by \
-                 DHCP on a NIC that reaches the media URL, and that HTTP boot is enabled in the firmware's setup, also for http:// URLs"
+                "nobody has read the image since the host was switched on: look at the host's console, and check that the firmware of \
+                 the host gets an address by DHCP on a NIC that reaches the media URL, and that HTTP boot is enabled in the firmware's \
+                 setup, also for http:// URLs"
             }
         }
     } else if reads.requested == Requested::Unknown {
@@ -256,7 +284,10 @@ fn too_late(record: &BootRecord, reads: &Reads, waited: Duration, end: &str) -> 
     } else {
         "the host has not read the image since it was switched on: look at its console, and check the boot order and the \
          boot mode"
-    };
+    }
+}
+
+fn too_late(record: &BootRecord, reads: &Reads, waited: Duration, hint: &str, end: &str) -> String {
     format!(
         "the host has not booted within {} of being switched on (waited for {}); {}; {hint}. {end}",
         duration(waited),

@@ -41,6 +41,7 @@ fn at_bmc() -> AtBmc {
         url: None,
         plan: serde_json::from_value(plan).unwrap(),
         slot: None,
+        pending: None,
         copied: false,
         boot_override: None,
         started: None,

@@ -51,7 +51,9 @@ impl Steps<'_> {
         self.note_running().await?;
         if staged.staging == Staging::NeedsRestart {
             self.boot.show_progress("restarting the host, so that its firmware takes its settings");
+            self.may_be_off = true;
             self.connected().await?.power(PowerAction::Cycle { graceful }).await?;
+            self.may_be_off = false;
         }
         self.boot.show_progress(
             "waiting until the host's firmware has its settings; the host may restart by itself for that",
@@ -64,10 +66,11 @@ impl Steps<'_> {
         }
         // Some BMCs refuse a boot override while the firmware starts, and the host may boot from the URL too early.
         self.boot.show_progress("switching the host off");
+        self.may_be_off = true;
         match self.connected().await?.power(PowerAction::Off { graceful }).await {
-            Ok(_) => self.is_off = true,
+            Ok(_) => {}
             // Such a BMC only switches off and on in one step.
-            Err(BmcError::PowerUnsupported { .. }) => {}
+            Err(BmcError::PowerUnsupported { .. }) => self.may_be_off = false,
             Err(error) => return Err(error.into()),
         }
         let detail = format!("the host's firmware has taken its settings: {names}");

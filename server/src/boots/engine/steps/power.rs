@@ -23,24 +23,25 @@ impl Steps<'_> {
                     self.boot.mark_started();
                 }
                 self.call = None;
+                self.may_be_off = false;
                 return self.change(|record| record.done(Step::Power, detail)).await;
             }
             // The BMC may still follow an earlier request. A host that starts late uses the override up, so dayone sets it
             // again while the host is off. If the host is on by then, it has started with the override.
             self.boot.show_progress("switching the host off, and setting the boot override again");
+            self.may_be_off = true;
             is_off = match self.connected().await?.power(PowerAction::Off { graceful }).await {
                 Ok(_) => true,
                 // Such a BMC only switches off and on in one step.
                 Err(BmcError::PowerUnsupported { .. }) => false,
                 Err(error) => return Err(error.into()),
             };
-            self.is_off = is_off;
             Box::pin(self.boot_override()).await?;
         }
         self.boot.show_progress("switching the host off and on");
+        self.may_be_off = true;
         let bmc = self.connected().await?;
         let ready = if is_off { bmc.ready_to_switch_on().await? } else { bmc.ready_to_restart(graceful).await? };
-        self.is_off = ready.is_off();
         Box::pin(self.keep_medium()).await?;
         let change = self.start(ready).await?;
         let detail = match (change.before, change.graceful) {
@@ -71,7 +72,6 @@ impl Steps<'_> {
         let was_off = started.was_off;
         self.change_at_bmc(|at_bmc| at_bmc.started = Some(started)).await?;
         self.reset_signs()?;
-        self.is_off = false;
         let change = match self.connected().await?.start(ready).await {
             Ok(change) => change,
             Err(error) => {
@@ -79,11 +79,28 @@ impl Steps<'_> {
                 return Err(error.into());
             }
         };
+        self.may_be_off = false;
         if !was_off {
             // Until now, signs may have come from the system that ran before.
             self.reset_signs()?;
         }
         Ok(change)
+    }
+
+    /// The power state of a host that may stay off because the boot ends now. `None` if it is on. Sends no credentials that the BMC
+    /// `refuses`: it may lock the account.
+    pub(super) async fn power_left(&mut self, refuses: bool) -> Option<PowerState> {
+        if !self.may_be_off {
+            return None;
+        }
+        if refuses {
+            return Some(PowerState::Unknown);
+        }
+        let state = match self.connected().await {
+            Ok(bmc) => bmc.power_state().await.unwrap_or(PowerState::Unknown),
+            Err(_) => PowerState::Unknown,
+        };
+        Some(state).filter(|state| !matches!(state, PowerState::On | PowerState::PoweringOn))
     }
 
     /// Notes since when the BMC reports a running system, before the host is switched off. Some BMCs report it again later, although they
@@ -99,9 +116,7 @@ impl Steps<'_> {
     /// Forgets earlier signs: only those from now on count.
     fn reset_signs(&mut self) -> Result<(), Stop> {
         let (image, _) = self.stored()?;
-        if !self.shared.is_shared(self.boot) {
-            image.restart_reading();
-        }
+        self.restart_reading(&image);
         self.boot.mark_started();
         self.call = None;
         self.expect_call()
@@ -117,7 +132,6 @@ impl Steps<'_> {
         if !matches!(bmc.power_state().await, Ok(PowerState::Off)) {
             return Ok(());
         }
-        self.is_off = true;
         self.change_at_bmc(|at_bmc| at_bmc.started = None).await
     }
 

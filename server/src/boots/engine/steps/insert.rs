@@ -1,0 +1,77 @@
+//! Inserts the image.
+
+use redfish::bmc::{BmcError, Plan, Survey};
+
+use super::{Steps, Stop};
+use crate::boots::engine::refusals;
+use crate::boots::reading;
+use crate::boots::record::BootRecord;
+use crate::boots::step::Step;
+use crate::store::StoredImage;
+
+impl Steps<'_> {
+    /// Inserts the image into a slot of the plan, and records what the BMC shows.
+    pub(super) async fn insert_planned(
+        &mut self,
+        record: &BootRecord,
+        plan: &Plan,
+        image: &StoredImage,
+        url: &str,
+    ) -> Result<(), Stop> {
+        self.boot.show_progress("inserting the image; some BMCs read all of it before they answer");
+        // What other hosts with the same image have read does not show that this BMC copies it.
+        let sent_before = reading::sent(image, record.file_name());
+        let inserted = match self.connected().await?.insert(plan, url).await {
+            Ok(inserted) => inserted,
+            Err(error) => {
+                if let BmcError::NotInserted { slot, .. } = &error {
+                    self.change_at_bmc(|at_bmc| at_bmc.pending = Some(slot.clone())).await?;
+                }
+                return Err(error.into());
+            }
+        };
+        if inserted.form.is_none() {
+            // The BMC may have read any part of it before.
+            self.boot.set_sent_before(None);
+        }
+        let copied = reading::is_copied(image, record.file_name(), sent_before);
+        let shown_as = inserted.shown_as(url);
+        let detail = match (&inserted.form, inserted.replaced) {
+            (None, _) => format!("the image was already in {}", inserted.slot),
+            (Some(_), true) => format!("in {}, after ejecting another medium", inserted.slot),
+            (Some(_), false) => format!("in {}", inserted.slot),
+        };
+        self.change(|record| {
+            for remark in refusals(&inserted.attempts).into_iter().chain(inserted.notes) {
+                record.remark(remark);
+            }
+            if let Some(at_bmc) = &mut record.at_bmc {
+                at_bmc.slot = Some(inserted.slot.clone());
+                at_bmc.copied = copied;
+                at_bmc.plan.shown_as = shown_as;
+            }
+            record.done(Step::Insert, detail);
+        })
+        .await
+    }
+
+    /// Forgets what was read of the image: only later reads count. Leaves it if other boots use the image now.
+    pub(super) fn restart_reading(&self, image: &StoredImage) {
+        if !self.shared.is_shared(self.boot) {
+            self.boot.add_sent_before(reading::sent(image, self.boot.record().file_name()));
+            image.restart_reading();
+        }
+    }
+
+    /// Ejects the image that was inserted before a restart, or by a failed attempt. dayone does not know how much of it the BMC
+    /// has read since, or whether the request to insert it has ended.
+    pub(super) async fn eject_earlier(&mut self, survey: &Survey, url: &str) -> Result<(), Stop> {
+        let ours = survey.slots.iter().filter(|slot| slot.state.is_connected() && slot.state.names(url));
+        for slot in ours {
+            let ejected = self.connected().await?.eject(&slot.path, Some(url)).await?;
+            let remark = format!("{}: ejected the image from an earlier attempt, to insert it again", ejected.slot);
+            self.change(|record| record.remark(remark)).await?;
+        }
+        Ok(())
+    }
+}

@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout};
 use super::{Stop, connect_with, find_credentials};
 use crate::boots::boot::Boot;
 use crate::boots::evidence::Evidence;
-use crate::boots::reading::{Reads, Requested};
+use crate::boots::reading::Reads;
 use crate::boots::record::{BootRecord, Started};
 use crate::boots::shared::Shared;
 use redfish::Credentials;
@@ -155,9 +155,12 @@ impl<'a> Signs<'a> {
         }
     }
 
-    /// Returns a description of the first sign that the boot waits for and that dayone sees. A system that runs although nobody has read
-    /// the image is another one, such as that of the host's disk.
-    pub(super) async fn check(&mut self, record: &BootRecord, reads: &Reads) -> Result<Option<String>, Stop> {
+    /// Returns the first sign that the boot waits for and that dayone sees, with its description.
+    pub(super) async fn check(
+        &mut self,
+        record: &BootRecord,
+        reads: &Reads,
+    ) -> Result<Option<(Evidence, String)>, Stop> {
         for evidence in &record.options.wait_for {
             let sign = match evidence {
                 Evidence::CallHome => self.call_home(record).await?,
@@ -165,19 +168,15 @@ impl<'a> Signs<'a> {
                 Evidence::Reachable => self.reach(record).await,
                 Evidence::BootProgress => self.query(record).await?,
             };
-            let is_of_any_system = matches!(evidence, Evidence::Reachable | Evidence::BootProgress);
-            match sign {
-                Some(sign) if is_of_any_system && reads.requested == Requested::Never => {
-                    self.note_other_system(sign).await?;
-                }
-                Some(sign) => return Ok(Some(sign)),
-                None => {}
+            if let Some(sign) = sign {
+                return Ok(Some((*evidence, sign)));
             }
         }
         Ok(None)
     }
 
-    async fn note_other_system(&mut self, sign: String) -> Result<(), Stop> {
+    /// Notes a sign of a system that runs although nobody has read the image, such as that of the host's disk.
+    pub(super) async fn note_other_system(&mut self, sign: String) -> Result<(), Stop> {
         if self.other_system.is_none() {
             let remark = format!(
                 "{sign}, but nobody has read the image since the host was switched on, so this is no sign that the host has booted from it"

@@ -9,6 +9,7 @@ use redfish::bmc::{Bmc, BootOverride, Found, PowerState};
 use super::signs::Signs;
 use super::{Stop, medium, stored_image};
 use crate::boots::boot::Boot;
+use crate::boots::evidence::Evidence;
 use crate::boots::method::BootMethod;
 use crate::boots::reading::{self, Reads, Requested};
 use crate::boots::record::{BootRecord, BootState};
@@ -79,8 +80,13 @@ impl<'a> Waiting<'a> {
             }
             let reads = self.reads(&record).await?;
             self.note_reading(&record, &reads).await?;
-            if let Some(sign) = self.signs.check(&record, &reads).await? {
-                return Ok(Outcome::Booted(sign));
+            if let Some((evidence, sign)) = self.signs.check(&record, &reads).await? {
+                let is_of_any_system = matches!(evidence, Evidence::Reachable | Evidence::BootProgress);
+                // The host may have read the image while dayone looked for the sign.
+                if !is_of_any_system || self.reads(&record).await?.requested != Requested::Never {
+                    return Ok(Outcome::Booted(sign));
+                }
+                self.signs.note_other_system(sign).await?;
             }
             let waited = self.powered.until(Timestamp::now());
             let limit = record.options.booted_within();

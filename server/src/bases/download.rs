@@ -1,8 +1,8 @@
 //! Downloads a file over HTTP. Continues where an earlier attempt ended, also one of an earlier process.
 
-use std::io;
 use std::path::Path;
 use std::time::Duration;
+use std::{io, mem};
 
 use redfish::{Verification, client_config};
 use reqwest::header::{ACCEPT_ENCODING, IF_RANGE, RANGE};
@@ -45,7 +45,7 @@ pub struct Patience {
 }
 
 impl Default for Patience {
-    /// About five minutes.
+    /// About four minutes if each attempt fails at once, and a quarter of an hour if the other server stays silent.
     fn default() -> Self {
         Self { attempts: 12, longest_wait: Duration::from_secs(32) }
     }
@@ -116,6 +116,8 @@ impl Downloader {
         let http = reqwest::Client::builder()
             .tls_backend_preconfigured(tls)
             .redirect(Policy::custom(move |attempt| redirect(&redirects, attempt)))
+            // The server that a redirect leads to would learn the query, which may be a credential.
+            .referer(false)
             .user_agent(concat!("dayone/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(MAX_CONNECT)
             .read_timeout(MAX_SILENCE)
@@ -148,22 +150,29 @@ impl Downloader {
         trouble: &(dyn Fn(Option<String>) + Send + Sync),
     ) -> Result<Downloaded, FetchError> {
         self.allowed.check_url(url)?;
-        let resumed = PartialFile::open(target, url, self.readers).map_err(FetchError::storage)?.length > 0;
-        let mut failures = 0;
+        let mut arrived = PartialFile::open(target, url, self.readers).map_err(FetchError::storage)?.length;
+        let resumed = arrived > 0;
+        let (mut failures, mut restarts) = (0, 0);
         loop {
-            let before = progress.done();
-            match self.attempt(url, target, progress, trouble).await {
+            let received = self.attempt(url, target, progress, trouble).await;
+            let before = mem::replace(&mut arrived, progress.done());
+            // Each restart counts until the end of the download. Otherwise dayone would ask a server without end that cannot continue and
+            // breaks off each time. A file that was replaced by a smaller one restarts, too, and can then be continued.
+            restarts += u32::from(arrived < before);
+            if arrived > before {
+                failures = restarts;
+            }
+            match received {
                 Ok(Received { encoding, is_complete }) => {
                     trouble(None);
                     if is_complete {
                         return Ok(Downloaded { resumed, encoding });
                     }
                     // The server has sent fewer bytes than dayone asked for.
-                    failures = 0;
                 }
                 Err(Failed::Finally(error)) => return Err(error),
                 Err(Failed::Again(why)) => {
-                    failures = if progress.done() > before { 1 } else { failures + 1 };
+                    failures += 1;
                     if failures >= self.patience.attempts {
                         return Err(FetchError::Unreachable(why));
                     }

@@ -42,9 +42,14 @@ impl From<RedirectRefused> for FetchError {
     }
 }
 
-/// The URL without its query.
+/// The URL without its query, and without the other places where the URL of a redirect may have a credential.
 pub(super) fn shown(url: &Url) -> String {
-    Location::Url(url.clone()).to_string()
+    let mut url = url.clone();
+    // Both fail only for URLs without a host, which have neither a user name nor a password.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.set_fragment(None);
+    Location::Url(url).to_string()
 }
 
 /// Follows redirects to allowed sources, and never from HTTPS to HTTP.
@@ -60,7 +65,7 @@ pub(super) fn redirect(allowed: &AllowedSources, attempt: Attempt<'_>) -> Action
     let was_https = attempt.previous().last().is_some_and(|url| url.scheme() == "https");
     let to = || shown(attempt.url());
     let refused = match allowed.check_url(attempt.url()) {
-        Err(ambiguous @ NotAllowed::Ambiguous(_)) => ambiguous,
+        Err(NotAllowed::Ambiguous(_)) => NotAllowed::Ambiguous(to()),
         Err(NotAllowed::Source(_) | NotAllowed::Redirect(_)) => NotAllowed::Redirect(to()),
         Ok(()) if was_https && scheme != "https" => NotAllowed::Redirect(to()),
         Ok(()) => return attempt.follow(),
@@ -86,9 +91,21 @@ pub(super) fn final_error(error: &reqwest::Error) -> Option<FetchError> {
 }
 
 fn is_final(error: &(dyn Error + 'static)) -> bool {
-    use rustls::Error as Tls;
-    let is_tls =
-        |error: &Tls| matches!(error, Tls::InvalidCertificate(_) | Tls::PeerIncompatible(_) | Tls::InvalidMessage(_));
+    use rustls::{AlertDescription as Alert, Error as Tls};
+    let is_tls = |error: &Tls| match error {
+        Tls::InvalidCertificate(_) | Tls::PeerIncompatible(_) | Tls::InvalidMessage(_) => true,
+        // The other server wants a certificate of the client, which dayone does not have, or something that dayone does not offer.
+        Tls::AlertReceived(alert) => matches!(
+            alert,
+            Alert::BadCertificate
+                | Alert::CertificateRequired
+                | Alert::HandshakeFailure
+                | Alert::InsufficientSecurity
+                | Alert::ProtocolVersion
+                | Alert::UnrecognisedName
+        ),
+        _ => false,
+    };
     error.downcast_ref::<Tls>().is_some_and(is_tls)
         || error.downcast_ref::<io::Error>().is_some_and(|error| is_unknown_name(&error.to_string()))
 }
@@ -154,8 +171,12 @@ mod tests {
     }
 
     fn fetched(url: &str) -> FetchError {
+        fetched_from(AllowedSources::any(), url)
+    }
+
+    fn fetched_from(allowed: AllowedSources, url: &str) -> FetchError {
         let patience = Patience { attempts: 5, longest_wait: Duration::from_secs(8) };
-        let downloader = Downloader::new(AllowedSources::any(), &Verification::System, patience, 1 << 20).unwrap();
+        let downloader = Downloader::new(allowed, &Verification::System, patience, 1 << 20).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let begun = Instant::now();
         let error = runtime.block_on(downloader.read_small(&Url::parse(url).unwrap())).unwrap_err();
@@ -180,6 +201,44 @@ mod tests {
         ] {
             let error = fetched(&url).to_string();
             assert!(error.contains(expected), "{url}: {error}");
+        }
+    }
+
+    #[test]
+    fn alerts_that_mean_the_same_each_time_end_at_once() {
+        for (code, expected) in [
+            (0x28, "HandshakeFailure"),
+            (0x2a, "BadCertificate"),
+            (0x46, "ProtocolVersion"),
+            (0x47, "InsufficientSecurity"),
+            (0x70, "UnrecognisedName"),
+            (0x74, "CertificateRequired"),
+        ] {
+            let port = serve(move |mut stream, _| {
+                // A record with a fatal alert (RFC 8446 §5.1, §6).
+                drop(stream.write_all(&[0x15, 3, 3, 0, 2, 2, code]));
+                drop(io::copy(&mut stream, &mut io::sink()));
+            });
+            let error = fetched(&format!("https://127.0.0.1:{port}/")).to_string();
+            assert!(error.contains(expected), "{code:#x}: {error}");
+        }
+    }
+
+    #[test]
+    fn credentials_in_the_url_of_a_redirect_are_not_told() {
+        for (scheme, place, expected) in [
+            ("ftp", "127.0.0.1/file", "redirects to ftp://127.0.0.1/file?…"),
+            ("http", "192.0.2.1/file", "redirected to http://192.0.2.1/file?…"),
+            ("http", "127.0.0.1:PORT/images/..%2ffile", "/images/..%2ffile?…"),
+        ] {
+            let port = redirect_to(move |port| {
+                format!("{scheme}://user:hunter2@{}?key=hunter2", place.replace("PORT", &port.to_string()))
+            });
+            let source = format!("http://127.0.0.1:{port}/images/");
+            let allowed = AllowedSources::only(vec![source.parse().unwrap()]);
+            let error = fetched_from(allowed, &format!("{source}a")).to_string();
+            assert!(error.contains(expected), "{error}");
+            assert!(!error.contains("hunter2") && !error.contains("user"), "{error}");
         }
     }
 

@@ -39,11 +39,15 @@ fn answer(head: &str, length: usize, body: &str) -> String {
     format!("HTTP/1.1 {head}\r\nETag: \"1\"\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
 }
 
+fn downloader() -> Downloader {
+    let patience = Patience { attempts: 3, longest_wait: Duration::from_millis(10) };
+    Downloader::new(AllowedSources::any(), &Verification::System, patience, 1 << 20).unwrap()
+}
+
 fn downloaded(answers: Vec<String>) -> (Downloaded, Vec<u8>) {
     let directory = tempfile::tempdir().unwrap();
     let target = directory.path().join("a");
-    let patience = Patience { attempts: 3, longest_wait: Duration::from_millis(10) };
-    let downloader = Downloader::new(AllowedSources::any(), &Verification::System, patience, 1 << 20).unwrap();
+    let downloader = downloader();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (url, progress) = (serve(answers), FileProgress::default());
     let how = runtime.block_on(downloader.download(&url, &target, &progress, &|_| ())).unwrap();
@@ -68,8 +72,7 @@ fn a_server_may_send_fewer_bytes_than_dayone_asks_for() {
 fn fetched(there: &[u8], expected: &[u8], answers: Vec<String>) -> (Result<Vec<u8>, FetchError>, usize) {
     let directory = tempfile::tempdir().unwrap();
     let target = directory.path().join("a");
-    let patience = Patience { attempts: 3, longest_wait: Duration::from_millis(10) };
-    let downloader = Downloader::new(AllowedSources::any(), &Verification::System, patience, 1 << 20).unwrap();
+    let downloader = downloader();
     let (asked, url) = serve_counted(answers);
     if !there.is_empty() {
         let mut partial = PartialFile::open(&target, &url, Readers::Owner).unwrap();
@@ -111,6 +114,60 @@ fn a_wrong_digest_ends_a_download_however_the_server_sends_the_file() {
 }
 
 #[test]
+fn bytes_that_arrive_again_are_no_progress() {
+    let cut = |body| answer("200 OK", 8, body);
+    let refused = answer("416 Range Not Satisfiable", 0, "");
+    let wrong = answer("206 Partial Content\r\nContent-Range: bytes 0-3/8", 4, "one ");
+    for answers in [
+        vec![cut("one "), refused],
+        vec![cut("one "), wrong],
+        // Without ranges.
+        vec![cut("one t"), cut("on"), cut("one"), cut("o")],
+    ] {
+        let (result, asked) = fetched(b"", b"one two.", answers.into_iter().cycle().take(20).collect());
+        assert!(matches!(result, Err(FetchError::Unreachable(_))), "{result:?}");
+        assert_eq!(asked, 4);
+    }
+}
+
+#[test]
+fn a_file_that_a_smaller_one_replaces_still_arrives_in_parts() {
+    let rest = |from: usize, body: &str| {
+        answer(&format!("206 Partial Content\r\nContent-Range: bytes {from}-5/6"), 6 - from, body)
+    };
+    let (_, bytes) = downloaded(vec![
+        answer("200 OK", 12, "one two t"),
+        answer("200 OK", 6, "o"),
+        rest(1, "n"),
+        rest(2, "e "),
+        rest(4, "t."),
+    ]);
+    assert_eq!(bytes, b"one t.");
+}
+
+#[test]
+fn the_server_that_a_redirect_leads_to_does_not_learn_the_query() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let requests = std::thread::spawn(move || {
+        let found = format!("302 Found\r\nLocation: http://127.0.0.1:{port}/b");
+        [answer(&found, 0, ""), answer("200 OK", 1, "x")].map(|answer| {
+            let mut stream = BufReader::new(listener.accept().unwrap().0);
+            let lines = stream.by_ref().lines().map_while(Result::ok);
+            let request: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+            stream.get_mut().write_all(answer.as_bytes()).unwrap();
+            request.join("\n").to_lowercase()
+        })
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let url = format!("http://localhost:{port}/a?key=hunter2").parse().unwrap();
+    assert_eq!(runtime.block_on(downloader().read_small(&url)).unwrap(), b"x");
+    let [first, second] = requests.join().unwrap();
+    assert!(first.contains("hunter2"), "{first}");
+    assert!(!second.contains("hunter2") && !second.contains("referer"), "{second}");
+}
+
+#[test]
 fn an_encoding_is_remembered_and_another_one_is_another_file() {
     let rest = "206 Partial Content\r\nContent-Range: bytes 4-7/8";
     let encoded = |head: &str, encoding: &str| format!("{head}\r\nContent-Encoding: {encoding}");
@@ -128,4 +185,11 @@ fn an_encoding_is_remembered_and_another_one_is_another_file() {
 fn waits_grow_up_to_a_limit() {
     let waits: Vec<u64> = (1..9).map(|attempt| Patience::default().wait(attempt).as_secs()).collect();
     assert_eq!(waits, [1, 2, 4, 8, 16, 32, 32, 32]);
+    let Patience { attempts, .. } = Patience::default();
+    let all: Duration = (1..attempts).map(|attempt| Patience::default().wait(attempt)).sum();
+    assert_eq!(
+        (all.as_secs(), (all + MAX_SILENCE * attempts).as_secs()),
+        (223, 943),
+        "docs/bases.md tells both in minutes"
+    );
 }

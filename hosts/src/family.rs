@@ -16,7 +16,8 @@ pub enum Family {
 impl Family {
     pub(crate) const BOTH: [Self; 2] = [Self::V4, Self::V6];
 
-    pub(crate) fn of(address: IpAddr) -> Self {
+    /// The family of an address.
+    pub fn of(address: IpAddr) -> Self {
         if address.is_ipv4() { Self::V4 } else { Self::V6 }
     }
 

@@ -1,7 +1,7 @@
 //! The base of images' URLs. It must suit the strictest firmware.
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 use std::str::FromStr;
 
 use url::{Host, Url};
@@ -51,6 +51,11 @@ pub enum MediaUrlError {
     /// The address is a multicast or broadcast address.
     #[error("{0} is a multicast or broadcast address; use this machine's address on the BMCs' network")]
     Group(IpAddr),
+    /// The address has a zone, such as `%2`.
+    #[error(
+        "{0} has a zone, which a URL cannot have; add --media-url with another address of this machine on the BMCs' network"
+    )]
+    Zone(SocketAddrV6),
 }
 
 /// The base of all images' URLs, such as `http://192.0.2.10:8081` or `https://[2001:db8::1]/media`, without a slash at
@@ -68,8 +73,14 @@ enum MediaHost {
 }
 
 impl MediaUrl {
-    /// Makes the URL of a listener that is bound to one address.
+    /// Makes the URL of a listener that is bound to one address. Not all firmware understands an IPv4-mapped address.
     pub fn of_listener(address: SocketAddr, tls: bool) -> Result<Self, MediaUrlError> {
+        if let SocketAddr::V6(address) = address
+            && address.scope_id() != 0
+        {
+            return Err(MediaUrlError::Zone(address));
+        }
+        let address = SocketAddr::new(address.ip().to_canonical(), address.port());
         format!("{}://{address}", if tls { "https" } else { "http" }).parse()
     }
 
@@ -106,6 +117,14 @@ impl MediaUrl {
         }
     }
 
+    /// The address by which clients connect, if the URL has one in place of a name. An IPv4-mapped address is that of IPv4.
+    pub fn address(&self) -> Option<IpAddr> {
+        match &self.host {
+            MediaHost::Name(_) => None,
+            MediaHost::Address(address) => Some(address.to_canonical()),
+        }
+    }
+
     /// Whether the URL has `https://`.
     pub fn is_https(&self) -> bool {
         self.text.starts_with("https://")
@@ -121,6 +140,10 @@ impl MediaUrl {
             MediaHost::Address(address) if address.to_canonical().is_loopback() => {
                 vec![format!("the media URL is a loopback address ({address}): only this machine can fetch images")]
             }
+            MediaHost::Address(IpAddr::V6(address)) if address.is_unicast_link_local() => vec![format!(
+                "the media URL is a link-local address ({address}): a URL cannot say which network it is on, so most clients \
+                 cannot reach it; use another address of this machine on the BMCs' network"
+            )],
             MediaHost::Address(_) => Vec::new(),
         }
     }
@@ -281,6 +304,29 @@ mod tests {
         assert!(warnings("http://localhost:8081").contains("no DNS"));
         assert!(warnings("http://127.0.0.1:8081").contains("loopback"));
         assert!(warnings("http://[::ffff:127.0.0.1]").contains("loopback"));
+        assert!(warnings("http://[fe80::5]:8081").contains("link-local"));
         assert_eq!(warnings("http://[2001:db8::1]"), "");
+        assert_eq!(warnings("http://169.254.1.1"), "", "the network between a host and its own BMC");
+    }
+
+    #[test]
+    fn the_url_of_a_listener_has_the_plain_address() {
+        for (address, url) in [
+            ("192.0.2.1:8081", "http://192.0.2.1:8081"),
+            ("[::ffff:192.0.2.1]:8081", "http://192.0.2.1:8081"),
+            ("[2001:db8::1]:8081", "http://[2001:db8::1]:8081"),
+        ] {
+            assert_eq!(MediaUrl::of_listener(address.parse().unwrap(), false).unwrap().to_string(), url);
+        }
+        let error = MediaUrl::of_listener("[fe80::5%2]:8081".parse().unwrap(), false).unwrap_err().to_string();
+        assert!(error.contains("[fe80::5%2]:8081 has a zone") && error.contains("--media-url"), "{error}");
+    }
+
+    #[test]
+    fn the_address_is_the_one_that_clients_connect_to() {
+        let address = |url: &str| url.parse::<MediaUrl>().unwrap().address().map(|address| address.to_string());
+        assert_eq!(address("http://[::ffff:192.0.2.1]:8081").as_deref(), Some("192.0.2.1"));
+        assert_eq!(address("https://[2001:db8::1]/media").as_deref(), Some("2001:db8::1"));
+        assert_eq!(address("http://boot.example.com"), None);
     }
 }

@@ -79,9 +79,18 @@ pub(super) fn plain(address: IpAddr) -> IpAddr {
     }
 }
 
+/// The IPv4 network that an IPv6 network stands for: all its addresses have [plain](plain()) addresses.
+fn plain_network(network: IpNet) -> IpNet {
+    let IpNet::V6(v6) = network else { return network };
+    match (plain(network.addr()), v6.prefix_len().checked_sub(96)) {
+        (address @ IpAddr::V4(_), Some(length)) => IpNet::new(address, length).unwrap_or(network),
+        _ => network,
+    }
+}
+
 impl FromIterator<IpNet> for AllowedNetworks {
     fn from_iter<I: IntoIterator<Item = IpNet>>(networks: I) -> Self {
-        Self(networks.into_iter().map(|network| network.trunc()).collect())
+        Self(networks.into_iter().map(|network| plain_network(network.trunc())).collect())
     }
 }
 
@@ -156,6 +165,22 @@ mod tests {
         assert!(accepts(&["192.0.2.0/24"], "::ffff:192.0.2.1"), "a mapped address is the IPv4 address");
         assert!(!accepts(&["::/0"], "::ffff:192.0.2.1"));
         assert!(!accepts(&["192.0.2.0/24"], "0.0.0.0"));
+    }
+
+    #[test]
+    fn networks_that_stand_for_ipv4_are_networks_of_ipv4() {
+        for network in ["::ffff:192.0.2.0/120", "::ffff:192.0.2.7/120", "64:ff9b::c000:200/120"] {
+            for address in ["192.0.2.1", "::ffff:192.0.2.1", "64:ff9b::c000:201"] {
+                assert!(accepts(&[network], address), "{network} {address}");
+            }
+            assert!(!accepts(&[network], "192.0.3.1") && !accepts(&[network], "2001:db8::1"), "{network}");
+            assert_eq!(networks(&[network]).to_string(), "192.0.2.0/24");
+        }
+        assert!(accepts(&["::ffff:0:0/96"], "192.0.2.1") && accepts(&["64:ff9b::/96"], "192.0.2.1"));
+        assert!(accepts(&["64:ff9b::a9fe:a9fe/128"], "169.254.169.254"), "exactly this address");
+        // A larger network is one of IPv6.
+        assert!(!accepts(&["::/0"], "192.0.2.1") && !accepts(&["64:ff9b::/64"], "192.0.2.1"));
+        assert!(accepts(&["64:ff9b::/64"], "64:ff9b::1:0:0:1"));
     }
 
     #[test]

@@ -93,12 +93,13 @@ fn initramfs_network(
     if let Some(server) = image::initramfs_server(order, base) {
         return hosts::initramfs_network::leading_to(server, &network.topology, report).map(Some);
     }
-    // Other NICs, and the user's own arguments for the initramfs, may lead there as well.
-    let mut appended = order.kernel_arguments.append.iter();
-    let is_all = order.additions.no_auto_default && !appended.any(|argument| argument.as_str().starts_with("ip="));
-    if let Some(RootfsLocation::Url(url)) = &order.rootfs
-        && let Some(server) = url.address().filter(|_| is_all)
-    {
+    // Other NICs, and the user's own arguments for the initramfs, may lead there as well, or to another server.
+    let mut appended = order.kernel_arguments.append.iter().map(KernelArgument::as_str);
+    let is_own_server =
+        |argument: &str| matches!(order.rootfs, Some(RootfsLocation::MediaPlane(_))) && argument.contains("://");
+    let is_all = order.additions.no_auto_default
+        && !appended.any(|argument| argument.starts_with("ip=") || is_own_server(argument));
+    if let Some(server) = order.rootfs.as_ref().and_then(RootfsLocation::address).filter(|_| is_all) {
         hosts::initramfs_network::check_reachable(server, &network.topology, report);
     }
     Ok(None)

@@ -74,11 +74,16 @@ impl FromStr for RootfsUrl {
 impl RootfsUrl {
     /// The address of the server, if the URL has it in place of a name.
     pub fn address(&self) -> Option<IpAddr> {
-        match Url::parse(&self.0).ok()?.host()? {
-            Host::Ipv4(address) => Some(address.into()),
-            Host::Ipv6(address) => Some(address.into()),
-            Host::Domain(_) => None,
-        }
+        address_of(&self.0)
+    }
+}
+
+/// The address in a URL. An IPv4-mapped address is that of IPv4, by which systems connect to it.
+fn address_of(url: &str) -> Option<IpAddr> {
+    match Url::parse(url).ok()?.host()? {
+        Host::Ipv4(address) => Some(address.into()),
+        Host::Ipv6(address) => Some(IpAddr::from(address).to_canonical()),
+        Host::Domain(_) => None,
     }
 }
 
@@ -99,6 +104,14 @@ impl RootfsLocation {
         match self {
             Self::Url(url) => UrlServer::of_url(url.as_str()),
             Self::MediaPlane(url) => UrlServer::of_url(url),
+        }
+    }
+
+    /// The address of that server, if the URL has it in place of a name.
+    pub fn address(&self) -> Option<IpAddr> {
+        match self {
+            Self::Url(url) => url.address(),
+            Self::MediaPlane(url) => address_of(url),
         }
     }
 }
@@ -135,10 +148,12 @@ mod tests {
         for (text, address) in [
             ("http://192.0.2.1:8080/r.img", Some("192.0.2.1")),
             ("https://[2001:db8::1]/r.img", Some("2001:db8::1")),
+            ("http://[::ffff:192.0.2.1]/r.img", Some("192.0.2.1")),
             ("http://mirror.example/192.0.2.1", None),
         ] {
             let address: Option<IpAddr> = address.map(|address| address.parse().unwrap());
             assert_eq!(text.parse::<RootfsUrl>().unwrap().address(), address, "{text}");
+            assert_eq!(RootfsLocation::MediaPlane(text.to_owned()).address(), address, "{text}");
         }
     }
 

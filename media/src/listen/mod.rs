@@ -28,7 +28,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
-use socket2::SockRef;
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
@@ -51,6 +51,23 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// Minimum time between two warnings that all connections are taken.
 const WARNING_INTERVAL: Duration = Duration::from_mins(1);
 
+/// How many connections wait in the kernel's queue.
+const BACKLOG: i32 = 1024;
+
+/// Binds a TCP socket that listens. `[::]` includes IPv4, whatever `net.ipv6.bindv6only` says.
+pub fn listening_socket(address: SocketAddr) -> io::Result<std::net::TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    if address.is_ipv6() {
+        socket.set_only_v6(false)?;
+    }
+    // A server that restarts does not wait for the end of old connections.
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
 /// A bound socket. Connections wait in the kernel's queue until [`serve`](Self::serve) runs.
 #[derive(Debug)]
 pub struct Listener {
@@ -59,9 +76,10 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Binds a TCP socket.
+    /// Binds a TCP socket. `[::]` includes IPv4.
+    #[allow(clippy::unused_async, reason = "the socket needs a runtime, which every async caller has")]
     pub async fn bind(address: SocketAddr, options: Options) -> io::Result<Self> {
-        let listener = TcpListener::bind(address).await?;
+        let listener = TcpListener::from_std(listening_socket(address)?)?;
         // Accepted connections inherit the option.
         SockRef::from(&listener).set_tcp_notsent_lowat(queue::SHORT)?;
         Ok(Self { listener, options: LiveOptions::new(options) })

@@ -1,6 +1,7 @@
 //! `dayone bmc` and `dayone eject`, and the arguments of all commands that talk to a BMC.
 
 use std::ffi::OsString;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -67,8 +68,14 @@ pub struct BmcAccess {
     pub insecure: bool,
 
     /// Network (CIDR) of the BMC: dayone connects to no address outside; repeatable [default: any address]
-    #[arg(long, value_name = "CIDR")]
+    #[arg(long, value_name = "CIDR", value_parser = bmc_network)]
     pub bmc_network: Vec<IpNet>,
+}
+
+/// Reads a network of BMCs, or one address.
+pub(super) fn bmc_network(text: &str) -> Result<IpNet, &'static str> {
+    let network = text.parse::<IpNet>().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
+    network.map_err(|_| "write an address, or a network such as 192.0.2.0/24 or 2001:db8::/64")
 }
 
 /// `dayone bmc …`.
@@ -160,4 +167,20 @@ pub struct EjectArguments {
     /// Format of the output
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: OutputFormat,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_a_network_of_bmcs() {
+        let network = |text: &str| bmc_network(text).map(|network| network.to_string());
+        assert_eq!(network("::1").as_deref(), Ok("::1/128"));
+        assert_eq!(network("192.0.2.7").as_deref(), Ok("192.0.2.7/32"));
+        assert_eq!(network("192.0.2.0/24").as_deref(), Ok("192.0.2.0/24"));
+        for wrong in ["", "192.0.2.0/99", "bmc.example.com", "fe80::1%2"] {
+            assert!(network(wrong).unwrap_err().contains("192.0.2.0/24"), "{wrong}");
+        }
+    }
 }

@@ -11,6 +11,7 @@ use clap::Args;
 use ipnet::IpNet;
 use media::MediaUrl;
 
+use super::bmc::bmc_network;
 use crate::bases::AllowedSource;
 use crate::boots::BootOnlyFrom;
 use crate::logging::LogFormat;
@@ -156,7 +157,7 @@ pub struct Settings {
     pub bmc_credentials: Option<PathBuf>,
 
     /// Network (CIDR) of the BMCs: dayone connects to no address outside; repeatable [default: any address]
-    #[arg(long, env = "DAYONE_BMC_NETWORK", value_name = "CIDR", value_delimiter = ',')]
+    #[arg(long, env = "DAYONE_BMC_NETWORK", value_name = "CIDR", value_parser = bmc_network, value_delimiter = ',')]
     pub bmc_network: Vec<IpNet>,
 
     /// Certificates (PEM) that verify BMCs [default: this system's certificate authorities]

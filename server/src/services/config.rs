@@ -15,8 +15,8 @@ use crate::boots::{BootSettings, credentials_directory};
 use crate::open_files;
 use crate::site_key::{SiteKeyError, SiteKeyPair};
 use crate::store::{BaseDefinition, DataKeys, DataKeysError};
-use media::MediaUrl;
 use media::listen::{Tls, TlsError};
+use media::{MediaUrl, MediaUrlError};
 use redfish::{Certificates, CertificatesError, ClientOptions, Verification};
 
 /// The default data directory.
@@ -101,6 +101,9 @@ pub enum ConfigError {
          the BMCs' network)"
     )]
     NoMediaUrl(u16),
+    /// The address to listen on cannot be in a URL.
+    #[error("--media-listen gives no URL for BMCs: {0}")]
+    MediaUrl(MediaUrlError),
     /// Both planes would use one port.
     #[error(
         "--api-listen {api} and --media-listen {media} would use the same port of the same address: give one of them another \
@@ -130,7 +133,7 @@ impl ConfigError {
             Self::BmcCredentials(_) => "bmc-credentials",
             Self::ClientCaWithoutTls | Self::CertificateWithoutCa => "api-client-ca",
             Self::OpenApi(_) => "api-listen",
-            Self::NoMediaUrl(_) => "media-url",
+            Self::NoMediaUrl(_) | Self::MediaUrl(_) => "media-url",
             Self::SameAddress { .. } => "media-listen",
         }
     }
@@ -150,7 +153,7 @@ impl ConfigError {
             Self::BmcCredentials(_) => "bmc-credentials",
             Self::ClientCaWithoutTls | Self::CertificateWithoutCa => "client-ca",
             Self::OpenApi(_) => "open-api",
-            Self::NoMediaUrl(_) => "no-media-url",
+            Self::NoMediaUrl(_) | Self::MediaUrl(_) => "no-media-url",
             Self::SameAddress { .. } => "same-address",
         }
     }
@@ -259,7 +262,9 @@ impl Config {
         }
         match self.media_listen {
             _ if self.media_url.is_some() => Ok(()),
-            Some(listen) if !listen.ip().to_canonical().is_unspecified() => Ok(()),
+            Some(listen) if !listen.ip().to_canonical().is_unspecified() => {
+                MediaUrl::of_listener(listen, self.media_tls.is_some()).map(drop).map_err(ConfigError::MediaUrl)
+            }
             listen => Err(ConfigError::NoMediaUrl(listen.map_or(super::MEDIA_PORT, |listen| listen.port()))),
         }
     }

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use dayone::boots::{BootOnlyFrom, BootSettings};
 use dayone::services::Config;
-use imagelib::compression::Compression;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -175,10 +174,7 @@ async fn boots_limit_their_images_and_the_server_may_serve_only_the_bmc() {
     let place = Place::new();
     let boots = BootSettings { only_from: BootOnlyFrom::Bmc, ..BootSettings::default() };
     let mut config = Config { boots, ..place.config() };
-    let packed = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/bases/coreos-packed.iso.xz");
-    let packed = Compression::Xz.decompress(&fs::read(packed).unwrap(), 64 << 20).unwrap();
-    fs::write(place.path("packed.iso"), packed).unwrap();
-    config.bases.push(format!("packed={}", place.path("packed.iso").display()).parse().unwrap());
+    place.add_packed(&mut config);
     let dayone = Dayone::start_with(place, config).await;
     let post = async |query: &str, bmc: &str| {
         let base = if query.contains("minimal") { "packed" } else { "coreos" };
@@ -217,6 +213,38 @@ async fn boots_limit_their_images_and_the_server_may_serve_only_the_bmc() {
     let id = image["id"].as_str().unwrap();
     let existing = dayone.post(&format!("/v1/boots?image={id}&ttl=5"), host("worker-0", bmc));
     Answer::of(existing).await.problem("wrong-parameter");
+}
+
+/// The clients of a family read the images if the media URL has an address of that family.
+#[tokio::test]
+async fn only_clients_of_the_media_urls_family_count() {
+    let (over_ipv4, over_ipv6) = ("redfish+http://127.0.0.77:9", "redfish+http://[2001:db8::77]:9");
+    let through_nat64 = "redfish+http://[64:ff9b::7f00:4d]:9";
+    for (media_url, bmc, expected) in [
+        ("http://198.51.100.5:8081", over_ipv4, Ok(vec!["127.0.0.77/32", "192.0.2.20/32"])),
+        ("http://198.51.100.5:8081", through_nat64, Ok(vec!["127.0.0.77/32", "192.0.2.20/32"])),
+        ("http://198.51.100.5:8081", over_ipv6, Err(("bmc-refused", "an IPv4 address to read from 198.51.100.5"))),
+        ("http://[2001:db8::5]:8081", over_ipv4, Err(("bmc-refused", "an IPv6 address to read from 2001:db8::5"))),
+        ("http://[2001:db8::5]:8081", over_ipv6, Err(("image-refused", "it has no static IPv6 address"))),
+        ("http://boot.example.com", over_ipv6, Ok(vec!["2001:db8::77/128", "192.0.2.20/32"])),
+    ] {
+        let place = Place::new();
+        let boots = BootSettings { only_from: BootOnlyFrom::Bmc, ..BootSettings::default() };
+        let mut config = Config { boots, media_url: Some(media_url.parse().unwrap()), ..place.config() };
+        place.add_packed(&mut config);
+        let dayone = Dayone::start_with(place, config).await;
+        let order = dayone.post("/v1/boots?base=packed&format=minimal-iso", host("worker-0", bmc));
+        let answer = Answer::of(order).await;
+        match expected {
+            Ok(networks) => {
+                assert_eq!(only_from(&image_of(&dayone, &answer.ok()).await), &json!(networks), "{media_url} {bmc}");
+            }
+            Err((kind, reason)) => {
+                let problem = answer.problem(kind);
+                assert!(problem["detail"].as_str().unwrap().contains(reason), "{media_url} {bmc}: {problem}");
+            }
+        }
+    }
 }
 
 #[tokio::test]

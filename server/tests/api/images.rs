@@ -1,9 +1,10 @@
 //! An image's life: made, found, fetched, deleted.
 
 use base64::prelude::*;
+use dayone::services::Config;
 use serde_json::{Value, json};
 
-use super::support::{Answer, Dayone, NMSTATE, bare_metal_host};
+use super::support::{Answer, Dayone, NMSTATE, Place, bare_metal_host};
 
 const ORDER: &str = "/v1/images?base=coreos&hostname=worker-0";
 
@@ -218,4 +219,29 @@ async fn the_same_content_in_another_order_is_the_same_image() {
     let again = Answer::of(dayone.post_json("/v1/images", &order(&[&b, &a], &[2, 1, 2], &[y, x], other))).await;
     assert_eq!(again.status, 200);
     assert_eq!(first.ok(), again.ok());
+}
+
+/// The host has the network 192.0.2.0/24 and no route.
+#[tokio::test]
+async fn a_media_url_that_the_host_does_not_reach_is_warned_of() {
+    let own_url = "&karg_append=coreos.live.rootfs_url=http://192.0.2.6/rootfs.img";
+    for (media_url, more, expected) in [
+        ("http://192.0.2.5:8081", "", false),
+        ("http://[::ffff:192.0.2.5]:8081", "", false),
+        ("http://boot.example.com", "", false),
+        ("http://198.51.100.5:8081", "", true),
+        ("http://[2001:db8::5]:8081", "", true),
+        ("http://198.51.100.5:8081", "&rootfs_url=http://192.0.2.6/rootfs.img", false),
+        ("http://198.51.100.5:8081", own_url, false),
+    ] {
+        let place = Place::new();
+        let mut config = Config { media_url: Some(media_url.parse().unwrap()), ..place.config() };
+        place.add_packed(&mut config);
+        let dayone = Dayone::start_with(place, config).await;
+        let order = dayone.post(&format!("/v1/images?base=packed&format=minimal-iso{more}"), NMSTATE);
+        let image = Answer::of(order).await.ok();
+        let findings = image["findings"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let is_warned_of = findings.iter().any(|finding| finding["code"] == "root-server-unreachable");
+        assert_eq!(is_warned_of, expected, "{media_url} {more}: {image}");
+    }
 }

@@ -62,6 +62,14 @@ impl Place {
         self.0.path().join(name)
     }
 
+    /// Adds the base `packed`, an ISO of which a minimal ISO can be made.
+    pub(crate) fn add_packed(&self, config: &mut Config) {
+        let packed = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/bases/coreos-packed.iso.xz");
+        let packed = Compression::Xz.decompress(&fs::read(packed).unwrap(), 64 << 20).unwrap();
+        fs::write(self.path("packed.iso"), packed).unwrap();
+        config.bases.push(format!("packed={}", self.path("packed.iso").display()).parse().unwrap());
+    }
+
     pub(crate) fn config(&self) -> Config {
         let path = |name| self.path(name).display().to_string();
         let bases = [

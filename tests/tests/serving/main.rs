@@ -1,5 +1,6 @@
 //! Serving: clients of the API and of the media plane, good and bad.
 
+mod all_addresses;
 mod ambiguous_requests;
 mod api_conformance;
 mod call_home;

@@ -107,8 +107,10 @@ fn with_new_images(api: &Api, settings: &BootSettings, image: &Order) -> Result<
     check_address(settings, hosts.len())?;
     let is_open = image.limits.only_from.is_none();
     let mut prepared = Prepared { boots: Vec::new(), images: Vec::new(), report };
+    let mut clients_of_hosts = Vec::new();
     for (host, network) in hosts {
         let addresses = static_addresses(&network.topology);
+        clients_of_hosts.push(clients::of_host(&api.media_url, &network.topology));
         let method = method(settings, Some(&host));
         let firmware = firmware(api, settings, method, Some(&network.topology), host.name.as_deref())?;
         let of_host = Some((&host, network));
@@ -125,7 +127,7 @@ fn with_new_images(api: &Api, settings: &BootSettings, image: &Order) -> Result<
         prepared.images.push(sealed);
     }
     if api.boots.only_from() == BootOnlyFrom::Bmc && is_open {
-        clients::restrict(api, &prepared.boots, &mut prepared.images)?;
+        clients::restrict(api, &prepared.boots, clients_of_hosts, &mut prepared.images)?;
     }
     Ok(prepared)
 }

@@ -27,6 +27,10 @@ fn the_media_url_is_given_or_derived_from_the_address() {
     assert!(config(listen("192.0.2.1:80")).is_ok());
     assert!(config(listen("0.0.0.0:80")).unwrap_err().contains("--media-url http://ADDRESS:80"));
     assert!(config(Settings::default()).unwrap_err().contains("--media-url http://ADDRESS:8081"));
+    let error = config(listen("[fe80::5%2]:80")).unwrap_err();
+    assert!(error.contains("[fe80::5%2]:80 has a zone") && error.contains("--media-url"), "{error}");
+    let with_url = Settings { media_url: Some("http://192.0.2.1".parse().unwrap()), ..listen("[fe80::5%2]:80") };
+    assert!(config(with_url).is_ok());
 }
 
 #[test]

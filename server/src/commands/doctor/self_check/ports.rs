@@ -1,6 +1,6 @@
 //! The ports of the server: whether it listens, or somebody else does.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 
 use doctor::{Examination, Finding, Severity};
 
@@ -78,7 +78,7 @@ fn other_process(site: &Site, api: &listener::Listener) -> Option<Finding> {
 
 /// Why a free port cannot be used.
 fn bindable(plane: &str, address: SocketAddr) -> Option<Finding> {
-    let error = TcpListener::bind(address).err()?;
+    let error = media::listen::listening_socket(address).err()?;
     if error.kind() == std::io::ErrorKind::AddrInUse {
         return Some(taken(plane, address, None));
     }

@@ -37,6 +37,7 @@ pub(crate) enum WhileOff {
 }
 
 /// What the BMC does, and what has happened to it.
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate fault")]
 pub(crate) struct Machine {
     pub(crate) is_on: bool,
     /// Whether the BMC reports that an operating system runs whenever the host is on.

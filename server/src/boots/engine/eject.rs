@@ -103,18 +103,17 @@ async fn undo(shared: &Arc<Shared>, boot: &Boot, bmc: &Bmc) -> Result<Undone, St
         return Ok(undone);
     }
     boot.show_progress("ejecting the medium");
-    match &at_bmc.slot {
-        Some(slot) => done.push(match bmc.eject_shown(slot, &url, at_bmc.plan.shown_as.as_ref()).await?.found {
+    if let Some(slot) = &at_bmc.slot {
+        done.push(match bmc.eject_shown(slot, &url, at_bmc.plan.shown_as.as_ref()).await?.found {
             Found::Image => format!("ejected from {slot}"),
             Found::Nothing if at_bmc.pending.is_some() => may_follow(slot),
             Found::Nothing => format!("{slot} was already empty"),
             Found::Other => format!("{slot} has another medium by now, which stays there"),
-        }),
-        None => {
-            done.extend(take_out(shared, boot, bmc, &url).await?);
-            if let Some(slot) = at_bmc.pending.as_ref().filter(|_| done.is_empty()) {
-                done.push(may_follow(slot));
-            }
+        });
+    } else {
+        done.extend(take_out(shared, boot, bmc, &url).await?);
+        if let Some(slot) = at_bmc.pending.as_ref().filter(|_| done.is_empty()) {
+            done.push(may_follow(slot));
         }
     }
     Ok(undone)

@@ -51,6 +51,7 @@ pub(super) async fn secret(
     if !claims || !context.leads() || is_claimed(&secret) {
         return Ok(Lookup::Found(Arc::new(secret)));
     }
+    let mut without_owner = None;
     if sets_owner {
         let others = context.objects.state_filter(|other| {
             other.namespace() == object.namespace() && other.spec.network_data_name == name && !other.is_deleting()
@@ -64,18 +65,20 @@ pub(super) async fn secret(
                 return Ok(Lookup::Found(Arc::new(changed)));
             }
             Err(error) if error.is_gone() => return Ok(Lookup::Missing),
-            Err(error) if error.is_forbidden() => owner_refused(&error, context),
+            Err(error) if error.is_forbidden() => without_owner = Some(error),
             Err(error) => return Err(error.into()),
         }
     }
     match label(&api, &secret).await {
-        Ok(labelled) => Ok(Lookup::Found(Arc::new(labelled.unwrap_or(secret)))),
-        Err(error) if error.is_gone() => Ok(Lookup::Missing),
-        Err(error) if error.is_forbidden() => {
-            // The API server refuses the label as well, so the owner is not the reason.
-            context.metrics.owners_refused(false);
-            Ok(Lookup::Forbidden(error, Some(Arc::new(secret))))
+        Ok(labelled) => {
+            if let Some(error) = without_owner {
+                owner_refused(&error, context);
+            }
+            Ok(Lookup::Found(Arc::new(labelled.unwrap_or(secret))))
         }
+        Err(error) if error.is_gone() => Ok(Lookup::Missing),
+        // The API server refuses the label as well, so the owner is not the reason.
+        Err(error) if error.is_forbidden() => Ok(Lookup::Forbidden(error, Some(Arc::new(secret)))),
         Err(error) => Err(error.into()),
     }
 }
@@ -105,9 +108,15 @@ async fn label(api: &Api<Secret>, secret: &Secret) -> Result<Option<Secret>, Req
 fn owner_refused(error: &RequestError, context: &Context<PreprovisioningImage>) {
     context.metrics.owners_refused(true);
     if context.owner_permission.refused() {
+        // The words of OwnerReferencesPermissionEnforcement. Whatever else refuses an owner says itself why.
+        let fix = if error.to_string().contains("you can't delete") {
+            ". Fix: grant the right to delete Secrets, if Kubernetes is to delete them with the last PreprovisioningImage \
+             that names them"
+        } else {
+            ""
+        };
         tracing::warn!(
-            "{error}; dayone labels Secrets without setting an owner, which changes nothing for the images. Fix: grant the \
-             right to delete Secrets, if Kubernetes is to delete them with the last PreprovisioningImage that names them"
+            "{error}; dayone labels Secrets without setting an owner, which changes nothing for the images{fix}"
         );
     }
 }

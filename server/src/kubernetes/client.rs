@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use http::StatusCode;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use kube::Client;
 use kube::client::Body;
 use kube::config::{InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigError};
+use serde_json::json;
 
 use super::metrics::KubernetesMetrics;
 
@@ -67,6 +70,8 @@ pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> 
     config.read_timeout = Some(SILENCE);
     // The time counts from the request, not from when its connection went idle.
     config.reset_reader_on_write = true;
+    // The library's own attempts would hide the API server's answers from the metrics and from the log.
+    config.default_retry = false;
     Ok(Client::try_from(config)?)
 }
 
@@ -89,7 +94,7 @@ pub fn counted(client: Client, metrics: KubernetesMetrics) -> Client {
             let status = answer.as_ref().ok().and_then(|answer| answer.as_ref().ok()).map(http::Response::status);
             metrics.request(&method, status);
             match answer {
-                Ok(answer) => answer.map_err(tower::BoxError::from),
+                Ok(answer) => answer.map(with_retry_after).map_err(tower::BoxError::from),
                 Err(_) => Err(format!("the API server does not answer within {} s", HEAD.as_secs()).into()),
             }
         }
@@ -97,9 +102,74 @@ pub fn counted(client: Client, metrics: KubernetesMetrics) -> Client {
     Client::new(service, namespace)
 }
 
+/// The API server rejects requests that are too many with a text, and with the time to wait in a header, which the library does not read.
+/// In a `Status`, both reach whoever sent the request.
+fn with_retry_after(answer: http::Response<Body>) -> http::Response<Body> {
+    let headers = answer.headers();
+    let is_status = headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+    let seconds = headers.get(RETRY_AFTER).and_then(|after| after.to_str().ok()?.parse::<u32>().ok());
+    let (StatusCode::TOO_MANY_REQUESTS, false, Some(seconds)) = (answer.status(), is_status, seconds) else {
+        return answer;
+    };
+    let status = json!({
+        "status": "Failure",
+        "message": "the API server has too many requests",
+        "reason": "TooManyRequests",
+        "details": { "retryAfterSeconds": seconds },
+        "code": 429,
+    });
+    answer.map(|_| Body::from(status.to_string().into_bytes()))
+}
+
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::api::core::v1::Secret;
+    use kube::Api;
+    use prometheus_client::encoding::text;
+    use prometheus_client::registry::Registry;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
     use super::*;
+    use crate::kubernetes::problem::{describe, retry_after};
+
+    #[tokio::test]
+    async fn a_request_too_many_fails_at_once_with_the_time_to_wait_and_is_counted() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let server = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            loop {
+                let (mut connection, _) = listener.accept().await.unwrap();
+                let _ = connection.read(&mut [0; 4096]).await.unwrap();
+                let head = "HTTP/1.1 429 Too Many Requests\r\nretry-after: 7\r\ncontent-type: text/plain\r\n";
+                let answer = format!("{head}content-length: 4\r\nconnection: close\r\n\r\nbusy");
+                connection.write_all(answer.as_bytes()).await.unwrap();
+            }
+        });
+        let directory = tempfile::tempdir().unwrap();
+        let (file, authority) = (directory.path().join("kubeconfig"), directory.path().join("ca.crt"));
+        // Without one, the client would need those of the system, which may have none.
+        let issued = rcgen::generate_simple_self_signed(["a".to_owned()]).unwrap();
+        std::fs::write(&authority, issued.cert.pem()).unwrap();
+        let config = format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: a\nusers:\n- {{name: a, user: {{token: t}}}}\ncontexts:\n\
+             - {{name: a, context: {{cluster: a, user: a}}}}\nclusters:\n\
+             - {{name: a, cluster: {{server: '{server}', certificate-authority: '{}'}}}}\n",
+            authority.display()
+        );
+        std::fs::write(&file, config).unwrap();
+        let mut registry = Registry::default();
+        let client = counted(connect(Some(&file)).await.unwrap(), KubernetesMetrics::new(&mut registry));
+        let secrets: Api<Secret> = Api::namespaced(client, "hosts");
+        let answer = tokio::time::timeout(Duration::from_secs(5), secrets.get("a")).await;
+        let error = answer.expect("no attempts that nobody sees").unwrap_err();
+        assert_eq!(retry_after(&error), Some(Duration::from_secs(7)));
+        assert_eq!(describe(&error), "the API server has too many requests (429)");
+        let mut metrics = String::new();
+        text::encode(&mut metrics, &registry).unwrap();
+        let counted = metrics.lines().find(|line| line.starts_with("kubernetes_api_requests_total{"));
+        assert_eq!(counted, Some("kubernetes_api_requests_total{method=\"GET\",status=\"4xx\"} 1"), "{metrics}");
+    }
 
     #[test]
     fn a_kubeconfig_may_be_in_several_files() {

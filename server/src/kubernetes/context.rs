@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::contention::{Contention, Decision};
-use super::decide::ObjectEvent;
+use super::decide::{Failure, ObjectEvent};
 use super::events::EventRecorder;
 use super::failing::Failing;
 use super::kind::{Kind, Memory as _};
@@ -117,6 +117,17 @@ impl<K: Kind> Context<K> {
             self.events.publish(object, &[event]).await;
         }
         Some(again)
+    }
+
+    /// Reports that the URL of an object stops answering, which dayone must not change. Replicas that do not write only log it: another
+    /// one may still serve the image.
+    pub(super) async fn report_lost(&self, object: &K, lost: &Failure) {
+        if self.leads() {
+            self.events.publish(object, &[ObjectEvent::warning(lost.reason, &lost.message)]).await;
+        } else {
+            let (kind, namespace, name) = (K::kind(&()), object.namespace(), object.name());
+            tracing::warn!(%kind, namespace, name, reason = lost.reason, "{}", lost.message);
+        }
     }
 
     /// Whether the object has been deleted by now, even if there is a new one of the same name.

@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a controller needs.
 pub struct Config {
-    /// The client of the API server.
+    /// The client of the API server, [`counted`](super::counted).
     pub client: Client,
     /// The namespace whose objects the controller reconciles; `None` for all namespaces.
     pub namespace: Option<String>,
@@ -64,7 +64,7 @@ pub struct Controller {
 impl Controller {
     /// Starts the controller. If the API server does not answer, the controller tries again until it does.
     pub fn start(config: Config) -> Self {
-        let client = super::client::counted(config.client, config.metrics.clone());
+        let client = config.client;
         let (objects, objects_writer) = reflector::store();
         let (secrets, secrets_writer) = reflector::store();
         let context = Arc::new(Context {

@@ -63,8 +63,12 @@ impl EventRecorder {
                     action: "Reconcile".to_owned(),
                     secondary,
                 };
-                if let Err(error) = self.recorder.publish(&event, &regarding).await {
-                    tracing::debug!(reason, "cannot publish an Event: {}", problem::describe(&error));
+                while let Err(error) = self.recorder.publish(&event, &regarding).await {
+                    let Some(wait) = problem::retry_after(&error) else {
+                        tracing::debug!(reason, "cannot publish an Event: {}", problem::describe(&error));
+                        break;
+                    };
+                    tokio::time::sleep(wait).await;
                 }
             }
         };

@@ -21,6 +21,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
+use self::waits::{RETRY, backoff, jittered};
 use super::problem;
 
 /// For how long other replicas leave a Lease alone that is not renewed.
@@ -31,10 +32,8 @@ const RENEW: Duration = Duration::from_secs(5);
 /// For how long a replica that can make no images leaves the Lease to the others before it tries to take it: longer than a Lease lasts
 /// without a renewal.
 const LEFT_TO_OTHERS: Duration = Duration::from_secs(30);
-const RETRY: Duration = Duration::from_secs(2);
-/// The longest wait between two requests to an API server that does not answer.
-const UNREACHABLE: Duration = Duration::from_secs(10);
-const REQUEST: Duration = Duration::from_secs(4);
+/// How long a replica that stops tries to release the Lease.
+const RELEASE: Duration = Duration::from_secs(4);
 /// An API server that is just starting refuses all requests for a moment.
 const REFUSALS: u32 = 3;
 /// How long to wait without the right to use Leases, until the next attempt: somebody may grant it.
@@ -77,6 +76,7 @@ impl Leadership {
             rights: Rights::Unknown,
             refused: None,
             unanswered: 0,
+            trouble: None,
         };
         let task = tokio::spawn(candidate.run(stopping.clone()));
         Self { leads, election: Some((stopping, task)), always: None }
@@ -123,6 +123,8 @@ struct Candidate {
     refused: Option<(u32, Instant)>,
     /// How often in a row the API server did not answer.
     unanswered: u32,
+    /// Why the last requests for the Lease failed, as logged.
+    trouble: Option<String>,
 }
 
 /// Whether this replica may use Leases.
@@ -136,11 +138,12 @@ enum Rights {
 
 /// The result of a request for the Lease.
 enum Attempt {
-    Held,
+    /// This replica holds the Lease. The write was sent at this time.
+    Held(Instant),
     HeldByAnother,
     Forbidden(String),
-    /// The API server did not answer, or with an unexpected error.
-    Unanswered,
+    /// The API server did not answer, or with this unexpected error.
+    Unanswered(String),
 }
 
 impl Candidate {
@@ -184,18 +187,21 @@ impl Candidate {
     async fn step(&mut self) -> Duration {
         let started = Instant::now();
         let attempt = self.attempt(started).await;
-        if matches!(attempt, Attempt::Held | Attempt::HeldByAnother) {
+        if matches!(attempt, Attempt::Held(_) | Attempt::HeldByAnother) {
+            if self.trouble.take().is_some() {
+                tracing::info!("the API server answers requests for the Lease {} again", self.name);
+            }
             if self.rights == Rights::Missing {
                 tracing::info!("this replica may use Leases again: replicas elect the one that writes");
             }
             (self.rights, self.refused, self.unanswered) = (Rights::Granted, None, 0);
         }
         match attempt {
-            Attempt::Held => {
-                self.relied_upon = Some(started + RELIED_UPON);
+            Attempt::Held(sent) => {
+                self.relied_upon = Some(sent + RELIED_UPON);
                 self.lead(true);
                 // Without the time of a slow answer, the next renewal would begin too late to get as slow an answer in time.
-                RENEW.saturating_sub(started.elapsed())
+                RENEW.saturating_sub(sent.elapsed())
             }
             Attempt::HeldByAnother => {
                 self.relied_upon = None;
@@ -203,7 +209,11 @@ impl Candidate {
                 jittered(RETRY)
             }
             Attempt::Forbidden(message) => self.refused(&message, started),
-            Attempt::Unanswered => {
+            Attempt::Unanswered(reason) => {
+                if self.trouble.as_ref() != Some(&reason) {
+                    tracing::warn!("cannot take or renew the Lease {}: {reason}; dayone tries again", self.name);
+                    self.trouble = Some(reason);
+                }
                 let wait = backoff(self.unanswered);
                 self.unanswered = self.unanswered.saturating_add(1);
                 self.rely_on_the_lease(jittered(wait))
@@ -212,19 +222,16 @@ impl Candidate {
     }
 
     async fn attempt(&mut self, started: Instant) -> Attempt {
-        let patience = self.relied_upon.map_or(REQUEST, |until| until.saturating_duration_since(started).min(REQUEST));
+        // An API server that takes almost 5 s for each answer is slow, but it is enough for an election.
+        let patience = self.relied_upon.map_or(RELIED_UPON, |until| until.saturating_duration_since(started));
         match timeout(patience, self.take_or_renew()).await {
-            Ok(Ok(true)) => Attempt::Held,
-            Ok(Ok(false)) => Attempt::HeldByAnother,
-            Ok(Err(kube::Error::Api(status))) if status.code == 403 => Attempt::Forbidden(status.message.clone()),
-            Ok(Err(error)) => {
-                tracing::debug!("the Lease {}: {}", self.name, problem::describe(&error));
-                Attempt::Unanswered
+            Ok(Ok(Some(sent))) => Attempt::Held(sent),
+            Ok(Ok(None)) => Attempt::HeldByAnother,
+            Ok(Err(kube::Error::Api(status))) if problem::lacks_right(&status) => {
+                Attempt::Forbidden(status.message.clone())
             }
-            Err(_) => {
-                tracing::debug!("the Lease {}: the API server does not answer", self.name);
-                Attempt::Unanswered
-            }
+            Ok(Err(error)) => Attempt::Unanswered(problem::describe(&error)),
+            Err(_) => Attempt::Unanswered("the API server does not answer in time".to_owned()),
         }
     }
 
@@ -267,7 +274,8 @@ impl Candidate {
         jittered(FORBIDDEN)
     }
 
-    async fn take_or_renew(&mut self) -> kube::Result<bool> {
+    /// Returns when the write was sent that took or renewed the Lease; `None` if another replica holds it.
+    async fn take_or_renew(&mut self) -> kube::Result<Option<Instant>> {
         let now = Timestamp::now();
         // A replica that holds the Lease renews it in one request, without reading it.
         let renewed = if self.relied_upon.is_some() { self.seen.take() } else { None };
@@ -277,7 +285,7 @@ impl Candidate {
                 None => return self.create(now).await,
                 Some(lease) => {
                     if !self.is_free(&lease) {
-                        return Ok(false);
+                        return Ok(None);
                     }
                     lease
                 }
@@ -289,16 +297,18 @@ impl Candidate {
             spec.acquire_time = Some(MicroTime(now));
         }
         self.fill(spec, now);
+        let sent = Instant::now();
         let answer = self.api.replace(&self.name, &PostParams::default(), &lease).await;
-        self.answered(answer)
+        self.answered(sent, answer)
     }
 
-    async fn create(&mut self, now: Timestamp) -> kube::Result<bool> {
+    async fn create(&mut self, now: Timestamp) -> kube::Result<Option<Instant>> {
         let mut spec = LeaseSpec { acquire_time: Some(MicroTime(now)), ..LeaseSpec::default() };
         self.fill(&mut spec, now);
         let metadata = ObjectMeta { name: Some(self.name.clone()), ..ObjectMeta::default() };
+        let sent = Instant::now();
         let answer = self.api.create(&PostParams::default(), &Lease { metadata, spec: Some(spec) }).await;
-        self.answered(answer)
+        self.answered(sent, answer)
     }
 
     fn fill(&self, spec: &mut LeaseSpec, now: Timestamp) {
@@ -307,14 +317,14 @@ impl Candidate {
         spec.renew_time = Some(MicroTime(now));
     }
 
-    fn answered(&mut self, answer: kube::Result<Lease>) -> kube::Result<bool> {
+    fn answered(&mut self, sent: Instant, answer: kube::Result<Lease>) -> kube::Result<Option<Instant>> {
         match answer {
             Ok(lease) => {
                 self.seen = Some((lease, Instant::now()));
-                Ok(true)
+                Ok(Some(sent))
             }
             // Another replica was first.
-            Err(kube::Error::Api(status)) if status.code == 409 => Ok(false),
+            Err(kube::Error::Api(status)) if status.code == 409 => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -349,7 +359,7 @@ impl Candidate {
         if self.relied_upon.take().is_none() {
             return;
         }
-        match timeout(REQUEST, self.give_back()).await {
+        match timeout(RELEASE, self.give_back()).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::warn!("cannot release the Lease: {}", problem::describe(&error)),
             Err(_) => tracing::warn!("cannot release the Lease: the API server does not answer"),
@@ -381,18 +391,6 @@ pub(super) async fn changed<T>(receiver: &mut watch::Receiver<T>) {
     }
 }
 
-/// The wait doubles with each request without an answer. It is short at first, because most outages are.
-fn backoff(unanswered: u32) -> Duration {
-    RETRY.saturating_mul(2_u32.saturating_pow(unanswered)).min(UNREACHABLE)
-}
-
-/// Adds up to a fifth, so that replicas do not send their requests at the same moment.
-fn jittered(wait: Duration) -> Duration {
-    let mut random = [0_u8];
-    // Without random numbers, the plain wait works as well.
-    let _ = getrandom::fill(&mut random);
-    wait + wait.mul_f64(f64::from(u8::from_le_bytes(random)) / 255.0 / 5.0)
-}
-
 #[cfg(test)]
 mod tests;
+mod waits;

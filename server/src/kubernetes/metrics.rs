@@ -16,11 +16,12 @@ use crate::metrics::{registered, registered_counters, registered_seconds};
 const SECONDS: [f64; 9] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
 
 /// Reasons why an image cannot be built.
-const REASONS: [&str; 6] = [
+const REASONS: [&str; 7] = [
     decide::reason::CONFIGURATION,
     decide::reason::MISSING_NETWORK_DATA,
     decide::reason::FORBIDDEN,
     decide::reason::INVALID,
+    decide::reason::LOST,
     data_image::reason::MISSING,
     data_image::reason::INVALID,
 ];

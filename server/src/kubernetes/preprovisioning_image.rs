@@ -38,8 +38,8 @@ impl Reconcile for PreprovisioningImage {
             Err(Obstacle::NoBase(failure)) => without_base(object, owner, failure, None, context),
             Err(Obstacle::Unknown(reason)) => not_ready(owner, reason, None, context),
         };
-        if matches!(outcome, Outcome::Published(..)) {
-            context.memory.clear(owner);
+        if let Outcome::Published(image, _) = &outcome {
+            context.memory.published(owner, &image.url);
         }
         // If the object was deleted meanwhile, so was its image: do not bring the image back.
         if context.is_gone(object) {
@@ -47,8 +47,13 @@ impl Reconcile for PreprovisioningImage {
             return Ok(Reconciled::settled());
         }
         if object.is_deleting() {
-            context.failing.note(owner, None);
-            return Ok(Reconciled::settled());
+            let lost =
+                decide::lost(object, &outcome).filter(|_| !context.memory.serves(owner, &object.status.image_url));
+            context.failing.note(owner, lost.as_ref().map(|lost| lost.reason));
+            let Some(lost) = lost else { return Ok(Reconciled::settled()) };
+            context.report_lost(object, &lost).await;
+            let again = decide::conclude(object, &outcome, Timestamp::now()).again;
+            return Ok(Reconciled { again: again.unwrap_or(RESYNC), ..Reconciled::settled() });
         }
         context.failing.note(owner, outcome.failure().map(|failure| failure.reason));
         let conclusion = decide::conclude(object, &outcome, Timestamp::now());

@@ -4,6 +4,8 @@ use std::error::Error as _;
 use std::future::Future;
 use std::time::Duration;
 
+use kube::core::Status;
+
 use crate::error_chain::chain;
 
 /// How long one request may take. This does not apply to watches.
@@ -46,6 +48,28 @@ impl RequestError {
     pub(super) fn is_gone(&self) -> bool {
         self.code() == 404
     }
+
+    /// How long the API server asks to wait before the next request.
+    pub(super) fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Api { source, .. } => retry_after(source),
+            Self::Timeout { .. } => None,
+        }
+    }
+}
+
+/// How long the API server asks to wait before the next request.
+pub(super) fn retry_after(error: &kube::Error) -> Option<Duration> {
+    let kube::Error::Api(status) = error else { return None };
+    let seconds = status.details.as_ref()?.retry_after_seconds;
+    (seconds > 0).then(|| Duration::from_secs(seconds.into()))
+}
+
+/// Whether the API server refused a request because a right is missing. Webhooks, quotas and other admission plugins refuse with the same
+/// code. Only authorization says `User "…" cannot get resource "…"`.
+pub(super) fn lacks_right(status: &Status) -> bool {
+    let refused = status.message.split_once(": User \"").and_then(|(_, user)| user.split_once("\" cannot "));
+    status.code == 403 && refused.is_some_and(|(_, refused)| refused.contains(" resource \""))
 }
 
 /// Sends a request, and waits for the answer for a limited time.
@@ -64,7 +88,7 @@ pub(super) async fn request<T>(
 pub(super) fn describe(error: &kube::Error) -> String {
     match error {
         // The message says who may not do what on which resource. That is the missing rule.
-        kube::Error::Api(status) if status.code == 403 => {
+        kube::Error::Api(status) if lacks_right(status) => {
             format!("{}; a Role or ClusterRole with this rule is missing", status.message)
         }
         kube::Error::Api(status) => format!("{} ({})", status.message, status.code),
@@ -78,5 +102,28 @@ pub(super) fn describe_watch(error: &kube::runtime::watcher::Error) -> (u16, Str
         Some(source @ kube::Error::Api(status)) => (status.code, describe(source)),
         Some(source) => (0, describe(source)),
         None => (0, chain(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(message: &str) -> kube::Error {
+        kube::Error::Api(Status::failure(message, "Forbidden").with_code(403).boxed())
+    }
+
+    #[test]
+    fn only_the_authorizers_refusal_is_explained_by_a_missing_role() {
+        let rbac = "secrets \"a\" is forbidden: User \"system:serviceaccount:n:d\" cannot update resource \"secrets\" in \
+                    API group \"\" in the namespace \"n\"";
+        assert_eq!(describe(&refused(rbac)), format!("{rbac}; a Role or ClusterRole with this rule is missing"));
+        for admission in [
+            "admission webhook \"policy.example.com\" denied the request: labels cannot change",
+            "leases.coordination.k8s.io \"dayone\" is forbidden: exceeded quota: leases, requested: count/leases=1",
+            "secrets \"a\" is forbidden: cannot set an ownerRef on a resource you can't delete: , <nil>",
+        ] {
+            assert_eq!(describe(&refused(admission)), format!("{admission} (403)"));
+        }
     }
 }

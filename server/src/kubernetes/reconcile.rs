@@ -13,6 +13,9 @@ use super::problem::RequestError;
 /// dayone reconciles every object again after this time, whatever events have come.
 pub(super) const RESYNC: Duration = Duration::from_hours(10);
 
+/// dayone waits no longer than this if the API server asks it to wait.
+const LONGEST_REQUESTED_WAIT: Duration = Duration::from_mins(5);
+
 /// Why dayone has to reconcile an object again soon.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReconcileError {
@@ -27,6 +30,12 @@ pub(super) enum ReconcileError {
 impl ReconcileError {
     fn is_conflict(&self) -> bool {
         matches!(self, Self::Request(error) if error.is_conflict())
+    }
+
+    /// How long the API server asks to wait, within reason.
+    fn retry_after(&self) -> Duration {
+        let Self::Request(error) = self else { return Duration::ZERO };
+        error.retry_after().unwrap_or_default().min(LONGEST_REQUESTED_WAIT)
     }
 }
 
@@ -87,7 +96,7 @@ pub(super) async fn build<T: Send + 'static>(work: impl FnOnce() -> T + Send + '
 /// Schedules the next attempt after an error.
 #[expect(clippy::needless_pass_by_value, reason = "the signature is given")]
 pub(super) fn after_error<K: Kind>(object: Arc<K>, error: &ReconcileError, context: Arc<Context<K>>) -> Action {
-    let wait = context.retries.failed(&object.owner());
+    let wait = context.retries.failed(&object.owner()).max(error.retry_after());
     let seconds = wait.as_secs_f64();
     let (kind, namespace, name) = (K::kind(&()), object.namespace(), object.name());
     if error.is_conflict() {

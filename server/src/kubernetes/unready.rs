@@ -1,4 +1,4 @@
-//! For how long images have not been ready, and why.
+//! For how long images have not been ready, and why; and which ones this process has published.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -22,12 +22,16 @@ pub(super) enum Trouble {
 
 /// Why and since when images have not been ready, by owner.
 #[derive(Debug, Default)]
-pub(super) struct Unready(Mutex<HashMap<String, (Trouble, Instant)>>);
+pub(super) struct Unready {
+    troubles: Mutex<HashMap<String, (Trouble, Instant)>>,
+    /// The URLs of the images that this process has published last. A later failure does not remove an image.
+    published: Mutex<HashMap<String, String>>,
+}
 
 impl Unready {
     /// Notes why the image is not ready now. Returns for how long that has been the reason.
     pub(super) fn duration(&self, owner: &str, trouble: Trouble, now: Instant) -> Duration {
-        let mut all = self.0.lock();
+        let mut all = self.troubles.lock();
         let noted = all.entry(owner.to_owned()).or_insert((trouble, now));
         if noted.0 != trouble {
             *noted = (trouble, now);
@@ -35,19 +39,26 @@ impl Unready {
         now.saturating_duration_since(noted.1)
     }
 
-    /// Notes that the image is ready.
-    pub(super) fn clear(&self, owner: &str) {
-        self.0.lock().remove(owner);
+    /// Notes that the image is published under this URL.
+    pub(super) fn published(&self, owner: &str, url: &str) {
+        self.troubles.lock().remove(owner);
+        self.published.lock().insert(owner.to_owned(), url.to_owned());
+    }
+
+    /// Whether this process serves the object's image under this URL.
+    pub(super) fn serves(&self, owner: &str, url: &str) -> bool {
+        self.published.lock().get(owner).is_some_and(|published| published == url)
     }
 }
 
 impl Memory for Unready {
     fn forget(&self, owner: &str) {
-        self.clear(owner);
+        self.troubles.lock().remove(owner);
+        self.published.lock().remove(owner);
     }
 
     fn is_waiting(&self, owner: &str) -> bool {
-        let noted = self.0.lock().get(owner).copied();
+        let noted = self.troubles.lock().get(owner).copied();
         noted.is_some_and(|(trouble, since)| trouble == Trouble::Base && since.elapsed() < PATIENCE)
     }
 }
@@ -64,7 +75,7 @@ mod tests {
         assert_eq!(unready.duration("a", Trouble::Base, later(7)), Duration::from_secs(7));
         assert_eq!(unready.duration("b", Trouble::Base, later(7)), Duration::ZERO);
         assert!(unready.is_waiting("a"));
-        unready.clear("a");
+        unready.published("a", "http://d/one");
         assert!(!unready.is_waiting("a"));
         assert_eq!(unready.duration("a", Trouble::Base, later(9)), Duration::ZERO);
         let (invalid, missing) = (Trouble::Failure("Invalid"), Trouble::Failure("Missing"));
@@ -72,5 +83,17 @@ mod tests {
         assert!(!unready.is_waiting("a"), "nothing will change by itself");
         assert_eq!(unready.duration("a", missing, later(90)), Duration::ZERO);
         assert_eq!(unready.duration("a", missing, later(95)), Duration::from_secs(5));
+    }
+
+    #[test]
+    fn a_failure_leaves_the_image_that_was_published() {
+        let (unready, now) = (Unready::default(), Instant::now());
+        unready.published("a", "http://d/one");
+        unready.duration("a", Trouble::Failure("Missing"), now);
+        assert!(unready.serves("a", "http://d/one") && !unready.serves("b", "http://d/one"));
+        unready.published("a", "http://d/two");
+        assert!(!unready.serves("a", "http://d/one"));
+        unready.forget("a");
+        assert!(!unready.serves("a", "http://d/two"));
     }
 }

@@ -177,6 +177,7 @@ impl ControllerServer {
         config.images.url.warnings().iter().for_each(|warning| warn!("{warning}"));
 
         let client = kubernetes::connect(config.kubeconfig.as_deref()).await.map_err(StartError::Cluster)?;
+        let client = kubernetes::counted(client, controller_metrics.clone());
         let (key_namespace, key_name) = &config.key_secret;
         let secret = kubernetes::installation_key(&client, key_namespace, key_name).await?;
         let key_secret = KeySecretApi::new(client.clone(), key_namespace, key_name);

@@ -208,6 +208,40 @@ fn a_drive_is_there_for_as_long_as_its_object() {
     }
 }
 
+/// dayone keeps drives in memory, and makes them again after a restart.
+#[test]
+fn a_paused_drive_whose_secret_changes_before_a_restart_is_reported_as_lost_until_the_change_is_undone() {
+    let site = Site::new(ApiServer::shared());
+    let mut replica = site.start();
+    create_labelled(&site, "user", &json!({"userData": "one"}));
+    create(&site, "worker-0", &json!({KIND: "cidata", USER_DATA: "user"}), "");
+    let first = url_after(&site, "worker-0", "");
+    let pause = |value: Value| json!({"metadata": {"annotations": {"baremetalhost.metal3.io/paused": value}}});
+    site.admin().patch(&path(&site, "worker-0"), &pause(json!("")));
+    site.patch_secret("user", &json!({"stringData": {"userData": "two"}}));
+    std::thread::sleep(QUIET);
+    assert_eq!(replica.status(&first), Ok(200), "the host has it");
+
+    replica.kill();
+    let replica = site.bare_settings("dayone").start_ready("dayone-1");
+    replica.wait("it leads", Duration::from_secs(40), || replica.leads());
+    replica.wait("an Event", Duration::from_secs(20), || {
+        site.events("worker-0").iter().any(|(kind, reason, _)| kind == "Warning" && reason == "ImageLost")
+    });
+    let failing = || replica.metric("dayone_kubernetes_failing_objects{reason=\"ImageLost\"}");
+    assert_eq!((replica.status(&first), failing()), (Ok(404), Some(1.0)));
+    assert_eq!(url(&site.admin().get(&path(&site, "worker-0"))), first, "a host may be reading it");
+    let warning = replica.wait_for_log(&["WARN", "ImageLost", "worker-0"]);
+    assert!(warning.contains("Fix: undo the change") && !warning.contains("/i/"), "{warning}");
+
+    site.patch_secret("user", &json!({"stringData": {"userData": "one"}}));
+    replica.wait("it is back", Duration::from_secs(20), || replica.status(&first) == Ok(200) && failing() == Some(0.0));
+    site.patch_secret("user", &json!({"stringData": {"userData": "two"}}));
+    site.admin().patch(&path(&site, "worker-0"), &pause(Value::Null));
+    let second = url_after(&site, "worker-0", &first);
+    assert_eq!(replica.status(&second), Ok(200));
+}
+
 #[test]
 fn what_cannot_be_made_is_told_without_what_secrets_hold_and_made_once_it_can() {
     let site = Site::new(ApiServer::shared());

@@ -217,8 +217,44 @@ fn a_secret_that_may_not_be_labelled_is_an_error_of_its_image_until_the_right_is
         site.events("host").iter().any(|(kind, reason, _)| kind == "Warning" && reason == "SecretForbidden")
     });
     assert_eq!(replica.metric("dayone_kubernetes_failures_total{reason=\"SecretForbidden\"}"), Some(1.0));
+    // The right that was missing is not the right to set owners.
+    assert_eq!(replica.metric("dayone_kubernetes_owner_references_refused"), Some(0.0));
+    assert!(!replica.log().contains("grant the right to delete Secrets"), "{}", replica.log());
     site.grant("dayone", RIGHTS_ON_OBJECTS);
     site.wait_until_ready("host");
+    assert_eq!(site.secret("network")["metadata"]["ownerReferences"][0]["name"], "host");
+}
+
+#[test]
+fn a_webhook_that_holds_up_the_lease_is_in_the_log_and_in_the_metrics() {
+    let server = ApiServer::start();
+    let site = Site::new(&server);
+    // Nothing listens there.
+    let webhooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+    let rule = json!({"apiGroups": ["coordination.k8s.io"], "apiVersions": ["v1"], "resources": ["leases"],
+        "operations": ["CREATE", "UPDATE"]});
+    let webhook = json!({"name": "down.example.test", "clientConfig": {"url": "https://127.0.0.1:1/"}, "rules": [rule],
+        "admissionReviewVersions": ["v1"], "sideEffects": "None", "timeoutSeconds": 1});
+    server.admin().create(webhooks, &json!({"metadata": {"name": "down"}, "webhooks": [webhook]}));
+    // It is in force a moment later.
+    let leases = format!("/apis/coordination.k8s.io/v1/namespaces/{}/leases?dryRun=All", site.namespace);
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    let lease = json!({"metadata": {"name": "dayone"}});
+    while server.admin().request(reqwest::Method::POST, &leases, Some(&lease)).status != 500 {
+        assert!(std::time::Instant::now() < deadline, "the webhook is not in force");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let replica = site.start();
+    replica.wait_for_log(&["WARN", "cannot take or renew the Lease dayone", "down.example.test"]);
+    let refused = || replica.metric("dayone_kubernetes_api_requests_total{method=\"POST\",status=\"5xx\"}");
+    replica.wait("a second attempt", Duration::from_secs(20), || refused() >= Some(2.0));
+    assert!(!replica.leads());
+    let warnings = replica.log().lines().filter(|line| line.contains("cannot take or renew the Lease")).count();
+    assert_eq!(warnings, 1, "{}", replica.log());
+
+    server.admin().delete(&format!("{webhooks}/down"));
+    replica.wait_for_log(&["INFO", "answers requests for the Lease dayone again"]);
+    replica.wait("it leads", Duration::from_secs(20), || replica.leads());
 }
 
 /// The settings of a replica that reaches the API server by this proxy. The file must stay.

@@ -214,6 +214,39 @@ fn an_image_is_served_for_as_long_as_anybody_else_holds_its_object() {
     assert_eq!(replica.status(image_url(&again)), Ok(200));
 }
 
+/// dayone keeps images in memory, and makes them again after a restart.
+#[test]
+fn an_image_whose_object_is_being_deleted_is_reported_as_lost_if_its_secret_changed_before_a_restart() {
+    let (site, mut replica) = start();
+    site.create_secret("network", &json!({"nmstate": "interfaces: [{name: eno1, type: ethernet, state: up}]"}));
+    let mut with_network = spec("x86_64", &["iso"]);
+    with_network["networkDataName"] = json!("network");
+    site.create_image_with("held", &json!({"finalizers": [OPERATOR_FINALIZER]}), &with_network);
+    let held = site.wait_until_ready("held");
+    site.delete_image("held");
+    replica.kill();
+    let changed = json!({"stringData": {"nmstate": "interfaces: [{name: eno2, type: ethernet, state: up}]"}});
+    site.patch_secret("network", &changed);
+
+    let replica = site.settings("dayone").start_ready("dayone-1");
+    replica.wait("it leads", Duration::from_secs(40), || replica.leads());
+    replica.wait("an Event", Duration::from_secs(20), || {
+        site.events("held").iter().any(|(kind, reason, _)| kind == "Warning" && reason == "ImageLost")
+    });
+    assert_eq!(replica.status(image_url(&held)), Ok(404));
+    assert_eq!(image_url(&site.image("held")), image_url(&held), "the operator decides what becomes of it");
+    let failing = || replica.metric("dayone_kubernetes_failing_objects{reason=\"ImageLost\"}");
+    assert_eq!(failing(), Some(1.0));
+
+    // Hosts and their Secrets are often deleted together.
+    site.admin().delete(&site.secret_path("network"));
+    let missing = || replica.metric("dayone_kubernetes_failing_objects{reason=\"MissingNetworkData\"}");
+    replica.wait("another reason", Duration::from_secs(10), || (missing(), failing()) == (Some(1.0), Some(0.0)));
+    site.patch_image("held", &json!({"metadata": {"finalizers": [FINALIZER]}}));
+    site.wait_for_image("held", "gone", Value::is_null);
+    replica.wait("nothing is lost", Duration::from_secs(10), || missing() == Some(0.0));
+}
+
 #[test]
 fn nothing_is_written_while_nothing_changes() {
     let (site, mut replica) = start();

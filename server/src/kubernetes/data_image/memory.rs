@@ -28,15 +28,17 @@ struct Drive {
 }
 
 impl Drives {
-    /// Notes the outcome of a reconciliation.
-    pub(super) fn note(&self, owner: &str, outcome: &Result<String, Failure>, now: Instant) {
+    /// Notes the outcome of a reconciliation. Returns whether it differs from the one before.
+    pub(super) fn note(&self, owner: &str, outcome: &Result<String, Failure>, now: Instant) -> bool {
         let mut drives = self.0.lock();
         let before = drives.get(owner);
-        if before.is_none_or(|before| before.outcome != *outcome) {
+        let differs = before.is_none_or(|before| before.outcome != *outcome);
+        if differs {
             let published = outcome.is_ok() || before.is_some_and(|before| before.published);
             let drive = Drive { outcome: outcome.clone(), since: now, published, reported: false };
             drives.insert(owner.to_owned(), drive);
         }
+        differs
     }
 
     /// Whether the object has a drive.

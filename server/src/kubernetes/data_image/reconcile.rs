@@ -46,13 +46,31 @@ impl Reconcile for DataImage {
             forget(object, owner, context);
             return Ok(Reconciled::settled());
         }
+        let outcome = match outcome {
+            Ok((image, _)) if frozen && is_former_url(&object.spec.url, &image.url) => {
+                Err(Failure::lost("the object is paused or being deleted", "spec.url"))
+            }
+            outcome => outcome,
+        };
         let url = outcome.as_ref().map(|(image, _)| image.url.clone()).map_err(Clone::clone);
-        context.memory.note(owner, &url, Instant::now());
+        let differs = context.memory.note(owner, &url, Instant::now());
+        // Nobody misses a frozen drive that this process still serves, or that never had a URL.
+        let is_missed = !frozen || (!object.spec.url.is_empty() && !context.memory.is_published(owner));
         let failure = url.as_ref().err().map(|failure| failure.reason);
-        context.failing.note(owner, failure.filter(|_| !frozen));
+        context.failing.note(owner, failure.filter(|_| is_missed));
         let again = if watched { RESYNC } else { context.memory.wait(owner, Instant::now()) };
         let settled = Reconciled { again, ..Reconciled::settled() };
         match outcome {
+            Err(failure) if is_missed => {
+                if context.leads() && context.memory.report(owner) {
+                    context.metrics.failed(failure.reason);
+                    let event = ObjectEvent::warning(failure.reason, &failure.message);
+                    context.events.separate().publish(&**object, &[event]).await;
+                } else if frozen && differs && !context.leads() {
+                    context.report_lost(object, &failure).await;
+                }
+                Ok(settled)
+            }
             _ if frozen => Ok(settled),
             Ok((image, _)) if image.url == object.spec.url => Ok(settled),
             Ok(_) if !context.leads() => Ok(Reconciled { result: "followed", again }),
@@ -65,17 +83,17 @@ impl Reconcile for DataImage {
                 context.record_order(object, &image);
                 Ok(Reconciled { again, ..Reconciled::written() })
             }
-            Ok(_) => Ok(settled),
-            Err(failure) => {
-                if context.leads() && context.memory.report(owner) {
-                    context.metrics.failed(failure.reason);
-                    let event = ObjectEvent::warning(failure.reason, &failure.message);
-                    context.events.separate().publish(&**object, &[event]).await;
-                }
-                Ok(settled)
-            }
+            _ => Ok(settled),
         }
     }
+}
+
+/// Whether dayone has written the URL `kept`, for another drive than the present one. A URL with another host is its user's.
+fn is_former_url(kept: &str, present: &str) -> bool {
+    fn host(url: &str) -> Option<&str> {
+        url.split('/').nth(2)
+    }
+    kept != present && host(kept).is_some() && host(kept) == host(present)
 }
 
 /// Discards what the owner has.
@@ -170,4 +188,18 @@ async fn write(
         context.events.separate().publish(object, &events).await;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_url_of_dayone_is_a_former_one() {
+        let present = "http://images.example.test:6180/i/b/data.iso";
+        assert!(is_former_url("http://images.example.test:6180/i/a/data.iso", present));
+        for other in [present, "", "http://192.0.2.1/mine.iso", "http://images.example.test/i/a/data.iso", "mine.iso"] {
+            assert!(!is_former_url(other, present), "{other}");
+        }
+    }
 }

@@ -71,6 +71,20 @@ pub(in crate::kubernetes) fn has_image(object: &PreprovisioningImage, inputs: Op
         && inputs.is_none_or(|inputs| inputs.are_in(status))
 }
 
+/// Why dayone cannot make the image whose URL is in the status of an object that is being deleted. dayone does not write this status any
+/// more, but a host may still boot from the image.
+pub(in crate::kubernetes) fn lost(object: &PreprovisioningImage, outcome: &Outcome) -> Option<Failure> {
+    let kept = &object.status.image_url;
+    match outcome {
+        _ if kept.is_empty() => None,
+        Outcome::Published(image, _) if *kept != image.url => {
+            Some(Failure::lost("the object is being deleted", "status.imageUrl"))
+        }
+        Outcome::Failed(failure, ..) => Some(failure.clone()),
+        Outcome::Published(..) | Outcome::NotReady(..) => None,
+    }
+}
+
 /// What to do about an outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::kubernetes) struct Conclusion {

@@ -10,7 +10,7 @@ mod secret;
 #[cfg(test)]
 mod tests;
 
-pub(super) use conclude::{ImageInputs, Outcome, conclude, content, goal, has_image, patch};
+pub(super) use conclude::{ImageInputs, Outcome, conclude, content, goal, has_image, lost, patch};
 pub(super) use desired::{Desired, DesiredImage, Obstacle, desired, finalizers};
 pub(super) use events::{ObjectEvent, finding_events, status_events};
 pub(super) use secret::{claim, image_inputs, is_labelled, is_object_name, is_owned, label, network_data, reduce};
@@ -22,6 +22,8 @@ pub(super) mod reason {
     pub(in crate::kubernetes) const MISSING_NETWORK_DATA: &str = "MissingNetworkData";
     pub(in crate::kubernetes) const FORBIDDEN: &str = "SecretForbidden";
     pub(in crate::kubernetes) const INVALID: &str = "ImageBuildInvalid";
+    /// In Events, not in conditions: the object must keep the URL of an image that dayone can no longer make.
+    pub(in crate::kubernetes) const LOST: &str = "ImageLost";
 }
 
 /// Types of the conditions.
@@ -49,6 +51,16 @@ impl Failure {
     /// The API server does not let dayone read or label the Secret.
     pub(super) fn forbidden(message: &str) -> Self {
         Self { reason: reason::FORBIDDEN, message: message.to_owned() }
+    }
+
+    /// The object must keep its URL, which is not that of the image that dayone makes now.
+    pub(super) fn lost(why_kept: &str, field: &str) -> Self {
+        let message = format!(
+            "the image is no longer the one that {field} names, because a Secret, a setting or a base image has changed; \
+             {why_kept}, so dayone keeps the URL. dayone serves it for one more hour at most, and not after a restart. \
+             Fix: undo the change"
+        );
+        Self { reason: reason::LOST, message }
     }
 
     fn configuration(message: &str) -> Self {

@@ -351,3 +351,17 @@ fn conditions_of_others_stay_and_times_have_no_fractions() {
     let patch = patch("10", &object.status);
     assert_eq!(patch.pointer("/status/conditions/1/lastTransitionTime").unwrap(), "2023-11-14T22:13:20Z");
 }
+
+#[test]
+fn an_object_that_is_being_deleted_loses_its_image_with_another_content() {
+    let ready = ready_object();
+    assert_eq!(lost(&ready, &published(&ready, &ready.status.image_url, "8")), None);
+    let failure = lost(&ready, &published(&ready, "http://d/other", "8")).unwrap();
+    assert_eq!(failure.reason, "ImageLost");
+    assert!(failure.message.contains("status.imageUrl"), "{}", failure.message);
+    let missing = Failure::missing_secret();
+    assert_eq!(lost(&ready, &Outcome::Failed(missing.clone(), None, Duration::ZERO)), Some(missing.clone()));
+    for outcome in [published(&object(), "http://d/other", "8"), Outcome::Failed(missing, None, Duration::ZERO)] {
+        assert_eq!(lost(&object(), &outcome), None, "no host has its URL");
+    }
+}

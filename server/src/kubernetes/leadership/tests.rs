@@ -8,6 +8,7 @@ use http::{Method, Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 use parking_lot::Mutex;
+use serde_json::json;
 use tokio::time::sleep;
 use tower::service_fn;
 
@@ -26,6 +27,7 @@ fn candidate(client: Client, rights: Rights) -> Candidate {
         rights,
         refused: None,
         unanswered: 0,
+        trouble: None,
     }
 }
 
@@ -35,15 +37,22 @@ fn unreachable() -> Client {
     Client::new(service_fn(refused), "hosts")
 }
 
-/// An API server that refuses everything.
-fn forbidding() -> Client {
-    let status = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no leases","reason":"Forbidden","code":403}"#;
-    let refused = move |_: Request<Body>| async move {
-        let mut answer = Response::new(Body::from(status.as_bytes().to_vec()));
-        *answer.status_mut() = StatusCode::FORBIDDEN;
-        Ok::<_, Infallible>(answer)
+/// An API server that refuses everything, with this code and this message.
+fn refusing(code: u16, message: &str) -> Client {
+    let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": message, "code": code});
+    let refused = move |_: Request<Body>| {
+        let mut answer = Response::new(Body::from(status.to_string().into_bytes()));
+        *answer.status_mut() = StatusCode::from_u16(code).unwrap();
+        async move { Ok::<_, Infallible>(answer) }
     };
     Client::new(service_fn(refused), "hosts")
+}
+
+/// An API server whose Role for this replica has no rule for Leases.
+fn forbidding() -> Client {
+    let message = "leases.coordination.k8s.io \"dayone\" is forbidden: User \"system:serviceaccount:hosts:dayone\" \
+                   cannot get resource \"leases\" in API group \"coordination.k8s.io\" in the namespace \"hosts\"";
+    refusing(403, message)
 }
 
 async fn waits(candidate: &mut Candidate, turns: usize) -> Vec<Duration> {
@@ -97,6 +106,45 @@ async fn after_a_revoked_right_the_lease_of_another_replica_expires_first() {
     candidate.refused = Some((5, since));
     candidate.step().await;
     assert!(*candidate.leads.borrow());
+}
+
+#[tokio::test]
+async fn a_quota_or_a_webhook_that_refuses_the_lease_does_not_end_the_election() {
+    for (code, message) in [
+        (403, "leases.coordination.k8s.io \"dayone\" is forbidden: exceeded quota: leases, requested: count/leases=1"),
+        (403, "admission webhook \"policy.example.com\" denied the request: no leases here"),
+        (500, "Internal error occurred: failed calling webhook \"policy.example.com\""),
+    ] {
+        let mut candidate = candidate(refusing(code, message), Rights::Unknown);
+        waits(&mut candidate, 5).await;
+        assert!(!*candidate.leads.borrow() && candidate.rights == Rights::Unknown, "{message}");
+        // What the log has.
+        assert_eq!(candidate.trouble, Some(format!("{message} ({code})")));
+    }
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_the_lease_is_over_with_an_answer() {
+    let lease = Arc::new(Mutex::new(Some(Lease::default())));
+    let mut candidate = candidate(unreachable(), Rights::Unknown);
+    candidate.step().await;
+    assert!(candidate.trouble.as_ref().is_some_and(|trouble| trouble.contains("connection refused")));
+    candidate.api = Api::namespaced(slow(Duration::ZERO, &lease), "hosts");
+    candidate.step().await;
+    assert!(*candidate.leads.borrow() && candidate.trouble.is_none());
+}
+
+/// Reading and writing the Lease takes more than 4 s together. The Lease counts from the write.
+#[tokio::test]
+async fn a_replica_that_holds_nothing_waits_for_a_slow_api_server() {
+    let delay = Duration::from_millis(2100);
+    let lease = Arc::new(Mutex::new(Some(Lease::default())));
+    let mut candidate = candidate(slow(delay, &lease), Rights::Unknown);
+    let wait = candidate.step().await;
+    assert!(*candidate.leads.borrow(), "{:?}", candidate.trouble);
+    let left = candidate.relied_upon.unwrap().saturating_duration_since(Instant::now());
+    assert!(left > Duration::from_secs(7) && left <= RELIED_UPON - delay, "{left:?}");
+    assert!(wait > Duration::from_secs(2) && wait <= RENEW - delay, "{wait:?}");
 }
 
 /// An API server that carries each request out at once, answers it after this time, and keeps the Lease. The Lease has no versions.

@@ -1,0 +1,20 @@
+//! How long a replica waits between two requests for the Lease.
+
+use std::time::Duration;
+
+pub(super) const RETRY: Duration = Duration::from_secs(2);
+/// The longest wait between two requests to an API server that does not answer.
+const UNREACHABLE: Duration = Duration::from_secs(10);
+
+/// The wait doubles with each request without an answer. It is short at first, because most outages are.
+pub(super) fn backoff(unanswered: u32) -> Duration {
+    RETRY.saturating_mul(2_u32.saturating_pow(unanswered)).min(UNREACHABLE)
+}
+
+/// Adds up to a fifth, so that replicas do not send their requests at the same moment.
+pub(super) fn jittered(wait: Duration) -> Duration {
+    let mut random = [0_u8];
+    // Without random numbers, the plain wait works as well.
+    let _ = getrandom::fill(&mut random);
+    wait + wait.mul_f64(f64::from(u8::from_le_bytes(random)) / 255.0 / 5.0)
+}

@@ -152,6 +152,7 @@ fn some_rules_are_about_one_use_of_a_network() {
         "default-route-not-kept",
         "dhcpv6-duid-not-kept",
         "installer-without-router",
+        "ipv6-not-switched-off",
         "mac-address-made-up",
         "only-with-netplan",
         "second-step-rule-lost",

@@ -38,6 +38,11 @@ impl BmcKey {
 
 #[cfg(test)]
 mod tests {
+    use hosts::check::{CheckedHost, fleet};
+    use hosts::model::Topology;
+    use vocabulary::host::{BmcSpec, HostSpec, NmstateDocument, NoCredentials};
+    use vocabulary::report::DocumentPath;
+
     use super::*;
 
     #[test]
@@ -68,5 +73,55 @@ mod tests {
         let neighbour = key("redfish://192.0.2.1/redfish/v1/Systems/2");
         assert!(one.is_at_same_bmc(&neighbour) && !one.is_at_same_bmc(&key("192.0.2.2")));
         assert!(key("bmc.example").overlaps(&key("https://BMC.example.")));
+    }
+
+    /// `dayone check` reads addresses without this crate's parser, and must find what a boot refuses.
+    #[test]
+    fn checks_and_boots_agree_about_which_addresses_are_one_machine() {
+        let host = |address: &str| {
+            let network = NmstateDocument::new(serde_yaml::Value::Null, DocumentPath::root());
+            let bmc = BmcSpec {
+                address: address.to_owned(),
+                credentials_name: None,
+                credentials: Err(NoCredentials(String::new())),
+                disable_certificate_verification: false,
+            };
+            HostSpec { bmc: Some(bmc), ..HostSpec::with_network(network) }
+        };
+        let is_found = |one: &str, other: &str| {
+            let (specs, topology) = ([host(one), host(other)], Topology::default());
+            let hosts = specs.each_ref().map(|host| CheckedHost { host, topology: &topology });
+            let report = fleet(&hosts, None, true).report;
+            report.findings().iter().any(|finding| finding.code == "bmc-of-two-hosts")
+        };
+        let key = |text: &str| BmcKey::of(&text.parse().unwrap());
+        let addresses = [
+            "redfish://10.0.1.9",
+            "redfish://[::ffff:10.0.1.9]",
+            "redfish://[64:ff9b::10.0.1.9]",
+            "redfish://[2001:db8::10.0.1.9]",
+            "10.0.1.9",
+            " 10.0.1.9/redfish/v1/Systems/1\n",
+            "redfish:10.0.1.9",
+            "redfish://0xa000109",
+            "REDFISH+https://10.0.1.9:443/redfish/v1/Systems/",
+            "redfish+http://10.0.1.9",
+            "http://10.0.1.9:0080",
+            "10.0.1.9:8443",
+            "idrac-virtualmedia://10.0.1.9/redfish/v1/Systems/1/",
+            "redfish://10.0.1.9/redfish/v1/Systems/2",
+            "redfish://[2001:db8::9]",
+            "redfish:[2001:db8::9]",
+            "redfish://[2001:db8:0::9]:0443",
+            "redfish://[2001:db8::9]/redfish/v1",
+            "bmc1.example.com",
+            "redfish://BMC1.example.com./redfish/v1/Systems/1",
+            "redfish:8443",
+        ];
+        for (index, &one) in addresses.iter().enumerate() {
+            for &other in addresses.iter().skip(index) {
+                assert_eq!(is_found(one, other), key(one).overlaps(&key(other)), "{one:?} and {other:?}");
+            }
+        }
     }
 }

@@ -261,6 +261,33 @@ fn cloud_init_keeps_the_default_routes_for_every_program() {
     }
 }
 
+/// dayone warns of the others (`ipv6-not-switched-off`): systemd-networkd listens to routers unless it is told otherwise, and NetworkManager
+/// where a profile has no section for IPv6.
+#[test]
+fn cloud_init_tells_netplan_alone_always_to_ignore_routers() {
+    let directory = tempfile::tempdir().unwrap();
+    let plain = directory.path().join("network-config");
+    for (families, are_told) in [
+        ("ipv6: {enabled: true, address: [{ip: '2001:db8::5', prefix-length: 64}]}", [true, true, false]),
+        ("ipv4: {enabled: true, address: [{ip: 192.0.2.5, prefix-length: 24}]}, ipv6: {enabled: false}", [false; 3]),
+        ("ipv4: {enabled: true, address: [{ip: 192.0.2.5, prefix-length: 24}]}, ipv6: {enabled: true}", [false; 3]),
+    ] {
+        let network = network_config(&format!("interfaces: [{{name: eno1, type: ethernet, {families}}}]"));
+        fs::write(&plain, &network).unwrap();
+        let found = cloud_init(RENDER_ELSEWHERE, &plain);
+        let readers =
+            [("eni", "accept_ra 0"), ("network-manager", "[ipv6]\nmethod=manual"), ("networkd", "IPv6AcceptRA")];
+        for ((reader, setting), is_told) in readers.into_iter().zip(are_told) {
+            let files = found[reader].as_str().unwrap();
+            assert_eq!(files.contains(setting), is_told, "{reader}: {files}");
+        }
+        let root = tempfile::tempdir().unwrap();
+        generate(root.path(), &network);
+        let unit = fs::read_to_string(root.path().join("run/systemd/network/10-netplan-eno1.network")).unwrap();
+        assert!(unit.lines().any(|line| line == "IPv6AcceptRA=no"), "{unit}");
+    }
+}
+
 #[test]
 fn networkd_gets_mac_addresses_and_port_costs_from_netplan() {
     let document = "interfaces: [{name: eth0, type: ethernet, identifier: mac-address, mac-address: '52:54:00:00:00:01'}, {name: \

@@ -6,7 +6,7 @@
 
 use std::net::IpAddr;
 
-use crate::model::{Family, Route};
+use crate::model::{Family, Interface, Route};
 use crate::network::devices::{Device, Network};
 use crate::network::form::Findings;
 
@@ -46,6 +46,26 @@ pub(super) fn warn(network: &Network<'_>, findings: &mut Findings<'_>) {
             }
         }
     }
+    for device in &network.devices {
+        warn_of_routers(device.interface.as_ref(), findings);
+    }
+}
+
+/// cloud-init writes `IPv6AcceptRA` for systemd-networkd only beside `DHCPv6`. It writes NetworkManager no section for a family without
+/// addresses, for which NetworkManager takes the method `auto`. And it writes ifupdown `accept_ra` only with the first addresses of a NIC.
+fn warn_of_routers(interface: &Interface, findings: &mut Findings<'_>) {
+    let Interface { path, controller, ipv6, .. } = interface;
+    if controller.is_some() || ipv6.is_automatic() {
+        return;
+    }
+    let message = if ipv6.addresses.is_empty() {
+        "ignores routers that advertise IPv6 addresses only where cloud-init writes netplan (Ubuntu); with systemd-networkd, \
+         NetworkManager or ifupdown, the host takes addresses from them"
+    } else {
+        "ignores routers that advertise IPv6 addresses where cloud-init writes netplan (Ubuntu); with systemd-networkd, and in some \
+         cases with ifupdown, the host also takes addresses and default routes from them"
+    };
+    findings.warn("ipv6-not-switched-off", path, message);
 }
 
 /// What happens to a route where cloud-init writes no netplan.

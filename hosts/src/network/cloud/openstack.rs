@@ -62,13 +62,18 @@ fn warn_of_names(devices: &[&Device<'_>], network: &Network<'_>, findings: &mut 
     }
 }
 
-/// No member of the format says that a link has no IPv6.
+/// No member of the format says that a link takes nothing from routers. Of static addresses, cloud-init 22.4 makes NetworkManager's method
+/// `auto`, and systemd-networkd listens to routers unless it is told otherwise.
 fn warn_of_ipv6(devices: &[&Device<'_>], findings: &mut Findings<'_>) {
     for device in devices {
         let Interface { path, controller, ipv6, .. } = device.interface.as_ref();
-        if controller.is_none() && ipv6.addresses.is_empty() && !ipv6.is_automatic() {
-            let message =
-                "has no IPv6, and the format cannot say so: the host takes addresses from routers that advertise some";
+        if controller.is_none() && !ipv6.is_automatic() {
+            let message = if ipv6.addresses.is_empty() {
+                "has no IPv6, and the format cannot say so: the host takes addresses from routers that advertise some"
+            } else {
+                "ignores routers that advertise IPv6 addresses, and the format cannot say so: with systemd-networkd, and with \
+                 NetworkManager from cloud-init 22.4, the host also takes addresses and default routes from them"
+            };
             findings.warn("ipv6-not-switched-off", path, message);
         }
     }

@@ -73,6 +73,12 @@ pub(super) fn addressing(fields: &Fields<'_>, is_port: bool, report: &mut Report
                    accept-ra: true";
         refuse(fields, "ipv6-address-token", why, report);
     }
+    let generation = fields.text("ipv6-address-generation", report)?;
+    if generation.is_some() && fields.mapping.contains_key("ipv6-address-token") {
+        let message = "stands beside ipv6-address-token, and netplan does not accept both; remove it: with a token, addresses are generated \
+                       as eui64";
+        report.error("network-config-invalid", &fields.path.key("ipv6-address-generation"), message);
+    }
     for (key, member) in [("ipv6-address-generation", "addr-gen-mode"), ("ipv6-address-token", "token")] {
         if let Some(text) = fields.text(key, report)? {
             addressing.members.push((Family::V6, member, text.into(), fields.path.key(key)));

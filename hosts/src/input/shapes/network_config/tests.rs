@@ -40,6 +40,21 @@ fn no_setting_of_ipv6_is_lost_without_its_addresses() {
     }
 }
 
+/// netplan calls them mutually exclusive, and writes `eui64` with a token by itself.
+#[test]
+fn a_token_beside_a_generation_of_addresses_is_refused() {
+    let with = |rest: &str| {
+        format!("network: {{version: 2, ethernets: {{eth0: {{dhcp6: true, ipv6-address-token: '::5'{rest}}}}}}}")
+    };
+    for mode in ["eui64", "stable-privacy"] {
+        let found = findings(&with(&format!(", ipv6-address-generation: {mode}")));
+        let place = "network.ethernets.eth0.ipv6-address-generation stands beside ipv6-address-token";
+        let is_expected = |line: &String| line.starts_with(place) && line.ends_with("[network-config-invalid]");
+        assert!(found.len() == 1 && found.iter().all(is_expected), "{mode}: {found:?}");
+    }
+    assert_eq!(findings(&with("")), [""; 0]);
+}
+
 /// cloud-init and netplan read YAML 1.1, in which these are booleans.
 #[test]
 fn booleans_may_be_written_as_in_yaml_1_1() {

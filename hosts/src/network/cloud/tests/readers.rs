@@ -80,6 +80,38 @@ fn what_cloud_init_loses_without_netplan_is_a_warning() {
     assert!(found.len() == 1 && found[0].contains("the next hop is on the link"), "{found:?}");
 }
 
+/// cloud-init 22.4 and later write no `IPv6AcceptRA` for systemd-networkd without `DHCPv6`, and no section `[ipv6]` for NetworkManager
+/// without addresses of IPv6.
+#[test]
+fn routers_to_which_the_host_listens_unlike_in_the_document_are_a_warning() {
+    let with = |ipv6: &str| {
+        format!(
+            "interfaces: [{{name: eth0, type: ethernet, identifier: mac-address, mac-address: '52:54:00:00:00:01', \
+             ipv4: {{enabled: true, address: [{{ip: 192.0.2.5, prefix-length: 24}}]}}, ipv6: {{{ipv6}}}}}]"
+        )
+    };
+    let fixed = "enabled: true, dhcp: false, autoconf: false, address: [{ip: '2001:db8::5', prefix-length: 64}]";
+    for (ipv6, seed, drive) in [
+        ("enabled: false", "NetworkManager or ifupdown", "has no IPv6"),
+        ("enabled: true", "NetworkManager or ifupdown", "has no IPv6"),
+        (fixed, "in some cases with ifupdown", "with NetworkManager from cloud-init 22.4"),
+    ] {
+        for (convert, reason) in [(network_config as Convert, seed), (network_data, drive)] {
+            let found = warned(convert, &with(ipv6), "ipv6-not-switched-off");
+            let is_expected = |line: &String| line.starts_with("interfaces[0] ") && line.contains(reason);
+            assert!(found.len() == 1 && found.iter().all(is_expected), "{ipv6}: {found:?}");
+        }
+        assert_eq!(warned(netplan, &with(ipv6), "ipv6-not-switched-off"), [""; 0], "{ipv6}");
+    }
+    // The document wants them, or the port of a bridge has no addresses at all.
+    let automatic = with("enabled: true, dhcp: true, autoconf: true");
+    let bridge = "interfaces: [{name: eth0, type: ethernet, identifier: mac-address, mac-address: '52:54:00:00:00:01'}, {name: br0, type: \
+                  linux-bridge, bridge: {port: [{name: eth0}]}, ipv6: {enabled: true, dhcp: true, autoconf: true}}]";
+    assert_eq!(warned(network_config, &automatic, "ipv6-not-switched-off"), [""; 0]);
+    assert_eq!(warned(network_data, &automatic, "ipv6-not-switched-off"), [""; 0]);
+    assert_eq!(warned(network_config, bridge, "ipv6-not-switched-off"), [""; 0]);
+}
+
 const PORTS: &str = "
 interfaces:
 - {name: nic1, type: ethernet, identifier: mac-address, mac-address: '52:54:00:00:00:03'}

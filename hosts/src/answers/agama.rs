@@ -13,7 +13,7 @@ mod scripts;
 use serde_json::Value;
 
 use super::{InstalledSystem, InstallerFile};
-use object::Object;
+use object::{Object, Unique};
 use vocabulary::answers::AGAMA_FILE;
 use vocabulary::host::HostName;
 use vocabulary::report::{DocumentPath, Report, Reported};
@@ -22,7 +22,7 @@ use vocabulary::report::{DocumentPath, Report, Reported};
 const LIMIT: usize = 1 << 20;
 const NETWORK: &str = "network";
 const CONNECTIONS: &str = "connections";
-const NOT_AN_OBJECT: &str = "is not an object, or has a member twice";
+const NOT_AN_OBJECT: &str = "is not an object";
 
 /// The document that findings are about.
 fn document() -> DocumentPath {
@@ -60,7 +60,11 @@ fn read(text: &str) -> Result<Object, String> {
     if text.trim_start().starts_with('<') {
         return Err("is XML, as profiles of AutoYaST are; dayone completes JSON alone".to_owned());
     }
-    serde_json::from_str::<Value>(text).map_err(|error| {
+    serde_json::from_str::<Unique>(text).map_err(|error| {
+        // [`Unique`] takes every type of value, so the rest of the errors are those of the syntax.
+        if error.is_data() {
+            return format!("has {error}; remove one of the two");
+        }
         format!(
             "is not JSON: {error}. If it is Jsonnet, hand over what it evaluates to: jsonnet FILE, or agama config generate FILE in \
              the installer"

@@ -138,6 +138,17 @@ pub(crate) fn events(text: &str) -> impl Iterator<Item = (Event<'_>, Span)> {
     Parser::new_from_str_with_options(text, yaml::options()).map_while(Result::ok)
 }
 
+/// The names of the anchors in a text, each with its line from 1, up to the first error.
+pub(crate) fn anchors(text: &str) -> impl Iterator<Item = (Cow<'_, str>, usize)> {
+    let mut options = yaml::options();
+    options.emit_anchor_events = true;
+    let events = Parser::new_from_str_with_options(text, options).map_while(Result::ok);
+    events.filter_map(|(event, span)| match event {
+        Event::Anchor(_, name) => Some((name, span.start.line())),
+        _ => None,
+    })
+}
+
 /// Where the line of the first member of the document's mapping begins, in bytes, and its indentation; none if something else is before
 /// the member in its line.
 pub(crate) fn first_member(text: &str) -> Option<(usize, usize)> {

@@ -10,6 +10,7 @@ use crate::model::{Device as FoundBy, Dns, Family, Interface, Ip, Kind, Method, 
 use crate::network::form::Values::{self, Within, WithinOrUsual, Words};
 use crate::network::form::{Findings, Section};
 use crate::nmstate_document::{quoted, text};
+use vocabulary::network_files::NetworkFiles;
 use vocabulary::report::DocumentPath;
 
 /// What such a form is written from.
@@ -137,7 +138,10 @@ impl<'a> Network<'a> {
                     token: _,
                     path,
                 } = ip;
-                // What the network says is used, all of it.
+                // What the network says is used, all of it. netplan's writer has more to say.
+                if findings.files() == NetworkFiles::Netplan {
+                    continue;
+                }
                 let taken = [
                     ("auto-dns", automatic_dns),
                     ("auto-routes", automatic_routes),

@@ -5,6 +5,7 @@
 //! schema: the nmstate crate has read it already.
 
 use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 
 use serde_yaml::{Mapping, Value};
 
@@ -13,6 +14,9 @@ use crate::nmstate_document::interfaces::Interface;
 use crate::nmstate_document::{is_true, number, quoted, text};
 use vocabulary::network_files::NetworkFiles;
 use vocabulary::report::{DocumentPath, Report};
+
+/// How many addresses the kernel asks for by ARP (`BOND_MAX_ARP_TARGETS`).
+const MAX_ARP_TARGETS: usize = 16;
 
 /// A form of network files.
 #[derive(Debug)]
@@ -98,6 +102,11 @@ impl<'r> Findings<'r> {
         Self { report, form, reported }
     }
 
+    /// What the host gets.
+    pub(super) fn files(&self) -> NetworkFiles {
+        self.form.files
+    }
+
     /// Reports that the form cannot express what is at `path`.
     pub(super) fn refuse(&mut self, path: &DocumentPath, reason: &str) {
         let message = format!("cannot be expressed exactly in {}: {reason}", self.form.name);
@@ -155,6 +164,14 @@ impl<'r> Findings<'r> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Refuses what the kernel does not ask for by ARP, of the bond at `path`: other than addresses of IPv4, and too many.
+    pub(super) fn check_arp_targets(&mut self, targets: &[&str], path: &DocumentPath) {
+        if targets.len() > MAX_ARP_TARGETS || targets.iter().any(|target| target.parse::<Ipv4Addr>().is_err()) {
+            let at = path.key("link-aggregation").key("options").key("arp_ip_target");
+            self.refuse(&at, "it is not a list of IPv4 addresses, 16 at most");
         }
     }
 

@@ -167,3 +167,28 @@ fn what_agama_would_not_read_is_refused() {
         assert!(!errors.contains("hunter2") && !directory.path().join("out.iso").exists(), "{errors}");
     }
 }
+
+/// Agama reads its profile by Jsonnet, which refuses an object with a member twice, wherever it is.
+#[test]
+fn dayone_accepts_no_member_that_jsonnet_finds_twice() {
+    let directory = TempDir::new().unwrap();
+    let iso = agama_iso(directory.path());
+    for (profile, is_good) in [
+        (r#"{"a": 1, "b": {"a": 1}, "c": [{"a": 1}, {"a": 1}]}"#, true),
+        (r#"{"a": 1, "a": 1}"#, false),
+        (r#"{"user": {"fullName": "x", "userName": "y", "userName": "z"}}"#, false),
+        (r#"{"c": [[{"a": 1, "\u0061": 1}]]}"#, false),
+    ] {
+        let script = "import _gojsonnet, sys; _gojsonnet.evaluate_snippet('profile.json', sys.argv[1])";
+        let python = cache().join("gojsonnet-0.22.0/bin/python");
+        let read = Command::new(python).args(["-c", script, profile]).output().unwrap();
+        assert_eq!(read.status.success(), is_good, "{profile}: {}", String::from_utf8_lossy(&read.stderr));
+        let built = order(directory.path(), &iso, profile, &[]);
+        let errors = errors(&built);
+        assert_eq!(built.status.success(), is_good, "{profile}: {errors}");
+        assert_eq!(errors.contains("has a member twice in one object"), !is_good, "{profile}: {errors}");
+        if is_good {
+            fs::remove_file(directory.path().join("out.iso")).unwrap();
+        }
+    }
+}

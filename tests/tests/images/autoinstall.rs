@@ -10,11 +10,8 @@ use std::process::{Command, Output};
 use super::answers::{self, errors};
 use acceptance::bases::{extracted, fixtures, ramdisk_iso};
 use acceptance::peers::{run, run_text};
-use hosts::answers::{InstalledSystem, complete, network_files};
-use hosts::network::{Target, convert_network};
 use serde_json::Value;
 use tempfile::TempDir;
-use vocabulary::answers::{Answers, Installer};
 
 const DOCUMENT: &str = "
 hostname: {config: worker-0.example.com}
@@ -142,108 +139,5 @@ fn what_subiquity_would_not_read_is_refused() {
         let errors = errors(&refused);
         assert!(!refused.status.success() && errors.contains(expected), "{expected}: {errors}");
         assert!(!directory.path().join("out.iso").exists(), "{errors}");
-    }
-}
-
-/// Whether netplan accepts a network.
-fn does_netplan_accept(network: &str) -> bool {
-    let directory = TempDir::new().unwrap();
-    fs::create_dir_all(directory.path().join("etc/netplan")).unwrap();
-    let file = directory.path().join("etc/netplan/50.yaml");
-    fs::write(&file, network).unwrap();
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
-    let mut netplan = Command::new("netplan");
-    netplan.args(["generate", "--root-dir"]).arg(directory.path()).output().expect("netplan starts").status.success()
-}
-
-/// Whether dayone accepts a network in an autoinstall file for a host whose NIC has DHCP.
-fn does_dayone_accept(network: &str) -> bool {
-    let document = b"interfaces: [{name: eno1, type: ethernet, state: up, ipv4: {enabled: true, dhcp: true}}]";
-    let input = hosts::input::read(document);
-    let [host] = input.hosts.as_slice() else { panic!("one host") };
-    let target = Target { files: network_files(Installer::Autoinstall), ..Target::default() };
-    let converted = convert_network(host, target).0.expect("the document is good");
-    let answers = Answers { kind: Installer::Autoinstall, text: format!("version: 1\n{network}") };
-    let system = InstalledSystem { network: &converted, hostname: None, no_auto_default: true };
-    complete(&answers, system, &mut hosts::network::release_findings(None)).is_ok()
-}
-
-/// The installer gives netplan the user's own network as it is.
-#[test]
-fn dayone_accepts_no_network_that_netplan_refuses() {
-    for (member, is_good) in [
-        ("optional: true", true),
-        ("optional: 'off'", true),
-        ("optional: maybe", false),
-        ("optional: null", false),
-        ("optional-addresses: [dhcp4]", true),
-        ("optional-addresses: [x]", false),
-        ("critical: true", true),
-        ("wakeonlan: 'Yes'", true),
-        ("wakeonlan: maybe", false),
-        ("renderer: networkd", true),
-        ("renderer: sd-networkd", false),
-        ("mtu: null", false),
-        ("gateway4: ''", false),
-        ("nameservers: null", false),
-        ("nameservers: {}", true),
-        ("hidden: false", false),
-        ("bridge_waitport: 3", false),
-        ("use-ntp: true", false),
-        ("dhcp4-overrides: {use-ntp: false}", true),
-        ("dhcp4-overrides: {use-ntp: maybe}", false),
-        ("dhcp4-overrides: {foo: {}}", false),
-        ("set-name: lan0", false),
-        ("foo: {}", false),
-    ] {
-        let network = format!("network: {{version: 2, ethernets: {{eno1: {{dhcp4: true, {member}}}}}}}\n");
-        assert_eq!(does_netplan_accept(&network), is_good, "{member}");
-        assert_eq!(does_dayone_accept(&network), is_good, "{member}");
-    }
-    let top = |rest: &str| format!("network: {{version: 2, {rest}}}\n");
-    for network in
-        [top("foo: {}, ethernets: {eno1: {dhcp4: true}}"), top("renderer: x, ethernets: {eno1: {dhcp4: true}}")]
-    {
-        assert!(!does_netplan_accept(&network) && !does_dayone_accept(&network), "{network}");
-    }
-}
-
-/// Subiquity's reader is stricter than dayone's, and reads some texts in another way.
-#[test]
-fn dayone_accepts_no_file_that_pyyaml_refuses() {
-    for (text, is_good) in [
-        ("x: \"a\tb\"\ny: 'c\td' # e\tf\n", true),
-        ("x: |\n  a\tb\n   \tc\n\n# d\te\n", true),
-        ("x: >2\n     a\n   \tb\n", true),
-        ("x: [1, '2', 2024-02-29, !!int '3', ! a]\n", true),
-        ("x: &a {y: 1}\nz: {<<: *a}\n'=': \"=\"\n", true),
-        ("late-commands:\n- echo a\n\t\n", false),
-        ("x:\t1\n", false),
-        ("x: {a: 1,\tb: 2}\n", false),
-        ("x: [a,b]\t# c\n", false),
-        ("x: 1 \t\n", false),
-        ("late-commands:\n- |\n  a\n\t# b\n- c\n", false),
-        ("late-commands:\n- |\n     a\n\n  \t\n", false),
-        ("x: |\n  a\n  \t", true),
-        ("x: [fe80::1, '::1', ? b]\n", true),
-        ("x: {to: ::/0}\n", false),
-        ("x: [http://y/?z]\n", false),
-        ("x: 1\n---\n", false),
-        ("# a\n\t# b\nx: 1\n", false),
-        ("x: !vault |\n    abc\n", false),
-        ("x: !a {b: c}\n", false),
-        ("x: !!int \"a\"\n", false),
-        ("x: !!bool maybe\n", false),
-        ("x: {{ y }}\n", false),
-        ("x: {[y]: z}\n", false),
-        ("x: =\n", false),
-        ("<<: 5\n", false),
-        ("x: 2024-99-99\n", false),
-        ("2023-02-29: x\n", false),
-    ] {
-        let script = "import sys, yaml; yaml.safe_load(sys.argv[1])";
-        let read = Command::new("python3").args(["-c", script]).arg(format!("version: 1\n{text}")).output().unwrap();
-        assert_eq!(read.status.success(), is_good, "{text:?}: {}", String::from_utf8_lossy(&read.stderr));
-        assert_eq!(does_dayone_accept(text), is_good, "{text:?}");
     }
 }

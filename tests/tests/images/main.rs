@@ -3,6 +3,7 @@
 mod agama;
 mod answers;
 mod autoinstall;
+mod autoinstall_readers;
 mod boot_config;
 mod boot_paths;
 mod build;

@@ -1,13 +1,14 @@
 //! Objects of JSON whose members stay as they were written.
 
+use std::collections::HashSet;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// An object with the text of each member, in their order. No name is there twice: readers differ in which of them they take.
+/// An object with the text of each member, in their order. No name is there twice: [`Unique`] reads the whole text first.
 #[derive(Default)]
 pub(super) struct Object(Vec<(String, Box<RawValue>)>);
 
@@ -55,14 +56,68 @@ impl<'de> Deserialize<'de> for Object {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object, A::Error> {
                 let mut members: Vec<(String, Box<RawValue>)> = Vec::new();
                 while let Some((name, text)) = map.next_entry::<String, Box<RawValue>>()? {
-                    if members.iter().any(|(each, _)| *each == name) {
-                        return Err(A::Error::custom("a member twice"));
-                    }
                     members.push((name, text));
                 }
                 Ok(Object(members))
             }
         }
         deserializer.deserialize_map(Members)
+    }
+}
+
+/// Any JSON in which no object has a member twice. Readers differ in which of the two they take, and Jsonnet refuses such objects.
+pub(super) struct Unique;
+
+impl<'de> Deserialize<'de> for Unique {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct AnyValue;
+        impl<'de> Visitor<'de> for AnyValue {
+            type Value = Unique;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("any value")
+            }
+
+            fn visit_unit<E: Error>(self) -> Result<Unique, E> {
+                Ok(Unique)
+            }
+
+            fn visit_bool<E: Error>(self, _: bool) -> Result<Unique, E> {
+                Ok(Unique)
+            }
+
+            fn visit_i64<E: Error>(self, _: i64) -> Result<Unique, E> {
+                Ok(Unique)
+            }
+
+            fn visit_u64<E: Error>(self, _: u64) -> Result<Unique, E> {
+                Ok(Unique)
+            }
+
+            fn visit_f64<E: Error>(self, _: f64) -> Result<Unique, E> {
+                Ok(Unique)
+            }
+
+            fn visit_str<E: Error>(self, _: &str) -> Result<Unique, E> {
+                Ok(Unique)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Unique, A::Error> {
+                while items.next_element::<Unique>()?.is_some() {}
+                Ok(Unique)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Unique, A::Error> {
+                let mut names = HashSet::new();
+                while let Some(name) = members.next_key::<String>()? {
+                    if !names.insert(name) {
+                        return Err(A::Error::custom("a member twice in one object"));
+                    }
+                    members.next_value::<Unique>()?;
+                }
+                Ok(Unique)
+            }
+        }
+        deserializer.deserialize_any(AnyValue)
     }
 }

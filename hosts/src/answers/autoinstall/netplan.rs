@@ -1,10 +1,11 @@
 //! What the installer and netplan refuse in a network, and what dayone's own reader of it, which is more tolerant, does not report.
 //!
-//! Sources: Subiquity's schema of `network` (`subiquity/server/controllers/network.py`), and netplan's parser (`src/parse.c`). The
-//! acceptance tests ask netplan itself.
+//! Sources: Subiquity's schema of `network` (`subiquity/server/controllers/network.py`), netplan's parser (`src/parse.c`) and its writer for
+//! systemd-networkd (`src/networkd.c`). The acceptance tests ask netplan itself.
 
 use serde_yaml::{Mapping, Value};
 
+use vocabulary::host::MacAddress;
 use vocabulary::report::{DocumentPath, Report};
 
 const CODE: &str = "answers-invalid";
@@ -13,12 +14,31 @@ const SECTIONS: [&str; 4] = ["ethernets", "bonds", "bridges", "vlans"];
 const OTHER_SECTIONS: [&str; 8] =
     ["wifis", "modems", "tunnels", "vrfs", "dummy-devices", "virtual-ethernets", "nm-devices", "openvswitch"];
 
+/// The overrides of DHCP that systemd-networkd has once for both families.
+const OVERRIDES: [&str; 9] = [
+    "hostname",
+    "route-metric",
+    "send-hostname",
+    "use-dns",
+    "use-domains",
+    "use-hostname",
+    "use-mtu",
+    "use-ntp",
+    "use-routes",
+];
+
 /// What a member must be.
 #[derive(Clone, Copy)]
 enum Kind {
     Boolean,
     Renderer,
     OptionalAddresses,
+    /// A number of 32 bits in digits alone, which may be in quotes.
+    Whole,
+    List,
+    MacAddress,
+    /// A word for which the kernel, and dayone's reader, also have a number.
+    Word,
     /// dayone's reader checks it, or it changes nothing.
     Any,
 }
@@ -32,6 +52,11 @@ enum Place<'a> {
     /// `dhcp4-overrides` and `dhcp6-overrides`.
     Overrides,
     Route,
+    Rule,
+    /// `parameters` of a bond or of a bridge.
+    Parameters,
+    /// Its members are the names of ports, each with a number.
+    Numbers,
     /// `match` and `nameservers`.
     Plain,
     /// Its members are names, or dayone's reader checks all of them.
@@ -40,8 +65,8 @@ enum Place<'a> {
 
 /// Who knows a setting.
 enum Setting {
-    /// dayone's reader does, and checks it.
-    Read,
+    /// dayone's reader does, and checks all but the form.
+    Read(Kind),
     /// netplan does, and dayone's reader skips it wherever it is.
     Skipped(Kind),
     /// netplan has no such setting in this place, and dayone's reader skips it.
@@ -53,6 +78,8 @@ fn setting(key: &str, place: Place<'_>) -> Setting {
     let is_interface = matches!(place, Place::Interface(_));
     let is_nic = place == Place::Interface("ethernets");
     match key {
+        // The names of interfaces and ports may be those of settings.
+        _ if place == Place::Numbers => Setting::Read(Kind::Whole),
         "renderer" => on(is_interface || matches!(place, Place::Network | Place::Section(_)), Kind::Renderer),
         "optional" | "critical" | "ignore-carrier" | "ipv6-privacy" => on(is_interface, Kind::Boolean),
         "optional-addresses" => on(is_interface, Kind::OptionalAddresses),
@@ -61,7 +88,38 @@ fn setting(key: &str, place: Place<'_>) -> Setting {
         "use-domains" => on(place == Place::Overrides, Kind::Any),
         "on-link" => on(place == Place::Route, Kind::Boolean),
         "broadcast" | "bridge_maxwait" | "bridge_waitport" | "hidden" => Setting::Unknown,
-        _ => Setting::Read,
+        _ => Setting::Read(form(key, place)),
+    }
+}
+
+/// The form of a setting that dayone's reader knows, where it accepts others than netplan.
+fn form(key: &str, place: Place<'_>) -> Kind {
+    match (place, key) {
+        (Place::Interface(_), "mtu" | "id")
+        | (Place::Overrides, "route-metric")
+        | (Place::Route, "metric" | "mtu" | "table" | "congestion-window" | "advertised-receive-window")
+        | (Place::Rule, "table" | "priority" | "mark")
+        | (
+            Place::Parameters,
+            "priority" | "min-links" | "gratuitous-arp" | "gratuitious-arp" | "packets-per-slave"
+            | "packets-per-member" | "resend-igmp",
+        ) => Kind::Whole,
+        (Place::Overrides, "use-dns" | "use-routes" | "send-hostname")
+        | (Place::Parameters, "stp" | "all-slaves-active" | "all-members-active") => Kind::Boolean,
+        (Place::Plain, "addresses" | "search") | (Place::Parameters, "arp-ip-targets") => Kind::List,
+        (Place::Interface(_) | Place::Plain, "macaddress") => Kind::MacAddress,
+        (
+            Place::Parameters,
+            "mode"
+            | "lacp-rate"
+            | "transmit-hash-policy"
+            | "ad-select"
+            | "arp-validate"
+            | "arp-all-targets"
+            | "fail-over-mac-policy"
+            | "primary-reselect-policy",
+        ) => Kind::Word,
+        _ => Kind::Any,
     }
 }
 
@@ -71,12 +129,13 @@ fn may_be_empty(key: &str, place: Place<'_>) -> bool {
         Place::Network => SECTIONS.contains(&key) || OTHER_SECTIONS.contains(&key),
         // In a section, the key is an interface's id.
         Place::Section(_) | Place::Other => true,
+        Place::Parameters => matches!(key, "path-cost" | "port-priority"),
         Place::Interface(section) => {
             matches!(key, "nameservers" | "dhcp4-overrides" | "dhcp6-overrides" | "networkmanager")
                 || (section == "ethernets" && matches!(key, "match" | "auth"))
                 || (matches!(section, "bonds" | "bridges") && key == "parameters")
         }
-        Place::Overrides | Place::Route | Place::Plain => false,
+        Place::Overrides | Place::Route | Place::Rule | Place::Numbers | Place::Plain => false,
     }
 }
 
@@ -91,6 +150,49 @@ pub(super) fn check(network: &Mapping, path: &DocumentPath, report: &mut Report)
         }
     }
     mapping(network, Place::Network, path, report);
+    check_overrides(network, path, report);
+}
+
+/// Whether netplan gives an interface of a section to NetworkManager, and not to systemd-networkd.
+pub(super) fn is_of_network_manager(device: &Value, devices: &Value, network: &Mapping) -> bool {
+    let renderer = device.get("renderer").or(devices.get("renderer")).or(network.get("renderer"));
+    renderer.and_then(Value::as_str) == Some("NetworkManager")
+}
+
+/// Checks that an interface of systemd-networkd with DHCP of both families has the same overrides for both.
+fn check_overrides(network: &Mapping, path: &DocumentPath, report: &mut Report) {
+    for section in SECTIONS {
+        let Some(devices) = network.get(section) else { continue };
+        for (id, device) in devices.as_mapping().into_iter().flatten() {
+            let is_on = |key: &str| device.get(key).and_then(boolean) == Some(true);
+            if !is_on("dhcp4") || !is_on("dhcp6") || is_of_network_manager(device, devices, network) {
+                continue;
+            }
+            let path = path.key(section).key(id.as_str().unwrap_or_default());
+            for key in OVERRIDES {
+                let of = |family: &str| device.get(family).and_then(|overrides| said(key, overrides.get(key)?));
+                if of("dhcp4-overrides") != of("dhcp6-overrides") {
+                    let message = format!(
+                        "has another {key} in dhcp4-overrides than in dhcp6-overrides, or has it in one of them alone; netplan \
+                         refuses it: write the same in both"
+                    );
+                    report.error(CODE, &path, message);
+                }
+            }
+        }
+    }
+}
+
+/// What an override says, if that is not the default.
+fn said(key: &str, value: &Value) -> Option<String> {
+    if !matches!(key, "hostname" | "route-metric" | "use-domains") {
+        return boolean(value).filter(|is_on| !is_on).map(|is_on| is_on.to_string());
+    }
+    match value {
+        Value::Bool(value) => Some(value.to_string()),
+        Value::Number(value) => Some(value.to_string()),
+        _ => value.as_str().map(str::to_owned),
+    }
 }
 
 fn mapping(members: &Mapping, place: Place<'_>, path: &DocumentPath, report: &mut Report) {
@@ -103,11 +205,13 @@ fn mapping(members: &Mapping, place: Place<'_>, path: &DocumentPath, report: &mu
         let is_empty = value.as_mapping().is_some_and(Mapping::is_empty) && !may_be_empty(key, place);
         match setting(key, place) {
             _ if value.is_null() => {}
-            Setting::Skipped(kind) => scalar(value, kind, &path, report),
             // Elsewhere, the key is a name.
             Setting::Unknown if !matches!(place, Place::Section(_) | Place::Other) => unknown(&path, report),
-            Setting::Read if is_empty => unknown(&path, report),
-            Setting::Unknown | Setting::Read => {}
+            Setting::Read(_) if is_empty => unknown(&path, report),
+            // dayone's reader reports values that it cannot read at all, and the empty text is reported below.
+            Setting::Read(_) if value.as_str() == Some("") || matches!(value, Value::Tagged(_)) => {}
+            Setting::Skipped(kind) | Setting::Read(kind) => check_form(value, kind, &path, report),
+            Setting::Unknown => {}
         }
         self::value(value, inside(key, place), &path, report);
     }
@@ -140,21 +244,34 @@ fn inside<'a>(key: &'a str, place: Place<'a>) -> Place<'a> {
         (Place::Section(section), _) => Place::Interface(section),
         (Place::Interface(_), "dhcp4-overrides" | "dhcp6-overrides") => Place::Overrides,
         (Place::Interface(_), "routes") => Place::Route,
+        (Place::Interface(_), "routing-policy") => Place::Rule,
+        (Place::Interface("bonds" | "bridges"), "parameters") => Place::Parameters,
+        (Place::Parameters, "path-cost" | "port-priority") => Place::Numbers,
         (Place::Interface(_), "match" | "nameservers") => Place::Plain,
         _ => Place::Other,
     }
 }
 
-fn scalar(value: &Value, kind: Kind, path: &DocumentPath, report: &mut Report) {
-    const WORDS: [&str; 8] = ["true", "on", "yes", "y", "false", "off", "no", "n"];
+/// Returns the boolean that a value is for netplan, which has more words for it than YAML.
+fn boolean(value: &Value) -> Option<bool> {
+    const ON: [&str; 4] = ["true", "on", "yes", "y"];
+    const OFF: [&str; 4] = ["false", "off", "no", "n"];
+    let is =
+        |words: &[&str]| value.as_str().is_some_and(|text| words.iter().any(|word| text.eq_ignore_ascii_case(word)));
+    value.as_bool().or_else(|| is(&ON).then_some(true)).or_else(|| is(&OFF).then_some(false))
+}
+
+fn check_form(value: &Value, kind: Kind, path: &DocumentPath, report: &mut Report) {
     const ADDRESSES: [&str; 5] = ["ipv4-ll", "ipv6-ra", "dhcp4", "dhcp6", "static"];
     let is_one = |value: &Value, words: &[&str]| value.as_str().is_some_and(|text| words.contains(&text));
     let (is_right, wanted) = match kind {
-        Kind::Any => (true, ""),
-        Kind::Boolean => {
-            let is_word = |text: &str| WORDS.iter().any(|word| text.eq_ignore_ascii_case(word));
-            (value.is_bool() || value.as_str().is_some_and(is_word), "true or false")
+        Kind::Word if value.is_number() || is_whole(value) => {
+            let message = "is a number, and netplan and systemd-networkd know only words here; write the word for it";
+            report.error(CODE, path, message);
+            return;
         }
+        Kind::Any | Kind::Word => (true, ""),
+        Kind::Boolean => (boolean(value).is_some(), "true or false"),
         Kind::Renderer => (is_one(value, &["networkd", "NetworkManager"]), "networkd or NetworkManager"),
         Kind::OptionalAddresses => {
             let items = value.as_sequence();
@@ -163,8 +280,23 @@ fn scalar(value: &Value, kind: Kind, path: &DocumentPath, report: &mut Report) {
                 "a list of ipv4-ll, ipv6-ra, dhcp4, dhcp6 and static",
             )
         }
+        Kind::Whole => (is_whole(value), "a whole number from 0 to 4294967295"),
+        Kind::List => (value.is_sequence(), "a list"),
+        Kind::MacAddress => {
+            // What is no MAC address for dayone either, it reports with more.
+            let has_dashes = |text: &str| text.contains('-') && text.parse::<MacAddress>().is_ok();
+            (!value.as_str().is_some_and(has_dashes), "a MAC address with colons")
+        }
     };
     if !is_right {
         report.error(CODE, path, format!("is not {wanted}: netplan refuses it"));
+    }
+}
+
+/// Whether a value is a number for netplan, which takes no fraction, and takes quotes.
+fn is_whole(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.as_u64().is_some_and(|number| u32::try_from(number).is_ok()),
+        _ => value.as_str().is_some_and(|text| text.trim_start().parse::<u32>().is_ok()),
     }
 }

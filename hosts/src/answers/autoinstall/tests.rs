@@ -131,10 +131,35 @@ interfaces:
         let findings = completed(bond, &yaml_text::document(&own)).1;
         assert!(findings.len() == 1 && findings[0].ends_with("[answers-unchecked]"), "{findings:?}");
     }
+    // The order of the ports decides about none of this.
+    let mut own = value(&whole);
+    own["network"]["bonds"]["bond0"]["interfaces"].as_sequence_mut().unwrap().reverse();
+    assert_eq!(completed(bond, &yaml_text::document(&own)).1, [""; 0]);
     let fixed = bond.replace("dhcp: true", "address: [{ip: 192.0.2.10, prefix-length: 24}]");
     let mut own = value(file(&completed(&fixed, "version: 1\n").0.unwrap(), AUTOINSTALL_FILE));
     assert!(own["network"]["bonds"]["bond0"].as_mapping_mut().unwrap().remove("macaddress").is_some());
     assert_eq!(completed(&fixed, &yaml_text::document(&own)).1, [""; 0]);
+}
+
+/// The id of a NIC that `match` finds is not its name.
+#[test]
+fn a_nic_is_compared_by_its_name() {
+    let dhcp = "interfaces: [{name: eno1, type: ethernet, state: up, ipv4: {enabled: true, dhcp: true}}]";
+    let by_mac = dhcp.replace("state: up", "identifier: mac-address, mac-address: '52:54:00:00:00:0a'");
+    let own = |nic: &str| format!("version: 1\nnetwork: {{version: 2, ethernets: {{lan: {{dhcp4: true, {nic}}}}}}}\n");
+    let overrides = "dhcp4-overrides: {use-domains: true}";
+    for (nmstate, found) in
+        [(dhcp, "match: {name: eno1}"), (by_mac.as_str(), "match: {macaddress: '52:54:00:00:00:0a'}, set-name: eno1")]
+    {
+        let findings = completed(nmstate, &own(&format!("{found}, dhcp-identifier: mac, {overrides}"))).1;
+        assert_eq!(findings, [""; 0], "{found}");
+        let findings = completed(nmstate, &own(found)).1;
+        assert!(findings.len() == 2, "{findings:?}");
+        assert!(findings.iter().all(|finding| finding.ends_with("[answers-network-incomplete]")), "{findings:?}");
+        let (files, findings) = completed(nmstate, &own(&format!("{found}, dhcp-identifier: duid, {overrides}")));
+        assert!(files.is_none() && findings.len() == 1, "{findings:?}");
+        assert!(findings[0].contains("dhcp-identifier is \"duid\""), "{findings:?}");
+    }
 }
 
 /// netplan or the installer refuses these; the acceptance tests ask netplan.
@@ -172,10 +197,22 @@ fn a_network_that_the_installer_refuses_is_refused() {
             "network.ethernets.eno2.dhcp4-overrides.use-ntp is not true or false",
         ),
         (with("set-name: lan0"), "network.ethernets.eno2.set-name needs match"),
+        (with("mtu: 9000.0"), "network.ethernets.eno2.mtu is not a whole number from 0 to 4294967295"),
+        (with("nameservers: {search: example.com}"), "network.ethernets.eno2.nameservers.search is not a list"),
+        (
+            with("match: {macaddress: 52-54-00-00-00-0a}"),
+            "network.ethernets.eno2.match.macaddress is not a MAC address with colons",
+        ),
     ] {
         let found = finding(&text);
         assert!(found.contains(expected) && found.ends_with("[answers-invalid]"), "{expected}: {found}");
     }
+    let mut both = value(&own);
+    let families = value("{dhcp4: true, dhcp6: true, dhcp6-overrides: {use-dns: false}}");
+    let nic = both["network"]["ethernets"]["eno2"].as_mapping_mut().unwrap();
+    nic.extend(families.as_mapping().unwrap().clone());
+    let found = finding(&yaml_text::document(&both));
+    assert!(found.contains("network.ethernets.eno2 has another use-dns in dhcp4-overrides than in"), "{found}");
     let renamed = finding(&with("match: {name: eno2}\n      set-name: lan0"));
     assert!(renamed.contains("network.ethernets.eno2.set-name renames \"eno2\" to \"lan0\""), "{renamed}");
     // What dayone's reader refuses keeps its reason and its place.
@@ -219,6 +256,24 @@ fn a_network_that_the_installer_refuses_is_refused() {
         );
     }
     assert_eq!(completed(STATIC, &with("match: {name: eno2}\n      set-name: eno2")).1, [""; 0]);
+}
+
+/// systemd-networkd ignores the numbers that the kernel also has for these words.
+#[test]
+fn bond_options_are_words() {
+    let bond = BOND.replace("mode: 802.3ad,", "mode: 802.3ad, options: {lacp_rate: fast, xmit_hash_policy: layer3+4},");
+    let own = file(&completed(&bond, "version: 1\n").0.unwrap(), AUTOINSTALL_FILE).to_owned();
+    assert_eq!(completed(&bond, &own).1, [""; 0]);
+    for (key, number) in [("mode", 4), ("lacp-rate", 1), ("transmit-hash-policy", 1)] {
+        for number in [Value::from(number), Value::from(number.to_string())] {
+            let mut own = value(&own);
+            own["network"]["bonds"]["bond0"]["parameters"][key] = number;
+            let (files, findings) = completed(&bond, &yaml_text::document(&own));
+            assert!(files.is_none() && findings.len() == 1, "{key}: {findings:?}");
+            let expected = format!("network.bonds.bond0.parameters.{key} is a number, and netplan");
+            assert!(findings[0].contains(&expected) && findings[0].ends_with("[answers-invalid]"), "{findings:?}");
+        }
+    }
 }
 
 /// A block scalar at the end takes what follows it, and nothing may follow the end of a document.

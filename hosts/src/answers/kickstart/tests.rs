@@ -217,6 +217,11 @@ fn commands_that_contradict_the_documents_are_found() {
         (DHCP, "--noipv4", "says network --noipv4, and by the host's documents eno1 has DHCP"),
         (
             DHCP,
+            "--device=eno1 --nodns",
+            "says network --nodns, and by the host's documents eno1 has the name servers of the network",
+        ),
+        (
+            DHCP,
             "--device=eno1 --ipv4-ignore-auto-dns",
             "says network --ipv4-ignore-auto-dns, and by the host's documents eno1 has the name servers of the network",
         ),
@@ -265,7 +270,7 @@ fn commands_that_contradict_the_documents_are_found() {
 }
 
 #[test]
-fn a_nic_that_the_documents_do_not_describe_may_stay_off() {
+fn a_nic_that_the_documents_keep_down_may_stay_off() {
     let first = "network --device=eno1 --bootproto=dhcp";
     for text in [
         format!("{first}\nnetwork --bootproto=dhcp --device=eno2 --onboot=off --ipv6=auto").as_str(),
@@ -285,6 +290,16 @@ fn a_nic_that_the_documents_do_not_describe_may_stay_off() {
     }
     let found = contradictions(BY_NAME, "network --hostname=worker-0.example.com\nnetwork --device=br0 --onboot=off");
     assert!(found.len() == 1 && found[0].contains("br0 has the state up"), "{found:?}");
+    let down = "interfaces: [{name: eno1, type: ethernet, state: up, ipv4: {enabled: true, dhcp: true}},
+  {name: eno2, type: ethernet, state: down}]";
+    let of_the_file = |text: &str| -> Vec<String> {
+        let findings = completed(down, text).1;
+        findings.into_iter().filter(|finding| finding.starts_with("kickstart file: ")).collect()
+    };
+    let off = format!("{first}\nnetwork --bootproto=dhcp --device=eno2 --onboot=off");
+    assert_eq!(of_the_file(&off), [""; 0]);
+    let found = of_the_file(&format!("{off} --activate"));
+    assert!(found.len() == 1 && found[0].contains("line 2 says network --bootproto is \"dhcp\""), "{found:?}");
 }
 
 #[test]

@@ -39,6 +39,8 @@ pub(super) enum Mistake {
     NoAnswer,
     #[error("is a comment with spaces before it, which the installer takes for an answer; remove the spaces")]
     IndentedComment,
+    #[error("has a NUL byte, which the installer leaves out; remove it")]
+    Nul,
     #[error("ends with a backslash, and no line follows that it could be joined with")]
     Unfinished,
     #[error(
@@ -62,6 +64,10 @@ impl Preseed {
         for (index, line) in text.split('\n').enumerate() {
             // Comments and empty lines do not end what a backslash has begun.
             if line.starts_with('#') || line.chars().all(is_space) {
+                continue;
+            }
+            if line.contains('\0') {
+                mistakes.push((index + 1, Mistake::Nul));
                 continue;
             }
             let line = line.replace('\r', "");

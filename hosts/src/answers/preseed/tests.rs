@@ -246,6 +246,10 @@ fn lines_are_joined_as_the_installer_joins_them() {
     // Without a slash in its name, too.
     assert_eq!(completed(STATIC, "d-i question string").1, [""; 0]);
     assert_eq!(completed(STATIC, "\\").1, [""; 0]);
+    // The installer would read a question about the network.
+    let (_, findings) = completed(STATIC, "# a\0b\nd-i net\0cfg/get_gateway string hunter2\n");
+    assert!(findings.len() == 1 && findings[0].contains("line 2 has a NUL byte"), "{findings:?}");
+    assert!(!findings[0].contains("hunter2"), "{findings:?}");
     // The installer would read dayone's first line as the end of this one.
     for text in ["d-i a/b string c\\", "d-i a/b string c \\\n\n# d\n"] {
         let (_, findings) = completed(STATIC, text);

@@ -16,7 +16,7 @@ mod supported;
 mod tests;
 
 use self::netplan::Reader;
-use self::supported::{NETPLAN, OPENSTACK};
+use self::supported::{NETPLAN, NETPLAN_ALONE, OPENSTACK};
 use super::devices::Network;
 use super::form::{Findings, Form};
 use super::{Attempt, ConvertedNetwork};
@@ -30,7 +30,7 @@ pub(super) fn network_config(host: &HostSpec) -> (Attempt<ConvertedNetwork>, Rep
 
 /// Converts a host's NMState document to the same format, for a system that has netplan.
 pub(super) fn netplan(host: &HostSpec) -> (Attempt<ConvertedNetwork>, Report) {
-    attempt(host, &NETPLAN, |network, findings| netplan::write(network, Reader::Netplan, findings))
+    attempt(host, &NETPLAN_ALONE, |network, findings| netplan::write(network, Reader::Netplan, findings))
 }
 
 /// Converts a host's NMState document to `network_data.json`.

@@ -29,6 +29,8 @@ pub(super) fn write(network: &Network<'_>, reader: Reader, findings: &mut Findin
             findings.refuse(&at, "netplan accepts no *, ?, [ and ], which stand for other characters in its patterns");
         } else if interface.label == "renderer" {
             findings.refuse(&at, "netplan has a setting of this name beside the interfaces");
+        } else if interface.label == "<<" {
+            findings.refuse(&at, "it is the merge key of YAML, which not all readers tell from a name");
         }
     }
     let asks_anybody = names_servers(network) || network.devices.iter().any(Device::asks_for_name_servers);
@@ -90,6 +92,10 @@ fn device_of(
     let names = || ports.iter().map(|port| network.label(&port.name)).collect::<Value>();
     match kind {
         Kind::Bond(options) => {
+            if let Some(targets) = options.option("arp_ip_target") {
+                let targets: Vec<&str> = targets.split(',').map(str::trim).collect();
+                findings.check_arp_targets(&targets, &interface.path);
+            }
             written.set("interfaces", names());
             written.set("parameters", bond(options, network));
         }
@@ -135,6 +141,7 @@ fn device_of(
 /// to the routes of router advertisements, too (`config_parse_dhcp_or_ra_route_metric`, systemd 249 or newer). And the search domains
 /// that the network offers, which NetworkManager uses together with the name servers.
 fn set_overrides(written: &mut Object, interface: &Interface, findings: &mut Findings<'_>) {
+    refuse_untaken(interface, findings);
     let metric = |ip: &Ip| ip.is_automatic().then(|| ip.metric.unwrap_or(interface.kind.usual_metric()));
     let metrics = [metric(&interface.ipv4), metric(&interface.ipv6)];
     if let [Some(v4), Some(v6)] = metrics
@@ -148,7 +155,34 @@ fn set_overrides(written: &mut Object, interface: &Interface, findings: &mut Fin
         let mut overrides = Object::default();
         overrides.set_some("route-metric", metric.filter(|metric| *metric != NETPLAN_METRIC));
         overrides.set_some("use-domains", ip.learns_name_servers().then_some(true));
+        overrides.set_some("use-dns", (!ip.automatic_dns).then_some(false));
+        overrides.set_some("use-routes", (!ip.automatic_routes).then_some(false));
         written.set_some(key, ip.is_automatic().then_some(overrides));
+    }
+}
+
+/// Refuses what netplan cannot leave out of what the network offers. Where cloud-init may translate the document, that is everything, and
+/// has been refused.
+fn refuse_untaken(interface: &Interface, findings: &mut Findings<'_>) {
+    let Interface { ipv4, ipv6, .. } = interface;
+    for ip in [ipv4, ipv6].into_iter().filter(|ip| ip.is_automatic()) {
+        if ip.automatic_routes && !ip.automatic_gateway {
+            let reason = "netplan takes the default route with all other routes, or none; set auto-routes to false";
+            findings.refuse(&ip.path.key("auto-gateway"), reason);
+        }
+    }
+    for (key, v4, v6) in [
+        ("auto-dns", ipv4.automatic_dns, ipv6.automatic_dns),
+        ("auto-routes", ipv4.automatic_routes, ipv6.automatic_routes),
+    ] {
+        // `use-dns` and `use-routes` count for DHCP alone, and must be the same for both families.
+        if ipv6.is_automatic() && !v6 {
+            let reason = "netplan has no equivalent of \"false\" for router advertisements";
+            findings.refuse(&ipv6.path.key(key), reason);
+        } else if ipv6.is_automatic() && ipv4.is_automatic() && !v4 {
+            let reason = "netplan has one setting for both families, and IPv6 has another";
+            findings.refuse(&ipv4.path.key(key), reason);
+        }
     }
 }
 
@@ -180,15 +214,48 @@ fn route_of(route: &Route, device: &Device<'_>) -> Object {
     entry
 }
 
+/// netplan's names of options of bonds that are words, each with the kernel's.
+const WORDS: [(&str, &str); 4] = [
+    ("ad-select", "ad_select"),
+    ("arp-validate", "arp_validate"),
+    ("arp-all-targets", "arp_all_targets"),
+    ("primary-reselect-policy", "primary_reselect"),
+];
+
+/// And of those that are numbers.
+const NUMBERS: [(&str, &str); 5] = [
+    ("arp-interval", "arp_interval"),
+    ("learn-packet-interval", "lp_interval"),
+    ("min-links", "min_links"),
+    ("packets-per-slave", "packets_per_slave"),
+    ("resend-igmp", "resend_igmp"),
+];
+
 fn bond(bond: &Bond, network: &Network<'_>) -> Object {
     let mut parameters = Object::default();
     parameters.set("mode", bond.mode.as_str());
-    parameters.set("mii-monitor-interval", bond.number("miimon").unwrap_or(Bond::USUAL_MIIMON));
+    let has_arp = bond.number("arp_interval").is_some_and(|interval| interval != 0);
+    let usual = (!has_arp).then_some(Bond::USUAL_MIIMON);
+    parameters.set_some("mii-monitor-interval", bond.number("miimon").or(usual));
     parameters.set_some("up-delay", bond.number("updelay"));
     parameters.set_some("down-delay", bond.number("downdelay"));
     parameters.set_some("lacp-rate", bond.option("lacp_rate"));
     parameters.set_some("transmit-hash-policy", bond.option("xmit_hash_policy"));
     parameters.set_some("primary", bond.option("primary").map(|primary| network.label(primary)));
+    // The list of keys that can be expressed has these only where netplan itself reads the document.
+    for (key, option) in WORDS {
+        parameters.set_some(key, bond.option(option));
+    }
+    for (key, option) in NUMBERS {
+        parameters.set_some(key, bond.number(option));
+    }
+    // One number of the kernel under two names.
+    let repeated = bond.number("num_grat_arp").or_else(|| bond.number("num_unsol_na"));
+    parameters.set_some("gratuitous-arp", repeated);
+    let all_active = bond.option("all_slaves_active").map(|word| word == "delivered");
+    parameters.set_some("all-slaves-active", all_active.filter(|all_active| *all_active));
+    let targets = bond.option("arp_ip_target").map(|targets| targets.split(',').map(str::trim).collect::<Value>());
+    parameters.set_some("arp-ip-targets", targets);
     parameters
 }
 

@@ -14,6 +14,13 @@ pub(super) const NETPLAN: Form = Form {
     reasons: &[],
     takes,
 };
+/// For systems that have netplan, which nobody translates for other programs.
+pub(super) const NETPLAN_ALONE: Form = Form {
+    name: "netplan's format",
+    files: NetworkFiles::Netplan,
+    sections: &[ALONE_SECTIONS, NETPLAN_SECTIONS, SECTIONS, OWN_SECTIONS],
+    ..NETPLAN
+};
 pub(super) const OPENSTACK: Form = Form {
     code: "not-in-network-data",
     name: "OpenStack's network_data.json",
@@ -41,6 +48,22 @@ const NETPLAN_SECTIONS: &[Section] = &[
         &[("stp-path-cost", Within(1, 65535)), ("stp-priority", Within(0, 63))],
     ),
 ];
+
+/// netplan's bonds have options that not all of cloud-init's writers keep.
+const ALONE_SECTIONS: &[Section] = &[Section::new(
+    "interfaces.*.link-aggregation.options",
+    "miimon updelay downdelay lacp_rate primary ad_select all_slaves_active arp_all_targets arp_interval arp_ip_target lp_interval \
+     min_links primary_reselect",
+    &[
+        ("xmit_hash_policy", HASH_POLICIES),
+        ("arp_validate", Words(&["none", "0", "active", "1", "backup", "2", "all", "3"])),
+        // netplan takes 0 for nothing, and the kernel then has 1.
+        ("num_grat_arp", Within(1, 255)),
+        ("num_unsol_na", Within(1, 255)),
+        ("packets_per_slave", Within(1, 65535)),
+        ("resend_igmp", Within(1, 255)),
+    ],
+)];
 
 const OWN_SECTIONS: &[Section] = &[
     Section::new(

@@ -1,4 +1,5 @@
 mod learned;
+mod netplan_alone;
 mod readers;
 
 use serde_json::{Value, json};

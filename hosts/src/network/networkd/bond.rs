@@ -1,7 +1,5 @@
 //! Bonds: `[Bond]` of systemd.netdev(5).
 
-use std::net::Ipv4Addr;
-
 use serde_yaml::Value;
 
 use super::plan::Plan;
@@ -32,9 +30,6 @@ const OPTIONS: &[(&str, &str, &str)] = &[
     ("updelay", "UpDelaySec", "ms"),
 ];
 
-/// How many addresses the kernel asks for by ARP (`BOND_MAX_ARP_TARGETS`).
-const MAX_ARP_TARGETS: usize = 16;
-
 /// Writes the options of a bond.
 pub(super) fn write(bond: &Bond, path: &DocumentPath, netdev: &mut Content, findings: &mut Findings<'_>) {
     netdev.set("NetDev", "Kind", "bond");
@@ -60,9 +55,7 @@ pub(super) fn write(bond: &Bond, path: &DocumentPath, netdev: &mut Content, find
     }
     if let Some(targets) = bond.option("arp_ip_target") {
         let targets: Vec<&str> = targets.split(',').map(str::trim).collect();
-        if targets.len() > MAX_ARP_TARGETS || targets.iter().any(|target| target.parse::<Ipv4Addr>().is_err()) {
-            findings.refuse(&option_at(path, "arp_ip_target"), "it is not a list of IPv4 addresses, 16 at most");
-        }
+        findings.check_arp_targets(&targets, path);
         netdev.set("Bond", "ARPIPTargets", targets.join(" "));
     }
     if let Some(system) = bond.option("ad_actor_system").and_then(|system| system.parse::<MacAddress>().ok()) {

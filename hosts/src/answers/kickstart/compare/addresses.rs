@@ -9,6 +9,8 @@ use crate::model::{Interface, Ip, Method, Topology};
 
 /// The prefix length of `--ipv6` without one.
 const IPV6_PREFIX: u8 = 64;
+/// Where the name servers come from that a host learns.
+const OF_THE_NETWORK: &str = "the name servers of the network";
 
 /// Returns what a command and the documents do not agree on.
 pub(super) fn contradictions(command: &Command, interface: &Interface, topology: &Topology) -> Vec<Contradiction> {
@@ -101,8 +103,12 @@ fn name_servers(command: &Command, interface: &Interface, topology: &Topology, f
     {
         found.push(Contradiction::new("--nameserver", given, format!("the name servers {}", list(servers(), "none"))));
     }
-    if command.has("--nodns") && servers().next().is_some() {
-        found.push(Contradiction::of_option("--nodns", format!("the name servers {}", list(servers(), "none"))));
+    if command.has("--nodns") {
+        if servers().next().is_some() {
+            found.push(Contradiction::of_option("--nodns", format!("the name servers {}", list(servers(), "none"))));
+        } else if interface.ipv4.learns_name_servers() || interface.ipv6.learns_name_servers() {
+            found.push(Contradiction::of_option("--nodns", OF_THE_NETWORK));
+        }
     }
     for option in ["--ipv4-dns-search", "--ipv6-dns-search"] {
         let Some(given) = command.value(option) else { continue };
@@ -113,7 +119,7 @@ fn name_servers(command: &Command, interface: &Interface, topology: &Topology, f
     }
     for (option, ip) in [("--ipv4-ignore-auto-dns", &interface.ipv4), ("--ipv6-ignore-auto-dns", &interface.ipv6)] {
         if command.has(option) && ip.learns_name_servers() {
-            found.push(Contradiction::of_option(option, "the name servers of the network"));
+            found.push(Contradiction::of_option(option, OF_THE_NETWORK));
         }
     }
 }

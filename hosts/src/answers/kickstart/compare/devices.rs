@@ -28,7 +28,7 @@ pub(super) fn candidates<'t>(command: &Command, topology: &'t Topology) -> Resul
             Ok(found)
         };
     }
-    if command.stays_off() && !is_made && named.is_some_and(|device| is_undescribed(device, topology)) {
+    if command.stays_off() && !is_made && named.is_some_and(|device| is_down(device, topology)) {
         return Ok(Vec::new());
     }
     match (named, parents) {
@@ -41,14 +41,14 @@ pub(super) fn candidates<'t>(command: &Command, topology: &'t Topology) -> Resul
     }
 }
 
-/// Whether the documents describe nothing of this name or MAC address. They keep such a NIC down as well.
-fn is_undescribed(device: &str, topology: &Topology) -> bool {
+/// Whether the documents keep whatever has this name or MAC address down: they say so, or do not describe it.
+fn is_down(device: &str, topology: &Topology) -> bool {
     let mac = device.parse::<MacAddress>().ok();
     let is_it = |own: &Interface| {
         let own_mac = if let Device::Mac(mac) = own.device { Some(mac) } else { own.mac };
         own.name == device || own.label == device || (mac.is_some() && mac == own_mac)
     };
-    !topology.interfaces.iter().any(is_it)
+    !topology.interfaces.iter().any(|own| is_it(own) && own.active)
 }
 
 /// Whether an interface can have the addresses of a command that names no device.

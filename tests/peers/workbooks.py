@@ -3,7 +3,7 @@
 usage: workbooks.py WRITER FILE < description
 
 The description is JSON: {"sheets": [{"name": ..., "hidden": false, "merged": ["A1:B2"], "cells": [[row, column, kind, value]]}]}, with
-rows and columns from 0. Kinds: text, rich (a text in two fonts), number, boolean, date, error, formula (the value is its result, or
+rows and columns from 0. Kinds: text, rich (a text in two fonts), number, formatted (a number and the code of its format), boolean, date, error, formula (the value is its result, or
 null if the workbook has none).
 """
 
@@ -32,6 +32,8 @@ def openpyxl(path, sheets):
             elif kind == "rich":
                 half = len(value) // 2
                 cell.value = CellRichText(value[:half], TextBlock(InlineFont(b=True), value[half:]))
+            elif kind == "formatted":
+                cell.value, cell.number_format = value
             elif kind == "date":
                 cell.value = datetime.datetime.fromisoformat(value)
             elif kind == "error":
@@ -66,6 +68,8 @@ def xlsxwriter(path, sheets, options):
                 sheet.write_rich_string(row, column, value[:half], bold, value[half:])
             elif kind == "rich":
                 sheet.write_string(row, column, value, bold)
+            elif kind == "formatted":
+                sheet.write_number(row, column, value[0], workbook.add_format({"num_format": value[1]}))
             elif kind == "boolean":
                 sheet.write_boolean(row, column, value)
             elif kind == "date":

@@ -4,14 +4,20 @@ use serde_yaml::{Mapping, Value};
 
 use super::document::Document;
 use super::shapes::recognize::{self, Shape};
-use super::text::Text;
+use super::text::{Text, is_workbook};
 use super::yaml::invalid::{self, InvalidValue, kind_of};
 use super::yaml::{self, Ambiguous, Budget, Problem};
 use vocabulary::report::{DocumentPath, Report, Reported};
 
 /// Reads the documents in `text`, with lists split into their items. It reports what is not a mapping, and leaves it out.
 pub(super) fn documents(text: &Text<'_>, budget: &mut Budget, report: &mut Report) -> Result<Vec<Document>, Problem> {
-    let values = yaml::documents(&text.content(budget)?, budget)?;
+    let content = text.content(budget)?;
+    if is_workbook(&content) {
+        let message = "is a spreadsheet or another packed file, and its name does not end in .xlsx; save a table as .xlsx or \
+                       .csv";
+        return Err(Problem::new("fleet-workbook", message));
+    }
+    let values = yaml::documents(&content, budget)?;
     let mut documents = Vec::new();
     for (index, document) in values.into_iter().enumerate() {
         split(document, text.document(index + 1), &mut documents, budget.limits().documents, report)?;

@@ -14,10 +14,14 @@ pub(super) const KEYFILE: &str = ".nmconnection";
 const TABLES: [&str; 4] = [".csv", ".tsv", INVENTORIES[0], INVENTORIES[1]];
 /// The names of inventories without a suffix, as Ansible's documentation has them.
 const PLAIN_INVENTORIES: [&str; 2] = ["hosts", "inventory"];
-/// The suffix of Excel workbooks.
-const WORKBOOK: &str = ".xlsx";
+/// The suffix of what Excel saves as *Unicode Text*.
+const UNICODE_TEXT: &str = ".txt";
+/// The suffixes of Excel workbooks, without and with macros, which dayone does not read.
+const WORKBOOKS: [&str; 2] = [".xlsx", ".xlsm"];
 /// How ZIP archives begin, and with them Excel workbooks. No YAML begins with them.
 const ZIP: &[u8] = b"PK\x03\x04";
+/// How old workbooks (.xls) begin, and encrypted ones. This is not UTF-8.
+pub(super) const COMPOUND_FILE: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 
 /// One of the user's texts.
 #[derive(Clone, Copy)]
@@ -36,11 +40,12 @@ pub(super) enum TextKind {
     Documents,
     /// A connection profile of NetworkManager: `.nmconnection`.
     Keyfile,
-    /// A file that a fleet file names: a table (`.csv`, `.tsv`), or an inventory in Ansible's INI form (`.ini`, `.inventory`).
+    /// A file that a fleet file names: a table (`.csv`, `.tsv`, Excel's *Unicode Text*), or an inventory in Ansible's INI form (`.ini`,
+    /// `.inventory`).
     Table,
     /// Variables of an Ansible inventory: a file in `group_vars` or `host_vars`.
     Variables,
-    /// An Excel workbook with a table, and perhaps the fleet's document: `.xlsx`, or a text without a name that begins as one.
+    /// An Excel workbook with a table, and perhaps the fleet's document: `.xlsx`, `.xlsm`, or a text without a name that begins as one.
     Workbook,
 }
 
@@ -69,6 +74,7 @@ impl<'a> Text<'a> {
                 TextKind::Table => TextKind::Documents,
                 kind => kind,
             },
+            Some(name) if is_unicode_text(name, self.text) => TextKind::Table,
             name => TextKind::of(name),
         }
     }
@@ -130,7 +136,7 @@ impl TextKind {
         let name = name.strip_suffix(".gz").unwrap_or(&name);
         if name.ends_with(KEYFILE) {
             Self::Keyfile
-        } else if name.ends_with(WORKBOOK) {
+        } else if WORKBOOKS.iter().any(|end| name.ends_with(end)) {
             Self::Workbook
         } else if TABLES.iter().any(|end| name.ends_with(end)) {
             Self::Table
@@ -142,7 +148,13 @@ impl TextKind {
 
 /// Whether the content of a file begins as that of an Excel workbook does.
 pub(super) fn is_workbook(content: &[u8]) -> bool {
-    content.starts_with(ZIP)
+    content.starts_with(ZIP) || content.starts_with(COMPOUND_FILE)
+}
+
+/// Whether a file is a table in UTF-16 with Excel's suffix of them. Any other file with the suffix is a document.
+fn is_unicode_text(name: &str, text: &[u8]) -> bool {
+    let is_utf_16 = text.starts_with(&[0xff, 0xfe]) || text.starts_with(&[0xfe, 0xff]);
+    is_utf_16 && TextKind::of(Some(name)) == TextKind::Documents && name.to_ascii_lowercase().ends_with(UNICODE_TEXT)
 }
 
 /// Whether a file has one of the names of Ansible's inventories that have no suffix.

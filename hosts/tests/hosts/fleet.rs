@@ -221,6 +221,48 @@ fn tables_are_read_as_spreadsheets_save_them() {
     assert_eq!(findings(&broken).lines().count(), 1, "{}", findings(&broken));
 }
 
+/// Other files with this suffix are documents.
+#[test]
+fn the_unicode_text_of_excel_is_a_table() {
+    let fleet = "{apiVersion: dayone.metal3.io/v1alpha1, kind: HostFleet, metadata: {name: f}, spec: {hosts: {csvFile: h.txt}, \
+                 template: {role: '${v}', network: {interfaces: []}}}}";
+    let table: Vec<u8> = "\u{feff}name\tv\r\na\t7\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let fleet = Text { name: Some("fleet.yaml"), text: fleet.as_bytes() };
+    let found = read_all([fleet, Text { name: Some("h.txt"), text: &table }]);
+    assert_eq!(found.hosts.first().and_then(|host| host.role.as_deref()), Some("7"), "{}", findings(&found));
+    let document = read_all([Text { name: Some("h.txt"), text: b"interfaces: []\n" }]);
+    assert_eq!(document.hosts.len(), 1, "{}", findings(&document));
+}
+
+/// People name the columns of their tables as they like.
+#[test]
+fn a_variable_has_the_name_of_any_column() {
+    let read = |role: &str| {
+        let fleet = format!(
+            "{{apiVersion: dayone.metal3.io/v1alpha1, kind: HostFleet, metadata: {{name: f}}, spec: {{hosts: {{csv: \"name;IP \
+             Address;Größe;a:b\\na;192.0.2.1;XL;7\\n\"}}, template: {{role: {role:?}, network: {{interfaces: []}}}}}}}}"
+        );
+        read_all([Text { name: Some("fleet.yaml"), text: fleet.as_bytes() }])
+    };
+    let found = read("${IP Address}|${Größe}|${a:b}|$${IP Address}");
+    assert_eq!(
+        found.hosts.first().and_then(|host| host.role.as_deref()),
+        Some("192.0.2.1|XL|7|${IP Address}"),
+        "{}",
+        findings(&found)
+    );
+    for (role, code) in [
+        ("${ IP Address}", "fleet-variable-invalid"),
+        ("${IP Address ${a:b}", "fleet-variable-invalid"),
+        ("${}", "fleet-variable-invalid"),
+        ("${IP\tAddress}", "fleet-variable-invalid"),
+        ("${ip address}", "fleet-variable-unknown"),
+    ] {
+        let found = read(role);
+        assert!(found.report.findings().iter().any(|finding| finding.code == code), "{role}: {}", findings(&found));
+    }
+}
+
 #[test]
 fn a_finding_about_a_host_names_the_template_and_the_row() {
     let case = fixtures().join("inputs/fleet/csv-file");

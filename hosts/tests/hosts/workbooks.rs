@@ -97,13 +97,17 @@ fn cells_are_read_wherever_they_are() {
 #[test]
 fn values_are_as_the_user_sees_them() {
     let styles = "<styleSheet><numFmts><numFmt numFmtId='164' formatCode='GENERAL'/><numFmt numFmtId='165' formatCode='yyyy\\-mm\\-dd'/>\
-                  <numFmt numFmtId='166' formatCode='0000'/></numFmts><cellStyleXfs><xf numFmtId='14'/></cellStyleXfs>\
-                  <cellXfs><xf numFmtId='0'/><xf numFmtId='164'/><xf numFmtId='165'/><xf numFmtId='166'/><xf numFmtId='14'/></cellXfs></styleSheet>";
+                  <numFmt numFmtId='166' formatCode='0000'/><numFmt numFmtId='167' formatCode='#'/>\
+                  <numFmt numFmtId='168' formatCode='[$-407]General;General'/></numFmts><cellStyleXfs><xf numFmtId='14'/></cellStyleXfs>\
+                  <cellXfs><xf numFmtId='0'/><xf numFmtId='164'/><xf numFmtId='165'/><xf numFmtId='166'/><xf numFmtId='14'/><xf numFmtId='167'/><xf numFmtId='168'/></cellXfs></styleSheet>";
     let texts = "<sst><si><t>zero</t></si><si><r><t xml:space='preserve'>a </t></r><r><t>&amp;&#x42;&lt;</t></r><rPh><t>spoken</t></rPh></si><si/></sst>";
     for (b2, expected) in [
         ("<c r='B2'><v>10</v></c>", Ok("10")),
         ("<c r='B2'><v>1E1</v></c>", Ok("10")),
         ("<c r='B2' s='1'><v>10.0</v></c>", Ok("10")),
+        ("<c r='B2' s='5'><v>9000</v></c>", Ok("9000")),
+        ("<c r='B2' s='6'><v>9000</v></c>", Ok("9000")),
+        ("<c r='B2' s='6'><v>0</v></c>", Ok("0")),
         ("<c r='B2' t='n'><f>SUM(1)</f><v>4094</v></c>", Ok("4094")),
         ("<c r='B2' t='str'><f>A1</f><v>x</v></c>", Ok("x")),
         ("<c r='B2' t='b'><v>0</v></c>", Ok("false")),
@@ -118,6 +122,7 @@ fn values_are_as_the_user_sees_them() {
         ("<c r='B2' s='4'><v>46024</v></c>", Err("is a date or a time")),
         ("<c r='B2' t='d'><v>2026-01-02</v></c>", Err("is a date or a time")),
         ("<c r='B2' s='3'><v>7</v></c>", Err("is a number that the cell shows in another form")),
+        ("<c r='B2' s='6'><v>-1</v></c>", Err("is a number that the cell shows in another form")),
         ("<c r='B2' s='9'><v>7</v></c>", Err("is a number that the cell shows in another form")),
         ("<c r='B2' t='e'><f>1/0</f><v>#DIV/0!</v></c>", Err("is the error #DIV/0!")),
         ("<c r='B2'><f>1</f></c>", Err("is a formula without a result")),
@@ -138,11 +143,16 @@ fn values_are_as_the_user_sees_them() {
             }
         }
     }
-    for empty in
-        ["", "<c r='B2'/>", "<c r='B2' t='s'><v>2</v></c>", "<c r='B2' t='str'><v> </v></c>", "<c r='B2'><v></v></c>"]
-    {
+    for empty in [
+        "",
+        "<c r='B2'/>",
+        "<c r='B2' t='s'><v>2</v></c>",
+        "<c r='B2' t='str'><v> </v></c>",
+        "<c r='B2'><v></v></c>",
+        "<c r='B2' s='5'><v>0</v></c>",
+    ] {
         let content = format!("<sheetData>{}</sheetData>", cell(empty));
-        let input = input(&sheets("", &[("a", "", &content)], &[("sharedStrings", texts)]));
+        let input = input(&sheets("", &[("a", "", &content)], &[("styles", styles), ("sharedStrings", texts)]));
         assert!(error(&input).1.contains("for which this host has no value"), "{empty}: {}", error(&input).1);
     }
 }
@@ -289,4 +299,35 @@ fn a_workbook_can_have_the_document_of_its_fleet() {
     assert!(date.contains("in hostfleet!A1, that is a date"), "{date}");
     let alone = error(&read(&sheet(NAMES))).1;
     assert!(alone.contains("is an Excel workbook without a sheet HostFleet, which no HostFleet names"), "{alone}");
+}
+
+#[test]
+fn a_workbook_with_macros_is_read_as_one_without() {
+    let fleet = FLEET.replace("t.xlsx", "t.xlsm");
+    let workbook = sheet(&cell("<c r='B2'><v>7</v></c>"));
+    let fleet = Text { name: Some("fleet.yaml"), text: fleet.as_bytes() };
+    let whole = read_all([fleet, Text { name: Some("t.xlsm"), text: &workbook }]);
+    assert_eq!(roles(&whole), [("a", "7")], "{:?}", whole.report.findings());
+}
+
+/// A spreadsheet of another kind is no text, whatever its encoding is.
+#[test]
+fn a_spreadsheet_of_another_kind_is_named() {
+    let old: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0";
+    let packed = &package(&[("mimetype", b"application/vnd.oasis.opendocument.spreadsheet")]);
+    let packed = packed.as_slice();
+    for (name, content) in [("t.ods", packed), ("t.xlsb", packed), ("t.xls", old), ("T.XLS", old)] {
+        let fleet = FLEET.replace("t.xlsx", name);
+        let fleet = Text { name: Some("fleet.yaml"), text: fleet.as_bytes() };
+        let (code, message) = error(&read_all([fleet, Text { name: Some(name), text: content }]));
+        assert_eq!(code, "fleet-workbook", "{name}: {message}");
+        assert!(message.contains("save a table as .xlsx or .csv"), "{name}: {message}");
+    }
+    let (code, message) = error(&read(old));
+    assert_eq!(code, "fleet-workbook", "{message}");
+    assert!(message.contains("of an old kind (.xls)"), "{message}");
+    let fleet = FLEET.replace("xlsxFile: t.xlsx", "csvFile: t.csv");
+    let fleet = Text { name: Some("fleet.yaml"), text: fleet.as_bytes() };
+    let message = error(&read_all([fleet, Text { name: Some("t.csv"), text: old }])).1;
+    assert!(message.contains("names an Excel workbook; write xlsxFile"), "{message}");
 }

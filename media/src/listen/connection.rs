@@ -177,7 +177,7 @@ async fn serve_http<T, S, B, D>(
     }
 }
 
-/// The service with what it must know of the connection. Refuses requests with faults.
+/// The service with what it must know of the connection. Refuses requests with faults, unless the service does.
 fn with_extensions<S, B>(
     service: S,
     peer: Peer,
@@ -206,7 +206,10 @@ where
             if let Some(fault) = Fault::of(request.headers()) {
                 options.metrics.malformed();
                 tracing::debug!(peer = %peer.address, %fault, "request refused");
-                return Ok::<_, S::Error>(fault.answer().map(|text: Full<Bytes>| Either::Left(text)));
+                if !options.service_answers_faults {
+                    return Ok::<_, S::Error>(fault.answer().map(|text: Full<Bytes>| Either::Left(text)));
+                }
+                request.extensions_mut().insert(fault);
             }
             let response = service.oneshot(request).await?;
             if response.extensions().get::<NeedsNoSecret>().is_none() {

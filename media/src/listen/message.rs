@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 /// What is wrong with a request's headers. A missing or invalid `Host` is not a fault here, although RFC 9112 §3.2 requires a 400: old
 /// firmware sends such requests, and only the path selects an image. The API refuses them by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Fault {
+pub enum Fault {
     /// More than one `Host` header (RFC 9112 §3.2).
     #[error("the request has more than one Host header; send one")]
     SeveralHosts,
@@ -42,7 +42,7 @@ impl Fault {
         None
     }
 
-    /// The answer, which closes the connection: it is uncertain where the next request begins.
+    /// The answer of a listener whose service has none. It closes the connection: it is uncertain where the next request begins.
     pub(super) fn answer<B: From<String>>(self) -> Response<B> {
         let mut response = Response::new(format!("{self}\n").into());
         *response.status_mut() = match self {

@@ -36,6 +36,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use client_certificate::ClientCertificate;
 pub use direct::{DirectAnswer, DirectAnswers, DirectRequest, Sender};
+pub use message::Fault;
 use metrics::Closed;
 pub use metrics::ListenMetrics;
 pub use options::{LiveOptions, Options};

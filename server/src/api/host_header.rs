@@ -1,24 +1,35 @@
-//! Refuses requests whose `Host` header is missing or invalid (RFC 9112 §3.2).
+//! Refuses requests whose `Host` header is missing or invalid (RFC 9112 §3.2), and those in which the listener has found a fault.
 
 use std::net::Ipv6Addr;
 
 use axum::extract::Request;
 use axum::middleware::Next;
-use axum::response::Response;
-use http::header::HOST;
-use http::{HeaderMap, Version};
+use axum::response::{IntoResponse as _, Response};
+use http::header::{CONNECTION, HOST};
+use http::{HeaderMap, HeaderValue, Version};
+use media::listen::Fault;
 
 use super::problem::{Problem, ProblemKind};
 
-/// Middleware: lets a request pass if its `Host` header is as the RFC requires. The listener has refused requests with several of them.
+/// Middleware: lets a request pass if its `Host` header is as the RFC requires, and the listener has found no fault.
 pub(super) async fn check(request: Request, next: Next) -> Result<Response, Problem> {
-    match fault(request.version(), request.headers()) {
+    if let Some(fault) = request.extensions().get::<Fault>() {
+        let kind = match fault {
+            Fault::SeveralHosts | Fault::ChunkedTwice => ProblemKind::MalformedRequest,
+            Fault::UnknownCoding => ProblemKind::UnsupportedTransferCoding,
+        };
+        let mut response = Problem::new(kind, fault.to_string()).into_response();
+        // It is uncertain where the next request begins.
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        return Ok(response);
+    }
+    match wrong_host(request.version(), request.headers()) {
         None => Ok(next.run(request).await),
         Some(detail) => Err(Problem::new(ProblemKind::MalformedRequest, detail)),
     }
 }
 
-fn fault(version: Version, headers: &HeaderMap) -> Option<&'static str> {
+fn wrong_host(version: Version, headers: &HeaderMap) -> Option<&'static str> {
     match headers.get(HOST) {
         // HTTP/1.0 does not have the header.
         None if version < Version::HTTP_11 => None,
@@ -75,10 +86,10 @@ mod tests {
     #[test]
     fn only_old_requests_have_no_host() {
         let mut headers = HeaderMap::new();
-        assert!(fault(Version::HTTP_10, &headers).is_none() && fault(Version::HTTP_11, &headers).is_some());
+        assert!(wrong_host(Version::HTTP_10, &headers).is_none() && wrong_host(Version::HTTP_11, &headers).is_some());
         headers.insert(HOST, "a b".parse().unwrap());
-        assert!(fault(Version::HTTP_10, &headers).is_some() && fault(Version::HTTP_11, &headers).is_some());
+        assert!(wrong_host(Version::HTTP_10, &headers).is_some() && wrong_host(Version::HTTP_11, &headers).is_some());
         headers.insert(HOST, "localhost:8080".parse().unwrap());
-        assert!(fault(Version::HTTP_10, &headers).is_none() && fault(Version::HTTP_11, &headers).is_none());
+        assert!(wrong_host(Version::HTTP_10, &headers).is_none() && wrong_host(Version::HTTP_11, &headers).is_none());
     }
 }

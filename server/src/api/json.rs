@@ -11,9 +11,18 @@ use crate::expected_value::expected_by_serde;
 /// length, and a message can have one of them twice.
 const MAX_MESSAGE_BYTES: usize = 2048;
 
+/// A byte order mark, which some Windows programs write before JSON. A reader may ignore it (RFC 8259 §8.1).
+const BYTE_ORDER_MARK: &[u8; 3] = b"\xef\xbb\xbf";
+/// The first bytes of every gzip stream (RFC 1952 §2.3.1).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
 /// Reads `body` strictly. The problem names the place by line, column and path, and never a value, which might be a secret.
 pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     let place = |error: &serde_json::Error| format!("line {}, column {}", error.line(), error.column());
+    if body.starts_with(&GZIP) {
+        return Err(refuse("it is compressed with gzip; send it as it is"));
+    }
+    let body = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body);
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     let value = deserialize(&mut deserializer, |error| Some(place(error)))?;
     let end = deserializer.end();
@@ -105,14 +114,18 @@ mod tests {
             ("\"hunter2, expected hunter2\"", "this should be an object"),
             (" [[{\"list\": [1]}]]", "line 1, column 1: this should be an object"),
             ("{\"inner\":\n[ [[1]]]}", "line 2, column 2, inner[0]: this should be an object"),
-            ("\u{feff}{}", "line 1, column 1"),
+            ("\u{feff}{}", "line 1, column 2: missing field `inner`"),
+            ("\u{feff}\u{feff}{}", "line 1, column 1"),
         ] {
             let problem = read::<Outer>(bad.as_bytes()).unwrap_err();
             assert!(problem.detail().contains(expected), "{bad}: {}", problem.detail());
             assert!(!problem.detail().contains("hunter2"), "{}", problem.detail());
         }
         assert!(read::<Outer>(b"{\"inner\": [{\"list\": [1]}]}").is_ok());
+        assert!(read::<Outer>(b"\xef\xbb\xbf{\"inner\": []}").is_ok());
         assert!(read::<Outer>(b"\xff").is_err());
+        let compressed = read::<Outer>(b"\x1f\x8b\x08hunter2").unwrap_err();
+        assert!(compressed.detail().contains("compressed with gzip"), "{}", compressed.detail());
     }
 
     #[derive(Debug, Default, Deserialize)]

@@ -19,7 +19,8 @@ use super::{Api, health, protected};
     info(
         title = "dayone",
         description = "`NMState` in, bootable virtual media out.\n\nErrors are problem details (RFC 9457) with the media \
-                       type `application/problem+json`. Sizes are in bytes.\n\n\
+                       type `application/problem+json`. If a request is not valid HTTP, the answer may have only a \
+                       status: 400, 414 or 431. Sizes are in bytes.\n\n\
                        Every answer has a header `X-Request-Id`, which is also in the server's log. A request can have its \
                        own.\n\n\
                        Each client of the API has a role. `read` may read everything but the URLs of images. `build` may also \
@@ -92,7 +93,11 @@ fn complete(openapi: &mut utoipa::openapi::OpenApi) {
                 (takes_body, 400, "The request is malformed (`malformed-request`, `wrong-parameter`)"),
                 (takes_body, 408, "The body did not arrive completely (`incomplete-request`)"),
                 (takes_body, 413, "The body is too large (`too-large`)"),
-                (takes_body, 415, "The server does not support the content type (`unsupported-media-type`)"),
+                (
+                    takes_body,
+                    415,
+                    "The server does not support the content type or the content encoding (`unsupported-media-type`)",
+                ),
                 (operation.parameters.is_some(), 400, "The path or the query is malformed (`wrong-parameter`)"),
                 (needs_token, 401, "The token is missing or wrong (`unauthorized`)"),
                 (

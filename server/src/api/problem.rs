@@ -67,13 +67,15 @@ problem_kinds! {
     MethodNotAllowed = METHOD_NOT_ALLOWED, "method-not-allowed", "Method not allowed";
     /// The query has an unknown parameter or a wrong value.
     WrongParameter = BAD_REQUEST, "wrong-parameter", "A parameter is wrong";
-    /// The server does not support the content type of the body.
+    /// The server does not support the content type or the content encoding of the body.
     UnsupportedMediaType = UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", "Unsupported content type";
     /// The body is too large. Send fewer hosts at once.
     TooLarge = PAYLOAD_TOO_LARGE, "too-large", "The request is too large";
     /// The body did not arrive in time, or not completely.
     IncompleteRequest = REQUEST_TIMEOUT, "incomplete-request", "The request did not arrive completely";
-    /// The body is not valid JSON, or has unknown, missing or wrong members; or the request has no valid Host header.
+    /// The server does not support the request's Transfer-Encoding. Send chunked only.
+    UnsupportedTransferCoding = NOT_IMPLEMENTED, "unsupported-transfer-coding", "Unsupported transfer coding";
+    /// The body is not valid JSON, or has unknown, missing or wrong members; or the request has no valid Host header, or is not valid HTTP.
     MalformedRequest = BAD_REQUEST, "malformed-request", "The request is malformed";
     /// No base has this name; `known` lists the names of the bases.
     UnknownBase = UNPROCESSABLE_ENTITY, "unknown-base", "The base is unknown";

@@ -1,14 +1,18 @@
 //! Requests about documents. A client sends the user's documents unchanged, with everything else in the query; or one JSON
 //! object.
 
+use std::error::Error;
+use std::io::{self, ErrorKind};
+use std::iter::successors;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{FromRequest, Request};
 use bytes::Bytes;
 use http::HeaderMap;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use vocabulary::text::without_middle;
 
 use super::Api;
 use super::parameters::{Parameters, QueryParameters};
@@ -20,6 +24,9 @@ const MAX_BODY_BYTES: usize = 4 << 20;
 
 /// How long a body may take to arrive. Clients are on the operators' network; they are not BMCs.
 const MAX_BODY_TIME: Duration = Duration::from_secs(30);
+
+/// How many bytes of the name of a content encoding an error quotes.
+const MAX_ENCODING_BYTES: usize = 64;
 
 /// The content types of documents. curl sends the last one with `--data-binary` by default.
 const DOCUMENTS: [&str; 5] =
@@ -70,6 +77,7 @@ impl<R: DocumentRequest, S: Sync> FromRequest<S> for Received<R> {
             );
             return Err(Problem::new(ProblemKind::WrongParameter, detail));
         };
+        check_encoding(&head.headers, query.is_some())?;
         Ok(Self { headers: head.headers, query, body: read_body(body).await? })
     }
 }
@@ -114,6 +122,25 @@ fn media_type(headers: &HeaderMap) -> Option<String> {
     Some(media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
 }
 
+/// Refuses a body that is encoded in a way that dayone does not read (RFC 9110 §15.5.16). Documents may be compressed with gzip, which
+/// dayone recognizes by their content.
+pub(super) fn check_encoding(headers: &HeaderMap, is_documents: bool) -> Result<(), Problem> {
+    for encoding in headers.get_all(CONTENT_ENCODING) {
+        let encoding = String::from_utf8_lossy(encoding.as_bytes()).trim().to_ascii_lowercase();
+        match encoding.as_str() {
+            "" | "identity" => {}
+            "gzip" | "x-gzip" if is_documents => {}
+            _ => {
+                let readable = if is_documents { "documents as they are, or with gzip" } else { "JSON as it is" };
+                let encoding = without_middle(&encoding, MAX_ENCODING_BYTES);
+                let detail = format!("the body has the Content-Encoding {encoding:?}; send {readable}");
+                return Err(Problem::new(ProblemKind::UnsupportedMediaType, detail));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Returns the documents in a body.
 fn documents(headers: &HeaderMap, body: Bytes) -> UserDocuments {
     if media_type(headers).as_deref() == Some(WORKBOOK) { UserDocuments::workbook(body) } else { body.into() }
@@ -141,6 +168,10 @@ pub(super) async fn read_body(body: Body) -> Result<Bytes, Problem> {
     match tokio::time::timeout(MAX_BODY_TIME, Limited::new(body, MAX_BODY_BYTES).collect()).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(error)) if is_malformed(&*error) => {
+            let detail = "the chunks of the body are not valid (Transfer-Encoding: chunked)";
+            Err(Problem::new(ProblemKind::MalformedRequest, detail).with_cause(error))
+        }
         Ok(Err(error)) => {
             Err(Problem::new(ProblemKind::IncompleteRequest, "the connection broke within the body").with_cause(error))
         }
@@ -149,6 +180,13 @@ pub(super) async fn read_body(body: Body) -> Result<Bytes, Problem> {
             Err(Problem::new(ProblemKind::IncompleteRequest, detail))
         }
     }
+}
+
+/// Whether the client has sent something that is not a body. If the connection has only broken, the kind of the error is another one.
+fn is_malformed(error: &(dyn Error + 'static)) -> bool {
+    successors(Some(error), |&error| error.source())
+        .filter_map(|error| error.downcast_ref::<io::Error>())
+        .any(|error| matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::InvalidData))
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn credentials_are_decrypted_only_for_their_boot() {
-        let (one, other) = (BootId::new().unwrap(), BootId::new().unwrap());
+        let (one, other) = (BootId::after(None).unwrap(), BootId::after(None).unwrap());
         let cipher = Cipher::new(&[1; 32]).unwrap();
         let encrypted = cipher.encrypt(one, b"hunter2").unwrap();
         assert_ne!(encrypted, cipher.encrypt(one, b"hunter2").unwrap(), "the nonce is drawn anew");

@@ -88,7 +88,7 @@ mod tests {
     async fn a_record_that_the_disk_refuses_is_the_only_one_of_its_group_that_fails() {
         let data = tempfile::tempdir().unwrap();
         let writer = &RecordWriter::start(store(data.path()));
-        let ids: Vec<BootId> = (0..200).map(|_| BootId::new().unwrap()).collect();
+        let ids: Vec<BootId> = (0..200).map(|_| BootId::after(None).unwrap()).collect();
         let path = |id: &BootId| data.path().join(format!("boots/{id}.json"));
         // A file cannot take the place of a directory.
         fs::create_dir(path(&ids[70])).unwrap();
@@ -108,7 +108,7 @@ mod tests {
     async fn a_lock_is_held_until_its_record_is_written_even_if_the_caller_stops_waiting() {
         let data = tempfile::tempdir().unwrap();
         let writer = RecordWriter::start(store(data.path()));
-        let (id, mutex) = (BootId::new().unwrap(), Arc::new(Mutex::new(())));
+        let (id, mutex) = (BootId::after(None).unwrap(), Arc::new(Mutex::new(())));
         let lock = Arc::clone(&mutex).lock_owned().await;
         tokio::select! {
             biased;
@@ -126,7 +126,7 @@ mod tests {
         let held = Arc::downgrade(&store);
         let writer = RecordWriter::start(store);
         let lock = Arc::new(Mutex::new(())).lock_owned().await;
-        writer.write(BootId::new().unwrap(), b"{}".to_vec(), lock).await.unwrap();
+        writer.write(BootId::after(None).unwrap(), b"{}".to_vec(), lock).await.unwrap();
         drop(writer);
         assert!(held.upgrade().is_none(), "the data directory stays locked");
     }

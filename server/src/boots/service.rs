@@ -80,7 +80,7 @@ impl Boots {
             eject_permits: Permits::new(at_once),
             boots: Mutex::default(),
             listing: Mutex::default(),
-            beginning: tokio::sync::Mutex::default(),
+            beginning: tokio::sync::Mutex::new(found.last().map(|record| record.id)),
             claiming: tokio::sync::Mutex::default(),
         }));
         boots.0.answer_recorded_calls(&found);
@@ -153,11 +153,12 @@ impl Boots {
 
     async fn begin_all(&self, new: Vec<NewBoot>) -> Result<Vec<Arc<Boot>>, CreateError> {
         let shared = &self.0;
-        let _lock = shared.beginning.lock().await;
+        let mut last = shared.beginning.lock().await;
         shared.check(&new)?;
         let mut records = Vec::new();
         for new in new {
-            let id = BootId::new().map_err(|error| CreateError::Internal(io::Error::other(error)))?;
+            let id = BootId::after(*last).map_err(|error| CreateError::Internal(io::Error::other(error)))?;
+            *last = Some(id);
             let credentials = shared
                 .credentials
                 .keep(shared.settings().credentials.as_deref(), id, &new.credentials)

@@ -13,8 +13,8 @@ use crate::store::is_url;
 const MAX_BYTES: u64 = 512 << 20;
 
 /// The extensions of documents. dayone ignores all other files in a directory.
-const EXTENSIONS: [&str; 9] =
-    [".yaml", ".yml", ".json", ".csv", ".tsv", ".xlsx", ".ini", ".inventory", ".nmconnection"];
+const EXTENSIONS: [&str; 10] =
+    [".yaml", ".yml", ".json", ".csv", ".tsv", ".xlsx", ".xlsm", ".ini", ".inventory", ".nmconnection"];
 
 /// The names of Ansible inventories without an extension.
 const INVENTORIES: [&str; 2] = ["hosts", "inventory"];

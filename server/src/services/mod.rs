@@ -81,6 +81,7 @@ impl Server {
             drain: config.drain,
             max_connections: API_CONNECTIONS,
             max_per_address: MediaConnections::per_address(API_CONNECTIONS, None),
+            service_answers_faults: true,
             metrics: api_metrics.clone(),
             ..Options::default()
         };

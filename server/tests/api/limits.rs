@@ -1,5 +1,6 @@
 //! Sizes, types and methods that are refused, always as problems.
 
+use imagelib::compression::Compression;
 use reqwest::Method;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -42,6 +43,47 @@ async fn a_claimed_length_is_not_waited_for() {
 }
 
 #[tokio::test]
+async fn wrong_chunks_are_malformed_and_a_body_that_breaks_off_is_incomplete() {
+    let dayone = Dayone::start().await;
+    let head = "POST /v1/images?base=coreos HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/yaml\r\n\
+                Transfer-Encoding: chunked\r\n\r\n";
+    for body in ["zz\r\n", "3\r\nabcd\r\n0\r\n\r\n", "fffffffffffffffff\r\n"] {
+        let answer = raw(&dayone, &format!("{head}{body}")).await;
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{body:?}: {answer}");
+        assert!(answer.contains("/v1/problems/malformed-request") && answer.contains("chunks"), "{body:?}: {answer}");
+    }
+    let mut stream = TcpStream::connect(dayone.server.api_address()).await.unwrap();
+    stream.write_all(format!("{head}5\r\nab").as_bytes()).await.unwrap();
+    stream.shutdown().await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 408 ") && answer.contains("/v1/problems/incomplete-request"), "{answer}");
+}
+
+/// A proxy could read such a request differently.
+#[tokio::test]
+async fn an_ambiguous_request_is_a_problem_and_the_last_one_of_its_connection() {
+    let dayone = Dayone::start().await;
+    for (lines, status, kind) in [
+        ("Host: localhost\r\nHost: elsewhere\r\n", 400, "malformed-request"),
+        ("Host: localhost\r\nTransfer-Encoding: chunked, chunked\r\n", 400, "malformed-request"),
+        ("Host: localhost\r\nTransfer-Encoding: gzip, chunked\r\n", 501, "unsupported-transfer-coding"),
+    ] {
+        for path in ["/v1/bases", "/healthz", "/nothing"] {
+            let answer = raw(&dayone, &format!("GET {path} HTTP/1.1\r\n{lines}\r\n")).await;
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{path} {lines:?}: {answer}");
+            let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+            let head = head.to_ascii_lowercase();
+            for header in ["content-type: application/problem+json", "cache-control: no-store", "x-request-id: "] {
+                assert!(head.contains(header), "{path} {lines:?}: no {header} in {head}");
+            }
+            assert!(head.contains("connection: close"), "{path} {lines:?}: {head}");
+            assert!(body.contains(&format!("/v1/problems/{kind}")), "{path} {lines:?}: {body}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn one_address_gets_half_of_the_connections_and_answers_without_a_token_keep_none() {
     let place = Place::new();
     let mut config = place.config();
@@ -81,6 +123,42 @@ async fn content_types_are_known_ones() {
             assert_eq!(answer.status, 415, "{media_type}");
             answer.problem("unsupported-media-type");
         }
+    }
+}
+
+#[tokio::test]
+async fn encodings_of_a_body_are_known_ones() {
+    let dayone = Dayone::start().await;
+    let post = |path: &str, media_type: &str, encoding: &str, body: Vec<u8>| {
+        let request = dayone.client.post(dayone.url(path)).header("content-type", media_type);
+        Answer::of(request.header("content-encoding", encoding).body(body))
+    };
+    let packed = Compression::Gzip.compress(NMSTATE.as_bytes()).unwrap();
+    for encoding in ["gzip", "X-GZIP"] {
+        let answer = post(ORDER, "application/yaml", encoding, packed.clone()).await;
+        assert!(answer.status.is_success(), "{encoding}: {answer:?}");
+    }
+    let answer = post(ORDER, "application/yaml", "identity", NMSTATE.into()).await;
+    assert!(answer.status.is_success(), "{answer:?}");
+    let request = serde_json::json!({"base": "coreos", "documents": NMSTATE}).to_string();
+    // Some Windows programs write a byte order mark.
+    for (path, media_type, body) in
+        [("/v1/images", "application/json", &*request), (ORDER, "application/yaml", NMSTATE)]
+    {
+        let answer = post(path, media_type, "identity", format!("\u{feff}{body}").into()).await;
+        assert!(answer.status.is_success(), "{path}: {answer:?}");
+    }
+    for (path, media_type, encoding) in [
+        (ORDER, "application/yaml", "br"),
+        ("/v1/keyfiles", "application/yaml", "gzip, br"),
+        ("/v1/images", "application/json", "gzip"),
+        ("/v1/check", "application/json", "deflate"),
+        ("/v1/bases", "application/json", "gzip"),
+    ] {
+        let answer = post(path, media_type, encoding, request.clone().into()).await;
+        assert_eq!(answer.status, 415, "{path} {encoding}");
+        let problem = answer.problem("unsupported-media-type");
+        assert!(problem["detail"].as_str().unwrap().contains(&format!("{encoding:?}")), "{problem}");
     }
 }
 

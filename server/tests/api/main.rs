@@ -9,6 +9,7 @@ mod audit;
 mod bases;
 mod boot_events;
 mod boots;
+mod boots_listed;
 mod boots_media;
 mod boots_retried;
 mod boots_undone;

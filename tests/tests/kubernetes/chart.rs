@@ -4,7 +4,7 @@ use std::fs;
 
 use acceptance::bases::fixtures;
 use acceptance::helm::{Helm, RELEASE};
-use acceptance::kustomize::{directory, kustomization};
+use acceptance::kustomize::{directory, kustomization, objects};
 use acceptance::nginx::Nginx;
 use acceptance::peers::{run, run_text};
 use acceptance::server::dayone;
@@ -164,6 +164,8 @@ fn wrong_values_are_refused_with_their_names() {
         (json!({"bases": {"fetch": [fetched("a.iso", "https://example.com/a.iso")]}}), "bases.fetch needs bases.claim"),
         (json!({"bases": {"claim": "a", "fetch": [{"file": "a.iso", "url": "https://example.com/"}]}}), "sha256"),
         (json!({"bases": {"claim": "a", "fetch": [fetched("../a.iso", "https://example.com/")]}}), "file"),
+        (json!({"settings": {"A": 9_007_199_254_740_993_i64}}), "settings.A is a number that Helm does not keep"),
+        (json!({"tls": null}), "tls"),
         (both, "bases.claim and bases.machineOsImages.image exclude each other"),
     ] {
         let output = helm.try_template("one", &values);
@@ -300,6 +302,39 @@ fn large_numbers_in_settings_keep_their_form() {
     for (name, value) in wanted {
         assert_eq!(data[name], value);
     }
+}
+
+#[test]
+fn names_that_look_like_other_values_are_texts() {
+    let helm = Helm::new();
+    let values = json!({
+        "bases": {"claim": "123", "fetch": [fetched("a.iso", "https://example.com/a.iso")]},
+        "tls": {"secret": "1e3"},
+        "siteKey": {"secret": "0x10"},
+        "priorityClassName": "true",
+        "monitoring": {"enabled": true},
+        "settings": null,
+    });
+    let mut template = helm.command(&["template", "12", "--namespace", "1234", "--values"]);
+    let objects = objects(&run_text(template.arg(helm.values(&values)).arg(Helm::chart())));
+    for object in &objects {
+        let metadata = &object["metadata"];
+        assert_eq!(metadata["labels"]["app.kubernetes.io/instance"], "12", "{object:#}");
+        assert!(metadata["namespace"].is_null() || metadata["namespace"] == "1234", "{object:#}");
+        for subject in object["subjects"].as_array().into_iter().flatten() {
+            assert_eq!(subject["namespace"], "1234", "{object:#}");
+        }
+    }
+    let pod = |kind: &str| {
+        objects.iter().find(|object| object["kind"] == kind).map(|object| &object["spec"]["template"]["spec"])
+    };
+    let (deployment, job) = (pod("Deployment").expect("a Deployment"), pod("Job").expect("a Job"));
+    assert_eq!(deployment["priorityClassName"], "true");
+    let volumes = deployment["volumes"].to_string();
+    for name in [r#""claimName":"123""#, r#""secretName":"1e3""#, r#""secretName":"0x10""#] {
+        assert!(volumes.contains(name), "no {name} in {volumes}");
+    }
+    assert_eq!(job["volumes"][0]["persistentVolumeClaim"]["claimName"], "123");
 }
 
 #[test]

@@ -54,11 +54,18 @@ fn what_writers_write_is_read() {
         (json!(["number", 10]), "10"),
         (json!(["number", 4_294_967_295_u32]), "4294967295"),
         (json!(["number", -1]), "-1"),
+        (json!(["formatted", [9000, "[$-407]General"]]), "9000"),
+        (json!(["formatted", [9000, "General;General"]]), "9000"),
+        (json!(["formatted", [-5, "0;-0"]]), "-5"),
+        (json!(["formatted", [0, "##0"]]), "0"),
+        (json!(["formatted", [7, "#"]]), "7"),
         (json!(["boolean", true]), "true"),
         (json!(["boolean", false]), "false"),
     ];
     let refused = [
         (json!(["number", 4.1]), "is a number with a fraction"),
+        (json!(["formatted", [-5, "General;General"]]), "is a number that the cell shows in another form"),
+        (json!(["formatted", [7, "0000"]]), "is a number that the cell shows in another form"),
         (json!(["date", "2026-01-02"]), "is a date or a time"),
         (json!(["error", "#N/A"]), ""),
         (json!(["formula", null]), "is a formula without a result"),

@@ -8,7 +8,7 @@ app.kubernetes.io/component: controller
 {{- define "dayone.labels" -}}
 app.kubernetes.io/name: dayone
 app.kubernetes.io/part-of: metal3
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
@@ -46,6 +46,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- range $name, $value := .Values.settings -}}
 {{- if has $name $own -}}
 {{- fail (printf "settings.%s would have no effect, because the Deployment sets this variable: remove it. publishUrl, clusterWide and bases set the URL, the namespaces and the base images" $name) -}}
+{{- end -}}
+{{- /* Helm reads numbers in files of values as floating-point numbers, which are not exact from 2^53 on. */ -}}
+{{- if and (kindIs "float64" $value) (or (gt $value 9007199254740991.0) (lt $value -9007199254740991.0)) -}}
+{{- fail (printf "settings.%s is a number that Helm does not keep exactly: write it in quotes" $name) -}}
 {{- end -}}
 {{- end -}}
 {{- end }}

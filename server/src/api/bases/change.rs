@@ -33,7 +33,7 @@ use crate::store::{AddBaseError, RemoveBaseError, StorageTrouble};
             headers(("Location" = String, description = "The path of the base"))),
         (status = 400, description = "The request is malformed (`malformed-request`)"),
         (status = 409, description = "The base is in the server's configuration (`base-configured`)"),
-        (status = 415, description = "The body is not JSON (`unsupported-media-type`)"),
+        (status = 415, description = "The body is not JSON, or it is compressed (`unsupported-media-type`)"),
         (status = 422, description = "The server does not fetch from this source (`source-refused`), or the files do not make a base (`base-refused`)"),
         (status = 503, description = "The data directory is not usable (`storage-unavailable`)"),
         (status = 507, description = "The data directory is full (`storage-full`)"),
@@ -49,6 +49,7 @@ pub(super) async fn add(
     if !essence.eq_ignore_ascii_case("application/json") {
         return Err(Problem::new(ProblemKind::UnsupportedMediaType, "send the request as application/json"));
     }
+    request::check_encoding(request.headers(), false)?;
     let body = request::read_body(request.into_body()).await?;
     let record = json::read::<BaseOrder>(&body)?.into_record();
     let name = record.name.to_string();

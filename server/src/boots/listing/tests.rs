@@ -30,7 +30,7 @@ fn boot(host: &str, bmc: u8) -> Arc<Boot> {
         addresses: vec![],
         firmware_network: None,
     };
-    Arc::new(Boot::new(BootRecord::new(BootId::new().unwrap(), new, CredentialsSource::None), false))
+    Arc::new(Boot::new(BootRecord::new(BootId::after(None).unwrap(), new, CredentialsSource::None), false))
 }
 
 /// A boot that is later than all others: ids are ordered by their milliseconds.

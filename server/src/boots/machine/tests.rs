@@ -29,7 +29,7 @@ fn boot() -> BootRecord {
         addresses: vec![],
         firmware_network: None,
     };
-    BootRecord::new(BootId::new().unwrap(), new, CredentialsSource::Encrypted("c2VhbGVk".to_owned()))
+    BootRecord::new(BootId::after(None).unwrap(), new, CredentialsSource::Encrypted("c2VhbGVk".to_owned()))
 }
 
 fn at_bmc() -> AtBmc {

@@ -249,7 +249,7 @@ fn number(text: &str) -> Value {
     text.parse::<u32>().map_or_else(|_| Value::String(text.to_owned()), |number| Value::Number(Number::from(number)))
 }
 
-/// Splits a text into pieces: `${name}` is a variable, `$${` stands for `${`, and every other `$` for itself.
+/// Splits a text into pieces: `${name}` is a variable, whose name has no braces, `$${` stands for `${`, and every other `$` for itself.
 fn pieces(text: &str) -> Result<Vec<Piece>, String> {
     let mut pieces = Vec::new();
     let mut literal = String::new();
@@ -264,10 +264,11 @@ fn pieces(text: &str) -> Result<Vec<Piece>, String> {
             let Some((name, behind)) = behind.split_once('}') else {
                 return Err("has ${ without a } behind it; write a literal ${ as $${".to_owned());
             };
-            if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')) {
+            // A column may have any name, but the readers of tables remove blanks around it.
+            if name.is_empty() || name.trim() != name || name.contains(|c: char| c == '{' || c.is_control()) {
                 let name: String = name.chars().take(64).collect();
                 let message = format!(
-                    "has {:?}, and a variable's name has only letters, digits, _, - and .",
+                    "has {:?}; write the name of a column between the braces, without blanks around it",
                     format!("${{{name}}}")
                 );
                 return Err(message + "; write a literal ${ as $${");

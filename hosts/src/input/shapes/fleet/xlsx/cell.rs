@@ -2,7 +2,7 @@
 
 use super::problem::Problem;
 use super::strings::{rich_text, unescaped};
-use super::styles::{Format, Styles};
+use super::styles::{Format, Shown, Styles};
 use super::xml::{Element, Event, Events};
 
 /// A value as the user sees it in the cell; or why dayone cannot use it, as a sentence whose subject is the value.
@@ -74,7 +74,7 @@ impl Stored {
                 Err(format!("is the error {error}"))
             }
             "d" => Err(date()),
-            "n" => number(&text, context.styles.format(self.style)),
+            "n" => return number(&text, context.styles.format(self.style)).transpose(),
             _ => Err("is of a type that dayone does not read".to_owned()),
         })
     }
@@ -86,23 +86,35 @@ fn date() -> String {
 
 const AS_TEXT: &str = "give the cell the format Text, and write the value again";
 
-/// Returns an integer of at most 15 digits: Excel keeps no more. It is as the user sees it, unless the cell has a special format.
-fn number(stored: &str, format: Format) -> Value {
+/// Returns an integer of at most 15 digits: Excel keeps no more. It is as the user sees it, unless the cell has a special format. There is
+/// nothing if the cell looks empty.
+fn number(stored: &str, format: Format) -> Result<Option<String>, String> {
     let Ok(number) = stored.trim().parse::<f64>() else {
         return Err("is a number that dayone cannot read".to_owned());
     };
-    match format {
-        Format::Date => Err(date()),
-        Format::Other => Err(format!("is a number that the cell shows in another form than it is stored; {AS_TEXT}")),
+    let shown = match format {
+        Format::Date => return Err(date()),
         // 4.10 is stored as 4.1.
-        Format::Plain if number.fract() != 0.0 || !number.is_finite() => {
-            Err(format!("is a number with a fraction, of which a workbook does not store how you wrote it; {AS_TEXT}"))
+        Format::Integer { .. } if number.fract() != 0.0 || !number.is_finite() => {
+            return Err(format!(
+                "is a number with a fraction, of which a workbook does not store how you wrote it; {AS_TEXT}"
+            ));
         }
-        Format::Plain if number.abs() >= 1e15 => {
-            Err(format!("is a number with more than 15 digits, of which a workbook stores only 15; {AS_TEXT}"))
+        Format::Integer { .. } if number.abs() >= 1e15 => {
+            return Err(format!("is a number with more than 15 digits, of which a workbook stores only 15; {AS_TEXT}"));
         }
-        Format::Plain if number == 0.0 => Ok("0".to_owned()),
-        Format::Plain => Ok(format!("{number:.0}")),
+        Format::Integer { zero, .. } if number == 0.0 => zero,
+        Format::Integer { negative, .. } if number < 0.0 => negative,
+        Format::Integer { .. } => Shown::Stored,
+        Format::Other => Shown::Otherwise,
+    };
+    match shown {
+        Shown::Nothing => Ok(None),
+        Shown::Otherwise => {
+            Err(format!("is a number that the cell shows in another form than it is stored; {AS_TEXT}"))
+        }
+        Shown::Stored if number == 0.0 => Ok(Some("0".to_owned())),
+        Shown::Stored => Ok(Some(format!("{number:.0}"))),
     }
 }
 
@@ -126,8 +138,12 @@ mod tests {
             ("NaN", None),
             ("inf", None),
         ] {
-            assert_eq!(number(stored, Format::Plain).ok().as_deref(), expected, "{stored}");
+            assert_eq!(number(stored, Format::PLAIN).ok().flatten().as_deref(), expected, "{stored}");
             assert!(number(stored, Format::Date).is_err() && number(stored, Format::Other).is_err());
         }
+        let format = Format::Integer { negative: Shown::Otherwise, zero: Shown::Nothing };
+        assert_eq!(number("7", format), Ok(Some("7".to_owned())));
+        assert_eq!(number("0", format), Ok(None));
+        assert!(number("-7", format).is_err());
     }
 }

@@ -8,14 +8,13 @@ use rawzip::{CompressionMethod, ZipArchive, ZipArchiveEntryWayfinder, ZipSliceAr
 
 use super::problem::Problem;
 use super::xml::Events;
+use crate::input::text::COMPOUND_FILE;
 use crate::input::yaml::Budget;
 
 /// How large all parts that dayone reads may be together, decompressed. 10,000 hosts with 50 values each take a quarter.
 const MAX_BYTES: usize = 64 << 20;
 /// How many parts a workbook may have. One of a hundred sheets has a few hundred.
 const MAX_PARTS: usize = 10_000;
-/// How old workbooks (.xls) begin, and encrypted ones.
-const COMPOUND_FILE: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 
 /// A workbook, and what is left to read it with.
 pub(super) struct Package<'a, 'b> {

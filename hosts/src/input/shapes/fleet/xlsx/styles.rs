@@ -9,15 +9,31 @@ use super::xml::Events;
 /// How many styles a workbook may have. Excel allows fewer.
 const MAX_STYLES: usize = 100_000;
 
-/// How a cell shows an integer.
+/// How a cell shows an integer that is not above zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// As it is stored.
+    Stored,
+    /// The cell looks empty.
+    Nothing,
+    /// In any other form.
+    Otherwise,
+}
+
+/// How a cell shows a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
-    /// As it is stored.
-    Plain,
+    /// An integer above zero as it is stored, perhaps with separators of thousands; those below and zero in ways of their own.
+    Integer { negative: Shown, zero: Shown },
     /// As a date or a time.
     Date,
     /// In any other form.
     Other,
+}
+
+impl Format {
+    /// All integers as they are stored.
+    pub(super) const PLAIN: Self = Self::Integer { negative: Shown::Stored, zero: Shown::Stored };
 }
 
 /// The formats of cells by the numbers of their styles.
@@ -55,7 +71,7 @@ impl Styles {
 
     /// Returns the format of style `number`. Style 0 is that of cells without a style.
     pub(super) fn format(&self, number: usize) -> Format {
-        let unknown = if number == 0 { Format::Plain } else { Format::Other };
+        let unknown = if number == 0 { Format::PLAIN } else { Format::Other };
         self.0.get(number).copied().unwrap_or(unknown)
     }
 }
@@ -65,7 +81,7 @@ impl Styles {
 fn built_in(id: &str) -> Format {
     match id.parse().unwrap_or(u32::MAX) {
         // General, 0, #,##0 and text.
-        0 | 1 | 3 | 49 => Format::Plain,
+        0 | 1 | 3 | 49 => Format::PLAIN,
         14..=22 | 27..=36 | 45..=47 | 50..=58 | 71..=81 => Format::Date,
         _ => Format::Other,
     }
@@ -73,9 +89,8 @@ fn built_in(id: &str) -> Format {
 
 /// Returns the format with this code. `LibreOffice` writes codes for formats that have a number.
 fn by_code(code: &str) -> Format {
-    let plain = ["General", "Standard", "0", "#", "#,##0", "@"];
-    if plain.iter().any(|plain| code.eq_ignore_ascii_case(plain)) {
-        return Format::Plain;
+    if let Some(format) = of_integers(code) {
+        return format;
     }
     // Texts in quotes and what is in brackets, such as a colour, stand for themselves.
     let (mut quoted, mut bracketed, mut letters) = (false, false, code.chars());
@@ -93,6 +108,53 @@ fn by_code(code: &str) -> Format {
     Format::Other
 }
 
+/// Returns the format with this code if it surely shows integers above zero as they are stored. A code has sections, separated by
+/// semicolons: for numbers above zero, below zero, zero, and texts (ISO/IEC 29500-1, 18.8.31).
+fn of_integers(code: &str) -> Option<Format> {
+    let mut sections: Vec<&str> = code.split(';').map(without_locale).collect();
+    // Conditions may select any section, and a semicolon in a text separates nothing.
+    if sections.iter().any(|section| section.contains(['[', '"', '\\', '_', '*'])) {
+        return None;
+    }
+    if sections.len() > 1 && sections.last() == Some(&"@") {
+        sections.pop();
+    }
+    let mut sections = sections.into_iter();
+    let zero = zero_in(sections.next()?)?;
+    let negative = match sections.next() {
+        None => Shown::Stored,
+        // The sign is not shown unless the section has it.
+        Some(section) if section.strip_prefix('-').and_then(zero_in).is_some() => Shown::Stored,
+        Some(_) => Shown::Otherwise,
+    };
+    let zero = match sections.next() {
+        None => zero,
+        Some("") => Shown::Nothing,
+        Some(section) => zero_in(section).unwrap_or(Shown::Otherwise),
+    };
+    Some(Format::Integer { negative, zero })
+}
+
+/// Returns how a section that shows integers as they are stored shows zero. `#` is a digit that is left out if it is a leading zero.
+fn zero_in(section: &str) -> Option<Shown> {
+    let plain = ["General", "Standard", "#,##0", "@"];
+    match section.trim_start_matches('#') {
+        "" if !section.is_empty() => Some(Shown::Nothing),
+        "0" => Some(Shown::Stored),
+        _ => plain.iter().any(|plain| section.eq_ignore_ascii_case(plain)).then_some(Shown::Stored),
+    }
+}
+
+/// Returns a section without the language before it, as in `[$-407]General`. Larger numbers also choose other digits, or the format of
+/// the system.
+fn without_locale(section: &str) -> &str {
+    let stripped = section.strip_prefix("[$-").and_then(|rest| rest.split_once(']'));
+    match stripped {
+        Some((locale, rest)) if u32::from_str_radix(locale, 16).is_ok_and(|locale| locale < 0x8000) => rest,
+        _ => section,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,9 +162,9 @@ mod tests {
     #[test]
     fn dates_are_told_from_other_formats() {
         for (code, expected) in [
-            ("General", Format::Plain),
-            ("@", Format::Plain),
-            ("#,##0", Format::Plain),
+            ("General", Format::PLAIN),
+            ("@", Format::PLAIN),
+            ("#,##0", Format::PLAIN),
             ("yyyy-mm-dd", Format::Date),
             ("[h]:mm", Format::Date),
             ("[$-407]d. mmm", Format::Date),
@@ -117,6 +179,43 @@ mod tests {
         ] {
             assert_eq!(by_code(code), expected, "{code}");
         }
-        assert_eq!(["0", "14", "2", "x"].map(built_in), [Format::Plain, Format::Date, Format::Other, Format::Other]);
+        assert_eq!(["0", "14", "2", "x"].map(built_in), [Format::PLAIN, Format::Date, Format::Other, Format::Other]);
+    }
+
+    /// As `LibreOffice` 7.4 shows 9000, -5 and 0.
+    #[test]
+    fn sections_are_for_other_integers() {
+        let shown = |negative, zero| Format::Integer { negative, zero };
+        let (stored, nothing, otherwise) = (Shown::Stored, Shown::Nothing, Shown::Otherwise);
+        for (code, expected) in [
+            ("##0", Format::PLAIN),
+            ("#0", Format::PLAIN),
+            ("[$-407]General", Format::PLAIN),
+            ("[$-409]GENERAL;[$-409]-General", Format::PLAIN),
+            ("0;-0", Format::PLAIN),
+            ("0;-0;0", Format::PLAIN),
+            ("0;@", Format::PLAIN),
+            ("General;-General;General;@", Format::PLAIN),
+            ("#,##0;-#,##0", Format::PLAIN),
+            ("#", shown(stored, nothing)),
+            ("##", shown(stored, nothing)),
+            ("#;-#;@", shown(stored, nothing)),
+            ("0;-0;;@", shown(stored, nothing)),
+            ("0;-0;#", shown(stored, nothing)),
+            ("General;General", shown(otherwise, stored)),
+            ("0;", shown(otherwise, stored)),
+            ("0;;", shown(otherwise, nothing)),
+            ("0;-0;-0", shown(stored, otherwise)),
+            ("[$-2000401]0", Format::Other),
+            ("[$-F800]0", Format::Other),
+            ("[$€-407]0", Format::Other),
+            ("0;[<5]0", Format::Other),
+            ("0;\"a;;\"", Format::Other),
+            ("", Format::Other),
+            (";", Format::Other),
+            (";;;", Format::Other),
+        ] {
+            assert_eq!(by_code(code), expected, "{code}");
+        }
     }
 }

@@ -106,12 +106,6 @@ fn host(url: &Url, findings: &mut Vec<Finding>) {
         Some(Host::Ipv6(address)) => IpAddr::from(address),
     };
     let address = address.to_canonical();
-    if matches!(address, IpAddr::V6(address) if address.is_unicast_link_local()) {
-        let message =
-            "the URL has a link-local address, and cannot say which network it is on: most clients cannot reach it";
-        let advice = "use another address of this machine on the BMCs' network";
-        findings.push(Finding::warning("url-link-local", &[Reader::SomeFirmware], message).advice(advice));
-    }
     let problem = if address.is_loopback() {
         "the URL has a loopback address, which BMCs cannot reach"
     } else if address.is_unspecified() {
@@ -166,7 +160,6 @@ mod tests {
             ("https://0.0.0.0/i/boot.iso", &["url-loopback"]),
             ("https://[::]/i/boot.iso", &["url-loopback"]),
             ("https://[::ffff:0.0.0.0]/i/boot.iso", &["url-loopback"]),
-            ("https://[fe80::5]/i/boot.iso", &["url-link-local"]),
             ("https://169.254.1.1/i/boot.iso", &[]),
         ] {
             assert_eq!(codes(url), expected, "{url}");

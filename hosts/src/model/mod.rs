@@ -113,7 +113,7 @@ impl Topology {
     }
 
     /// The static routes by which packets leave through an interface, unless a rule leads to another table.
-    pub(crate) fn main_routes<'t>(&'t self, interface: &'t Interface) -> impl Iterator<Item = &'t Route> {
+    pub fn main_routes<'t>(&'t self, interface: &'t Interface) -> impl Iterator<Item = &'t Route> {
         self.routes.iter().filter(|route| {
             route.kind == RouteKind::Unicast
                 && route.table == MAIN_TABLE

@@ -115,7 +115,12 @@ impl Bmc {
                     Err(error) => Meaning::of(error),
                 };
                 match (meaning, result) {
-                    (Meaning::Final, Err(error)) => return Err(error.into()),
+                    // After a form that was accepted, a refusal of another one says nothing about the medium.
+                    (Meaning::Final, Err(error))
+                        if !(was_repeated && error.status() == Some(http::StatusCode::FORBIDDEN)) =>
+                    {
+                        return Err(error.into());
+                    }
                     (Meaning::Unknown, result) => match self.wait_until_ejected(&slot.path).await? {
                         None => return Ok(()),
                         // The BMC accepted the request. Another one may help, if the last eject had not ended by then.

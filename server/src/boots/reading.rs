@@ -7,7 +7,6 @@ use imagelib::medium_reads::MediumReads;
 use media::reading::Since;
 
 use super::boot::Boot;
-use super::method::BootMethod;
 use super::record::BootRecord;
 use super::step::{Step, StepState};
 use crate::store::StoredImage;
@@ -53,8 +52,6 @@ pub(super) fn reads(image: &Arc<StoredImage>, record: &BootRecord, boot: &Boot) 
     let requested = match started {
         _ if progress.asked_for || copied => Requested::Yes,
         None => Requested::Unknown,
-        // The firmware fetches the image only after the start.
-        Some(_) if record.method == BootMethod::Http => Requested::Never,
         Some(_) if is_enough(boot.sent_before(), || needed(image)) => Requested::OnlyBefore,
         Some(_) => Requested::Never,
     };

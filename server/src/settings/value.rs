@@ -46,7 +46,7 @@ fn not_a_number(command: &Command, setting: &Setting, error: &ParseIntError) -> 
 pub(super) fn fix(setting: &Setting) -> String {
     match setting.value.as_str() {
         "ADDRESS" => "write an address with a port, such as 0.0.0.0:8081".to_owned(),
-        "CIDR" => "write a network, such as 192.0.2.0/24".to_owned(),
+        "CIDR" => "write an address, or a network such as 192.0.2.0/24".to_owned(),
         "GIB" | "MIB" | "NUMBER" | "SECONDS" => "write a whole number, such as 20".to_owned(),
         value => format!("write {value} there"),
     }

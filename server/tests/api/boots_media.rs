@@ -164,7 +164,7 @@ async fn a_bmc_may_still_insert_an_image_that_it_has_accepted() {
     let bmc = EmulatedBmc::start().await;
     bmc.machine.lock().unwrap().only_accepts = true;
     let dayone = server().await;
-    let boot = begin(&dayone, "worker-0", &bmc.url(), "").await;
+    let boot = begin(&dayone, "worker-0", &bmc.url(), "&power_off=true").await;
     let boot = until(&dayone, &boot, "over", |boot| boot["ended"] == true).await;
     assert_eq!((&boot["state"], &boot["steps"][1]["state"]), (&json!("failed"), &json!("failed")), "{boot:#}");
     let done = boot["steps"][6]["detail"].as_str().unwrap();

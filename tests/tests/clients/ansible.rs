@@ -83,6 +83,13 @@ fn a_base_is_added_replaced_and_removed() {
     base(&second, &["--check"]).changed(true);
     assert_ne!(base(&second, &[]).changed(true)["base"]["identity"], added["base"]["identity"]);
 
+    // The query of a URL may be a credential.
+    let mut with_key = put("first.iso", &iso);
+    with_key["url"] = json!(format!("{}?key=hunter2-hunter2", nginx.url("first.iso")));
+    let task = base(&json!({"name": "fcos", "files": {"iso": with_key}}), &["--check"]);
+    assert!(!task.printed.contains("hunter2-hunter2"), "{}", task.printed);
+    task.changed(true);
+
     let mut wrong = put("third.iso", &iso);
     wrong["sha256"] = json!(Digest::of(b"x").to_string());
     base(&json!({"name": "third", "files": {"iso": wrong}}), &[]).failed("SHA-256");

@@ -6,7 +6,7 @@ use std::process::Command;
 use acceptance::peers::run_text;
 use acceptance::server::dayone;
 
-/// In a network of its own with `net.ipv6.bindv6only`: the statuses of the media plane, and what doctor says about the ports.
+/// In a network of its own with `net.ipv6.bindv6only`: the statuses of the media plane.
 const SCRIPT: &str = r#"
 ip link set lo up
 echo 1 > /proc/sys/net/ipv6/bindv6only

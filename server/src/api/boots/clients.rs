@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use hosts::model::{Family, Ip, Topology};
+use hosts::model::{Family, Topology};
 use imagelib::recipe::{Recipe, RecipeId, RootfsLocation};
 use media::MediaUrl;
 use media::access::{Network, OnlyFrom};
@@ -32,10 +32,13 @@ pub(super) fn of_host(media_url: &MediaUrl, topology: &Topology) -> HostAddresse
         ));
     }
     let active = || topology.interfaces.iter().filter(|interface| interface.active);
-    let ips = || active().map(move |interface| interface.ip(family));
-    // Nothing that the network tells the host is nearer than a network of its own.
-    let is_beside = ips().any(|ip| !ip.is_automatic() && ip.addresses.iter().any(|own| own.network.contains(&server)));
-    if !is_beside && ips().any(Ip::is_automatic) {
+    // Nothing that the network tells the host is nearer than a network of its own, or a route of its own that is not the default one.
+    let leads_there = active().filter(|interface| !interface.ip(family).is_automatic()).any(|interface| {
+        let mut routes = topology.main_routes(interface).map(|route| route.destination);
+        interface.ip(family).addresses.iter().any(|own| own.network.contains(&server))
+            || routes.any(|destination| destination.prefix_len() > 0 && destination.contains(&server))
+    });
+    if !leads_there && active().any(|interface| interface.ip(family).is_automatic()) {
         return Err(format!("it also gets {protocol} addresses from the network, and may use one of them"));
     }
     Ok(addresses)
@@ -173,6 +176,10 @@ mod tests {
         // An address of the network's may be used, unless the server is beside a static one.
         assert!(found(by_ipv4, &[&both, DHCP]).unwrap_err().contains("also gets IPv4 addresses"));
         assert_eq!(found("http://192.0.2.5", &[&both, DHCP]).unwrap(), "192.0.2.50");
+        // Or a route of the host's own leads there.
+        let with_route = |to: &str| format!("{V4}route1={to},192.0.2.1\n");
+        assert_eq!(found(by_ipv4, &[&with_route("198.51.100.0/24"), DHCP]).unwrap(), "192.0.2.50");
+        assert!(found(by_ipv4, &[&with_route("0.0.0.0/0"), DHCP]).unwrap_err().contains("also gets IPv4 addresses"));
         assert!(found(by_ipv6, &[&both, SLAAC]).unwrap_err().contains("also gets IPv6 addresses"));
         let static_and_slaac = "[ipv6]\nmethod=auto\naddress1=2001:db8::50/64\n";
         assert!(found(by_ipv6, &[static_and_slaac]).unwrap_err().contains("also gets IPv6 addresses"));

@@ -111,10 +111,11 @@ async fn undo(shared: &Arc<Shared>, boot: &Boot, bmc: &Bmc) -> Result<Undone, St
             Found::Other => format!("{slot} has another medium by now, which stays there"),
         });
     } else {
-        done.extend(take_out(shared, boot, bmc, &url).await?);
-        if let Some(slot) = at_bmc.pending.as_ref().filter(|_| done.is_empty()) {
+        let taken = take_out(shared, boot, bmc, &url).await?;
+        if let Some(slot) = at_bmc.pending.as_ref().filter(|_| taken.is_empty()) {
             done.push(may_follow(slot));
         }
+        done.extend(taken);
     }
     Ok(undone)
 }

@@ -83,7 +83,9 @@ impl<'a> Waiting<'a> {
             if let Some((evidence, sign)) = self.signs.check(&record, &reads).await? {
                 let is_of_any_system = matches!(evidence, Evidence::Reachable | Evidence::BootProgress);
                 // The host may have read the image while dayone looked for the sign.
-                if !is_of_any_system || self.reads(&record).await?.requested != Requested::Never {
+                let reads = self.reads(&record).await?;
+                self.note_reading(&record, &reads).await?;
+                if !is_of_any_system || reads.requested != Requested::Never {
                     return Ok(Outcome::Booted(sign));
                 }
                 self.signs.note_other_system(sign).await?;
@@ -284,6 +286,9 @@ fn hint(record: &BootRecord, reads: &Reads) -> &'static str {
     } else if reads.requested == Requested::Unknown {
         "dayone was restarted since then, and does not know what the host has read before: look at its console, and check the boot order \
          and the boot mode"
+    } else if reads.requested == Requested::OnlyBefore {
+        "nobody has requested the image since the BMC showed the host as on, but what was read before may be enough for a boot: look at \
+         the host's console, and check the boot order and the boot mode"
     } else if reads.copied {
         "the BMC has a copy of the image, so dayone does not see what the host reads: look at its console, and check the boot order and \
          the boot mode"

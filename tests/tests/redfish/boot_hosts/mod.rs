@@ -147,6 +147,19 @@ async fn a_host_whose_firmware_ignores_the_url_has_not_booted() {
     assert!(error.contains("the host runs a system") && error.contains("nobody has read the image"), "{error}");
 }
 
+/// The firmware has read all before the BMC shows that the host is on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_its_bmc_only_restarts_may_be_fast() {
+    let dayone = Dayone::start().await;
+    let bmc = EmulatedBmc::start(&Vendor::named("generic-dmtf"), Options::default()).await;
+    let types = "/Actions/#ComputerSystem.Reset/ResetType@Redfish.AllowableValues";
+    bmc.set("/redfish/v1/Systems/437XR1138R2", types, json!(["PowerCycle"]));
+    let query = "&method=http&wait_for=boot-progress&booted_within=40";
+    let boot = dayone.begin_with(&bmc, "worker-0", query).await;
+    let booted = dayone.until(&boot, "booted", |boot| boot["state"] == "booted").await.unwrap();
+    assert!(bmc.boots()[0].read > 500_000, "{booted:#}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_boot_can_be_deleted_while_its_host_reads() {
     let dayone = Dayone::start().await;

@@ -52,8 +52,15 @@ impl Steps<'_> {
         if staged.staging == Staging::NeedsRestart {
             self.boot.show_progress("restarting the host, so that its firmware takes its settings");
             self.may_be_off = true;
-            self.connected().await?.power(PowerAction::Cycle { graceful }).await?;
+            let change = self.connected().await?.power(PowerAction::Cycle { graceful }).await?;
             self.may_be_off = false;
+            if let Some(error) = change.unconfirmed {
+                let remark = format!(
+                    "dayone sent PowerCycle, so that the firmware takes its settings, and does not know whether the host has \
+                     restarted, because the BMC did not confirm that: {error}"
+                );
+                self.change(|record| record.remark(remark)).await?;
+            }
         }
         self.boot.show_progress(
             "waiting until the host's firmware has its settings; the host may restart by itself for that",

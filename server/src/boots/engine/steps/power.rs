@@ -7,12 +7,15 @@ use redfish::bmc::{BmcError, BootProgress, PowerAction, PowerChange, PowerState,
 use super::{Steps, Stop};
 use crate::boots::engine::why_forced;
 use crate::boots::evidence::Evidence;
+use crate::boots::method::BootMethod;
 use crate::boots::record::Started;
 use crate::boots::step::Step;
 
 impl Steps<'_> {
     pub(super) async fn power(&mut self) -> Result<(), Stop> {
         self.check_not_deleted()?;
+        // An earlier attempt, or dayone before a restart, may have switched it off.
+        self.may_be_off |= self.resumed;
         let graceful = Duration::from_secs(self.boot.record().options.shutdown_within);
         let mut is_off = false;
         self.note_running().await?;
@@ -72,6 +75,10 @@ impl Steps<'_> {
         let was_off = started.was_off;
         self.change_at_bmc(|at_bmc| at_bmc.started = Some(started)).await?;
         self.reset_signs()?;
+        if self.boot.record().method == BootMethod::Http {
+            // The firmware fetches the image only from now on.
+            self.boot.set_sent_before(Some(0));
+        }
         let change = match self.connected().await?.start(ready).await {
             Ok(change) => change,
             Err(error) => {

@@ -36,7 +36,7 @@ MUTUALLY_EXCLUSIVE = [("documents", "document_files", "nmstate")]
 
 # Options with structures that may hold passwords. With no_log, Ansible would censor each of their values wherever it occurs, such as
 # the digits of a prefix length in the id and in the URL of an image.
-HIDDEN = ["documents", "nmstate", "ignition"]
+HIDDEN = ["documents", "nmstate", "ignition", "files"]
 
 
 class Module(AnsibleModule):

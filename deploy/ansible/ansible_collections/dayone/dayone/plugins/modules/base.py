@@ -110,8 +110,8 @@ problem:
 
 import time
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dayone.dayone.plugins.module_utils import api as server
+from ansible_collections.dayone.dayone.plugins.module_utils import image_request
 
 # How often to look whether the base is available, in seconds.
 INTERVAL = 1
@@ -184,7 +184,7 @@ def main() -> None:
         "wait_timeout": {"type": "int", "default": 3600},
         **server.argument_spec(),
     }
-    module = AnsibleModule(
+    module = image_request.Module(
         argument_spec=spec,
         required_if=[("state", "present", ("files",))],
         supports_check_mode=True,

@@ -212,12 +212,12 @@ def start(module, api):
     needed = [host for host, boot in before.items() if module.params["force"] or not settled(boot, order)]
     boots = [boot for host, boot in before.items() if host not in needed]
     findings = []
-    if module.check_mode:
-        if needed:
-            refuse_mistakes(api, order)
-        return {"changed": bool(needed), "boots": boots}
     # All hosts in one request, of which the server begins all boots or none.
     orders = [order] if len(needed) == len(before) else [{**order, "host": host} for host in needed]
+    if module.check_mode:
+        for one in orders if needed else []:
+            refuse_mistakes(api, one)
+        return {"changed": bool(needed), "boots": boots}
     result = {"changed": False, "boots": boots, "findings": findings}
     with server.keeping(result):
         for one in orders if needed else []:

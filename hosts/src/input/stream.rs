@@ -13,8 +13,8 @@ use vocabulary::report::{DocumentPath, Report, Reported};
 pub(super) fn documents(text: &Text<'_>, budget: &mut Budget, report: &mut Report) -> Result<Vec<Document>, Problem> {
     let content = text.content(budget)?;
     if is_workbook(&content) {
-        let message = "is a spreadsheet or another packed file, and its name does not end in .xlsx; save a table as .xlsx or \
-                       .csv";
+        let message = "is a spreadsheet or another packed file, and has no name that ends in .xlsx or .xlsm; save a table as \
+                       .xlsx or .csv";
         return Err(Problem::new("fleet-workbook", message));
     }
     let values = yaml::documents(&content, budget)?;

@@ -1,5 +1,6 @@
 //! Reads requests in JSON. Errors name the place, and never a value.
 
+use imagelib::compression::{Compression, Magic};
 use serde::de::DeserializeOwned;
 use vocabulary::text::without_middle;
 
@@ -13,13 +14,11 @@ const MAX_MESSAGE_BYTES: usize = 2048;
 
 /// A byte order mark, which some Windows programs write before JSON. A reader may ignore it (RFC 8259 §8.1).
 const BYTE_ORDER_MARK: &[u8; 3] = b"\xef\xbb\xbf";
-/// The first bytes of every gzip stream (RFC 1952 §2.3.1).
-const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Reads `body` strictly. The problem names the place by line, column and path, and never a value, which might be a secret.
 pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     let place = |error: &serde_json::Error| format!("line {}, column {}", error.line(), error.column());
-    if body.starts_with(&GZIP) {
+    if Magic::sniff(body) == Some(Magic::Known(Compression::Gzip)) {
         return Err(refuse("it is compressed with gzip; send it as it is"));
     }
     let body = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body);

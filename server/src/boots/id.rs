@@ -25,7 +25,8 @@ pub struct BootId([u8; LENGTH]);
 
 impl BootId {
     /// Makes an id for a boot that is requested now. It is greater than `last`, the id of the boot before, even in the same millisecond,
-    /// or if the clock was set back: clients list boots page by page, each after the last id of the page before.
+    /// or if the clock was set back: clients list boots page by page, each after the last id of the page before. After a restart, the last one
+    /// is that of the records that are left.
     pub(super) fn after(last: Option<Self>) -> Result<Self, getrandom::Error> {
         let random = getrandom::u32()?;
         let now = (u128::from(Timestamp::now().millis()) << 32) | u128::from(random);

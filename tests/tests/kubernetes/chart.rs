@@ -165,7 +165,11 @@ fn wrong_values_are_refused_with_their_names() {
         (json!({"bases": {"claim": "a", "fetch": [{"file": "a.iso", "url": "https://example.com/"}]}}), "sha256"),
         (json!({"bases": {"claim": "a", "fetch": [fetched("../a.iso", "https://example.com/")]}}), "file"),
         (json!({"settings": {"A": 9_007_199_254_740_993_i64}}), "settings.A is a number that Helm does not keep"),
-        (json!({"tls": null}), "tls"),
+        (json!({"tls": null}), "missing property 'tls'"),
+        // Without ports, the rule would allow everything.
+        (json!({"networkPolicy": {"apiServerPorts": null}}), "missing property 'apiServerPorts'"),
+        (json!({"monitoring": {"runbooks": null}}), "missing property 'runbooks'"),
+        (json!({"clusterWide": null}), "missing property 'clusterWide'"),
         (both, "bases.claim and bases.machineOsImages.image exclude each other"),
     ] {
         let output = helm.try_template("one", &values);

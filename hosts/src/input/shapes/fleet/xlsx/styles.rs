@@ -116,6 +116,10 @@ fn of_integers(code: &str) -> Option<Format> {
     if sections.iter().any(|section| section.contains(['[', '"', '\\', '_', '*'])) {
         return None;
     }
+    // Alone, the section for texts shows numbers as they are stored.
+    if sections == ["@"] {
+        return Some(Format::PLAIN);
+    }
     if sections.len() > 1 && sections.last() == Some(&"@") {
         sections.pop();
     }
@@ -137,7 +141,7 @@ fn of_integers(code: &str) -> Option<Format> {
 
 /// Returns how a section that shows integers as they are stored shows zero. `#` is a digit that is left out if it is a leading zero.
 fn zero_in(section: &str) -> Option<Shown> {
-    let plain = ["General", "Standard", "#,##0", "@"];
+    let plain = ["General", "#,##0"];
     match section.trim_start_matches('#') {
         "" if !section.is_empty() => Some(Shown::Nothing),
         "0" => Some(Shown::Stored),
@@ -206,6 +210,10 @@ mod tests {
             ("0;", shown(otherwise, stored)),
             ("0;;", shown(otherwise, nothing)),
             ("0;-0;-0", shown(stored, otherwise)),
+            ("0;-@", shown(otherwise, stored)),
+            ("0;-0;@;@", shown(stored, otherwise)),
+            ("@;0", Format::Other),
+            ("[$-409]@", Format::PLAIN),
             ("[$-2000401]0", Format::Other),
             ("[$-F800]0", Format::Other),
             ("[$€-407]0", Format::Other),

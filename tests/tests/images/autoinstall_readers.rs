@@ -73,6 +73,9 @@ fn dayone_accepts_no_network_that_netplan_refuses() {
         ("dhcp4-overrides: {use-ntp: maybe}", false),
         ("dhcp4-overrides: {foo: {}}", false),
         ("set-name: lan0", false),
+        ("ipv6-address-generation: eui64", true),
+        ("ipv6-address-generation: EUI64", false),
+        ("ipv6-address-generation: stable-privacy", false),
         ("foo: {}", false),
     ] {
         let network = format!("network: {{version: 2, ethernets: {{eno1: {{dhcp4: true, {member}}}}}}}\n");
@@ -282,6 +285,11 @@ fn dayone_accepts_no_file_that_pyyaml_refuses() {
         ("x: {[y]: z}\n", false),
         ("x: =\n", false),
         ("<<: 5\n", false),
+        ("x: <<\n", false),
+        ("x: [<<]\n", false),
+        ("x: '<<'\n", true),
+        ("x: !!timestamp 2001-09-01\n", true),
+        ("x: !!timestamp 2001-99-01\n", false),
         ("x: 2024-99-99\n", false),
         ("2023-02-29: x\n", false),
         ("x: 2001-12-14 1:59:43.10 -05:00\ny: 2001-13-1\nz: 2001-13-1 1:1:1\n", true),

@@ -17,13 +17,15 @@ const FIX: &str = "remove network from the file, and dayone writes it, or correc
 const UNSAID: [&str; 4] = ["accept-ra", "dhcp-identifier", "dhcp6", "link-local"];
 
 /// Members that dayone writes because systemd-networkd's defaults are not what keyfiles do, and what happens without them.
-const LEFT_OUT: [(&[&str], &str); 6] = [
+const LEFT_OUT: [(&[&str], &str); 8] = [
     (&["macaddress"], "the host has an address that is made up, and DHCP may give it another IP address"),
     (&["dhcp-identifier"], "the host has another client id, and DHCP may give it another IP address"),
     (&["dhcp4-overrides", "route-metric"], METRIC),
     (&["dhcp4-overrides", "use-domains"], DOMAINS),
     (&["dhcp6-overrides", "route-metric"], METRIC),
     (&["dhcp6-overrides", "use-domains"], DOMAINS),
+    (&["parameters", "mii-monitor-interval"], "the bond does not notice that a port has lost its link"),
+    (&["parameters", "stp"], "a bridge without parameters has no spanning tree protocol (STP)"),
 ];
 const METRIC: &str = "the routes that the network offers have the metric 100, and another default route may win";
 const DOMAINS: &str = "the host does not use the search domains that the network offers";
@@ -45,8 +47,8 @@ pub(super) fn check_hostname(
     Err(report.refuse(CODE, &path.key(IDENTITY).key("hostname"), message))
 }
 
-/// Checks that the installer reads the MAC addresses of the network as text. It reads YAML 1.1, in which one of decimal digits is a number to
-/// base 60; netplan itself does not.
+/// Checks that the installer reads the MAC addresses of the network as text, and its numbers as dayone does. It reads YAML 1.1, in which a
+/// MAC address of decimal digits is a number to base 60, and a number with 0 in front one to base 8; netplan itself does not.
 ///
 /// `removed` is the number of lines of the user's file that were before the members, and are not in `text`.
 pub(super) fn check_mac_addresses(
@@ -57,6 +59,11 @@ pub(super) fn check_mac_addresses(
 ) -> Result<(), Reported> {
     // PyYAML's numbers (`yaml/resolver.py`) that have the form of a MAC address.
     let is_number = |text: &str| {
+        let is_octal =
+            text.len() > 1 && text.starts_with('0') && text.bytes().all(|byte| matches!(byte, b'0'..=b'7' | b'_'));
+        if is_octal {
+            return true;
+        }
         let groups: Vec<&[u8]> = text.split(':').map(str::as_bytes).collect();
         matches!(groups.as_slice(), [[b'1'..=b'9', b'0'..=b'9'], others @ ..]
             if others.len() == 5 && others.iter().all(|group| matches!(group, [b'0'..=b'5', b'0'..=b'9'])))
@@ -65,7 +72,8 @@ pub(super) fn check_mac_addresses(
         None => Ok(()),
         Some(line) => {
             let message = format!(
-                "line {} has a MAC address without quotes, which the installer reads as a number to base 60 (YAML 1.1); write it in quotes",
+                "line {} has a MAC address without quotes, or a number with 0 in front, which the installer reads to another base (YAML \
+                 1.1); write a MAC address in quotes, and a number without the 0",
                 line + removed
             );
             Err(report.refuse("answers-invalid", path, message))
@@ -97,7 +105,13 @@ pub(super) fn check_network(
     check_names(members, &path, report)?;
     let given = canonical(members, &path, report)?;
     let members = by_names(members);
-    match difference(&given, wanted, &Value::from(members.clone()), &path) {
+    // The MAC address of a bond or a bridge that no NIC has is the documents' own.
+    let nics = wanted.get("ethernets").and_then(Value::as_mapping).into_iter().flatten();
+    let of_nics: HashSet<&Value> = nics
+        .flat_map(|(_, nic)| [nic.get("macaddress"), nic.get("match").and_then(|found| found.get("macaddress"))])
+        .flatten()
+        .collect();
+    match difference(&given, wanted, &Value::from(members.clone()), &path, &of_nics) {
         None => {
             left_out(&members, wanted, &path, report);
             Ok(())
@@ -151,7 +165,15 @@ fn left_out(network: &Mapping, wanted: &Value, path: &DocumentPath, report: &mut
                 continue;
             }
             let path = path.key(section).key(id.as_str().unwrap_or_default());
-            let matters = |member: &str| member != "macaddress" || asks(wanted) || carries_one_that_asks(id);
+            let matters = |member: &str| match member {
+                "macaddress" => asks(wanted) || carries_one_that_asks(id),
+                // With any parameters, netplan writes its own default, which is on.
+                "parameters.stp" => {
+                    device.get("parameters").is_none()
+                        && wanted.get("parameters").is_some_and(|all| is_true(all, "stp"))
+                }
+                _ => true,
+            };
             for (members, effect) in LEFT_OUT {
                 let value = |device: &Value| members.iter().try_fold(device.clone(), |at, key| at.get(*key).cloned());
                 let member = members.join(".");
@@ -205,6 +227,7 @@ fn difference(
     wanted: &Value,
     written: &Value,
     path: &DocumentPath,
+    of_nics: &HashSet<&Value>,
 ) -> Option<(DocumentPath, Option<Value>, Option<Value>)> {
     let (Value::Mapping(ours), Value::Mapping(theirs)) = (wanted, given) else {
         return (given != wanted).then(|| (path.clone(), Some(given.clone()), Some(wanted.clone())));
@@ -220,9 +243,18 @@ fn difference(
         match (theirs.get(key), ours.get(key)) {
             (Some(given), Some(wanted)) if is_same_list(name, given, wanted) => None,
             // dayone's reader has taken that of a port, and [`left_out`] warns.
-            (Some(_), Some(_)) if name == "macaddress" && written.is_mapping() && written.get(key).is_none() => None,
+            (Some(_), Some(wanted))
+                if name == "macaddress"
+                    && written.is_mapping()
+                    && written.get(key).is_none()
+                    && of_nics.contains(wanted) =>
+            {
+                None
+            }
+            // Without parameters, netplan leaves the protocol to the kernel, which has it off; [`left_out`] warns.
+            (Some(_), Some(_)) if name == "stp" && !written.is_mapping() => None,
             (Some(given), Some(wanted)) => {
-                difference(given, wanted, written.get(key).unwrap_or(&nothing), &path.key(name))
+                difference(given, wanted, written.get(key).unwrap_or(&nothing), &path.key(name), of_nics)
             }
             (given, wanted) => Some((path.key(name), given.cloned(), wanted.cloned())),
         }

@@ -39,6 +39,8 @@ enum Kind {
     MacAddress,
     /// A word for which the kernel, and dayone's reader, also have a number.
     Word,
+    /// How an address of IPv6 is made.
+    Generation,
     /// dayone's reader checks it, or it changes nothing.
     Any,
 }
@@ -108,6 +110,7 @@ fn form(key: &str, place: Place<'_>) -> Kind {
         | (Place::Parameters, "stp" | "all-slaves-active" | "all-members-active") => Kind::Boolean,
         (Place::Plain, "addresses" | "search") | (Place::Parameters, "arp-ip-targets") => Kind::List,
         (Place::Interface(_) | Place::Plain, "macaddress") => Kind::MacAddress,
+        (Place::Interface(_), "ipv6-address-generation") => Kind::Generation,
         (
             Place::Parameters,
             "mode"
@@ -150,7 +153,7 @@ pub(super) fn check(network: &Mapping, path: &DocumentPath, report: &mut Report)
         }
     }
     mapping(network, Place::Network, path, report);
-    check_overrides(network, path, report);
+    check_networkd(network, path, report);
 }
 
 /// Whether netplan gives an interface of a section to NetworkManager, and not to systemd-networkd.
@@ -159,16 +162,24 @@ pub(super) fn is_of_network_manager(device: &Value, devices: &Value, network: &M
     renderer.and_then(Value::as_str) == Some("NetworkManager")
 }
 
-/// Checks that an interface of systemd-networkd with DHCP of both families has the same overrides for both.
-fn check_overrides(network: &Mapping, path: &DocumentPath, report: &mut Report) {
+/// Checks what netplan refuses only for interfaces of systemd-networkd: another way to make IPv6 addresses than networkd's, and different
+/// overrides for DHCP of both families.
+fn check_networkd(network: &Mapping, path: &DocumentPath, report: &mut Report) {
     for section in SECTIONS {
         let Some(devices) = network.get(section) else { continue };
         for (id, device) in devices.as_mapping().into_iter().flatten() {
             let is_on = |key: &str| device.get(key).and_then(boolean) == Some(true);
-            if !is_on("dhcp4") || !is_on("dhcp6") || is_of_network_manager(device, devices, network) {
+            if is_of_network_manager(device, devices, network) {
                 continue;
             }
             let path = path.key(section).key(id.as_str().unwrap_or_default());
+            if device.get("ipv6-address-generation").and_then(Value::as_str) == Some("stable-privacy") {
+                let message = "is stable-privacy, which netplan refuses with systemd-networkd; remove it";
+                report.error(CODE, &path.key("ipv6-address-generation"), message);
+            }
+            if !is_on("dhcp4") || !is_on("dhcp6") {
+                continue;
+            }
             for key in OVERRIDES {
                 let of = |family: &str| device.get(family).and_then(|overrides| said(key, overrides.get(key)?));
                 if of("dhcp4-overrides") != of("dhcp6-overrides") {
@@ -190,6 +201,10 @@ fn said(key: &str, value: &Value) -> Option<String> {
     }
     match value {
         Value::Bool(value) => Some(value.to_string()),
+        // Without quotes, the installer's reader makes a boolean of these.
+        Value::String(text) if key == "use-domains" && text.len() > 1 && boolean(value).is_some() => {
+            boolean(value).map(|is_on| is_on.to_string())
+        }
         Value::Number(value) => Some(value.to_string()),
         _ => value.as_str().map(str::to_owned),
     }
@@ -282,6 +297,7 @@ fn check_form(value: &Value, kind: Kind, path: &DocumentPath, report: &mut Repor
         }
         Kind::Whole => (is_whole(value), "a whole number from 0 to 4294967295"),
         Kind::List => (value.is_sequence(), "a list"),
+        Kind::Generation => (is_one(value, &["eui64", "stable-privacy"]), "eui64 or stable-privacy"),
         Kind::MacAddress => {
             // What is no MAC address for dayone either, it reports with more.
             let has_dashes = |text: &str| text.contains('-') && text.parse::<MacAddress>().is_ok();

@@ -28,7 +28,7 @@ pub(super) enum Refusal {
     TagMismatch,
     #[error("has a list or a mapping as a key, which the installer's reader refuses; put text in braces into quotes")]
     Key,
-    #[error("has the value = without quotes, which the installer's reader refuses; put it into quotes")]
+    #[error("has the value = or << without quotes, which the installer's reader refuses; put it into quotes")]
     Equals,
     #[error("has a merge key (<<) with a value that is no mapping")]
     Merge,
@@ -138,7 +138,7 @@ fn of_scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>, is_key: bool) ->
     let Some(tag) = tag else {
         return match text {
             _ if style != ScalarStyle::Plain => None,
-            "=" if !is_key => Some(Refusal::Equals),
+            "=" | "<<" if !is_key => Some(Refusal::Equals),
             _ if is_empty_number(text) => Some(Refusal::Number),
             _ => is_wrong_date(text).then_some(Refusal::Date),
         };
@@ -147,6 +147,7 @@ fn of_scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>, is_key: bool) ->
         Some("int") => text.contains(char::is_numeric),
         Some("bool") => BOOLEANS.contains(&&*text.to_lowercase()),
         Some("binary") => is_base64(text),
+        Some("timestamp") => !is_wrong_date(text),
         Some(name) if SEQUENCES.contains(&name) || MAPPINGS.contains(&name) => false,
         _ => return (!is_known(tag)).then_some(Refusal::Tag),
     };

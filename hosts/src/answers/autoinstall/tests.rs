@@ -73,6 +73,9 @@ fn a_network_of_the_users_own_must_be_that_of_the_documents() {
     let alias = elsewhere.replace("12:34:56:12:34:56", "52:54:00:00:00:01").replace("\"52:54:00:00:00:01\"", "*mac");
     let (_, findings) = completed(STATIC, &alias);
     assert!(findings[0].contains("line 2 has a MAC address without quotes"), "{alias}: {findings:?}");
+    let octal = own.replacen("    eno1:\n", "    eno1:\n      mtu: 01500\n", 1);
+    let (_, findings) = completed(STATIC, &octal);
+    assert!(findings[0].contains("or a number with 0 in front"), "{findings:?}");
     for (from, to, finding) in [
         ("192.0.2.10/24", "192.0.2.11/24", "network.ethernets.eno1.addresses is [\"192.0.2.11/24\""),
         ("\"192.0.2.1\"", "\"192.0.2.2\"", "network.ethernets.eno1.routes is "),
@@ -112,12 +115,14 @@ interfaces:
     let identifier = "network.bonds.bond0 has no dhcp-identifier, and dayone would write \"mac\": ";
     let metric = "network.bonds.bond0 has no dhcp4-overrides.route-metric, and dayone would write 300: ";
     let domains = "network.bonds.bond0 has no dhcp4-overrides.use-domains, and dayone would write true: ";
+    let monitor = "network.bonds.bond0 has no parameters.mii-monitor-interval, and dayone would write ";
     let all = [("", "macaddress"), ("", "dhcp-identifier"), ("", "dhcp4-overrides")];
     for (remove, expected) in [
         (&all[..1], &[mac][..]),
         (&all[1..2], &[identifier]),
         (&all[2..], &[metric, domains]),
         (&[("dhcp4-overrides", "use-domains")], &[domains]),
+        (&[("parameters", "mii-monitor-interval")], &[monitor]),
         (&all[..], &[mac, identifier, metric, domains]),
     ] {
         let mut own = without(remove);
@@ -139,6 +144,12 @@ interfaces:
     let mut own = value(file(&completed(&fixed, "version: 1\n").0.unwrap(), AUTOINSTALL_FILE));
     assert!(own["network"]["bonds"]["bond0"].as_mapping_mut().unwrap().remove("macaddress").is_some());
     assert_eq!(completed(&fixed, &yaml_text::document(&own)).1, [""; 0]);
+    // An address of the bond's own is not one that dayone has taken from a port.
+    let with_address = fixed.replace("type: bond,", "type: bond, mac-address: '52:54:00:aa:bb:cc',");
+    let mut own = value(file(&completed(&with_address, "version: 1\n").0.unwrap(), AUTOINSTALL_FILE));
+    assert!(own["network"]["bonds"]["bond0"].as_mapping_mut().unwrap().remove("macaddress").is_some());
+    let findings = completed(&with_address, &yaml_text::document(&own)).1;
+    assert!(findings.len() == 1 && findings[0].ends_with("[answers-contradict-network]"), "{findings:?}");
 }
 
 /// The id of a NIC that `match` finds is not its name.

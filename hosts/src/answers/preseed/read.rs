@@ -68,6 +68,7 @@ impl Preseed {
             }
             if line.contains('\0') {
                 mistakes.push((index + 1, Mistake::Nul));
+                begun = None;
                 continue;
             }
             let line = line.replace('\r', "");

@@ -167,7 +167,11 @@ fn refuse_untaken(interface: &Interface, findings: &mut Findings<'_>) {
     let Interface { ipv4, ipv6, .. } = interface;
     for ip in [ipv4, ipv6].into_iter().filter(|ip| ip.is_automatic()) {
         if ip.automatic_routes && !ip.automatic_gateway {
-            let reason = "netplan takes the default route with all other routes, or none; set auto-routes to false";
+            let reason = if ipv6.is_automatic() {
+                "netplan takes the default route with all other routes"
+            } else {
+                "netplan takes the default route with all other routes, or none; set auto-routes to false"
+            };
             findings.refuse(&ip.path.key("auto-gateway"), reason);
         }
     }

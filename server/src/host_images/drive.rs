@@ -57,8 +57,14 @@ pub(super) fn publish(store: &Store, request: &DriveRequest<'_>) -> Result<Publi
         FileSystem::Iso => FileName::DataIso,
         FileSystem::Vfat => FileName::DataDisk,
     };
-    let url = store.url(request.owner, &image, file);
-    Ok(PublishedImage { id: Some(image.id()), url, report, ..PublishedImage::default() })
+    Ok(PublishedImage { report, ..PublishedImage::of(store, request.owner, &image, file) })
+}
+
+/// The owner's drive.
+pub(super) fn published(store: &Store, owner: &str) -> Option<PublishedImage> {
+    let image = store.image(&store.image_of(owner)?)?;
+    let file = FileName::MAIN.into_iter().find(|file| image.main_file() == Some(file.as_str()))?;
+    Some(PublishedImage::of(store, owner, &image, file))
 }
 
 /// Completes the recipe of an empty drive. Returns it with the warnings about the network.

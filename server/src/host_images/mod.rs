@@ -144,15 +144,15 @@ impl HostImages {
         let (image, _) = published.map_err(|error| build_error(&error))?;
         let planned = image.available().ok_or_else(|| BuildError::NotReady("Base Image not available".to_owned()))?;
         planned.image.report.findings().iter().for_each(|finding| self.warn_once(&name, &finding.to_string()));
-        let url = |file| self.store.url(request.owner, &image, file);
-        let published = PublishedImage { id: Some(image.id()), base: Some(name), report, ..PublishedImage::default() };
+        let of = |file| PublishedImage::of(&self.store, request.owner, &image, file);
         Ok(match request.format {
-            HostFormat::Iso => PublishedImage { url: url(FileName::BootIso), ..published },
+            HostFormat::Iso => PublishedImage { base: Some(name), report, ..of(FileName::BootIso) },
             HostFormat::Initrd => PublishedImage {
-                url: url(FileName::Initrd),
-                kernel_url: planned.image.files.contains_key(&FileName::Kernel).then(|| url(FileName::Kernel)),
+                base: Some(name),
+                kernel_url: planned.image.files.contains_key(&FileName::Kernel).then(|| of(FileName::Kernel).url),
                 extra_kernel_parameters: self.extra_kernel_parameters(request, is_host),
-                ..published
+                report,
+                ..of(FileName::Initrd)
             },
         })
     }
@@ -243,6 +243,10 @@ impl ImageProvider for HostImages {
 
     fn publish_drive(&self, request: &DriveRequest<'_>) -> Result<PublishedImage, BuildError> {
         drive::publish(&self.store, request)
+    }
+
+    fn drive(&self, owner: &str) -> Option<PublishedImage> {
+        drive::published(&self.store, owner)
     }
 
     fn discard(&self, owner: &str) -> Option<RecipeId> {

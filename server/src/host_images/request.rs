@@ -1,11 +1,12 @@
 //! Requests for hosts' images, and their results.
 
 use imagelib::base::Format;
+use imagelib::image::FileName;
 use imagelib::kernel_arguments::KernelArgument;
 use imagelib::recipe::RecipeId;
 use vocabulary::report::{DocumentPath, Report, Severity};
 
-use crate::store::BaseName;
+use crate::store::{BaseName, Store, StoredImage};
 
 /// The formats of images that a PreprovisioningImage can request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,12 +101,22 @@ pub struct PublishedImage {
     pub base: Option<BaseName>,
     /// The URL of the image, which depends only on its content.
     pub url: String,
+    /// During a rotation of the installation key: the URL under the other key, which answers, too.
+    pub other_url: Option<String>,
     /// For an initramfs: the URL of its kernel.
     pub kernel_url: Option<String>,
     /// For an initramfs: additional arguments for its kernel.
     pub extra_kernel_parameters: String,
     /// Findings about the network.
     pub report: Report,
+}
+
+impl PublishedImage {
+    /// A file of the owner's image, as the store serves it.
+    pub(super) fn of(store: &Store, owner: &str, image: &StoredImage, file: FileName) -> Self {
+        let (url, other_url) = (store.url(owner, image, file), store.other_url(owner, image, file));
+        Self { id: Some(image.id()), url, other_url, ..Self::default() }
+    }
 }
 
 /// Why there is no image.

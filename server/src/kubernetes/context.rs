@@ -119,11 +119,13 @@ impl<K: Kind> Context<K> {
         Some(again)
     }
 
-    /// Reports that the URL of an object stops answering, which dayone must not change. Replicas that do not write only log it: another
-    /// one may still serve the image.
-    pub(super) async fn report_lost(&self, object: &K, lost: &Failure) {
-        if self.leads() {
-            self.events.publish(object, &[ObjectEvent::warning(lost.reason, &lost.message)]).await;
+    /// Reports that the URL of an object stops answering, which dayone must not change. A replica that does not lead only logs it:
+    /// another one may still serve the image.
+    pub(super) async fn report_lost(&self, object: &K, lost: &Failure, leads: bool) {
+        if leads {
+            self.metrics.failed(lost.reason);
+            // No condition has the message.
+            self.events.separate().publish(object, &[ObjectEvent::warning(lost.reason, &lost.message)]).await;
         } else {
             let (kind, namespace, name) = (K::kind(&()), object.namespace(), object.name());
             tracing::warn!(%kind, namespace, name, reason = lost.reason, "{}", lost.message);

@@ -21,8 +21,9 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use self::waits::{RETRY, backoff, jittered};
+use self::waits::{RETRY, backoff};
 use super::problem;
+use super::retries::jittered;
 
 /// For how long other replicas leave a Lease alone that is not renewed.
 const DURATION: Duration = Duration::from_secs(15);
@@ -186,6 +187,8 @@ impl Candidate {
     /// Takes or renews the Lease if possible, and returns how long to wait before the next step.
     async fn step(&mut self) -> Duration {
         let started = Instant::now();
+        // A Lease that has ended leaves no time for an answer: from now on, this replica is one that holds none.
+        self.rely_on_the_lease(Duration::ZERO);
         let attempt = self.attempt(started).await;
         if matches!(attempt, Attempt::Held(_) | Attempt::HeldByAnother) {
             if self.trouble.take().is_some() {

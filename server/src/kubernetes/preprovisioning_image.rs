@@ -50,8 +50,12 @@ impl Reconcile for PreprovisioningImage {
             let lost =
                 decide::lost(object, &outcome).filter(|_| !context.memory.serves(owner, &object.status.image_url));
             context.failing.note(owner, lost.as_ref().map(|lost| lost.reason));
+            let leads = context.leads();
+            let is_news = context.memory.is_news(owner, lost.as_ref(), leads);
             let Some(lost) = lost else { return Ok(Reconciled::settled()) };
-            context.report_lost(object, &lost).await;
+            if is_news {
+                context.report_lost(object, &lost, leads).await;
+            }
             let again = decide::conclude(object, &outcome, Timestamp::now()).again;
             return Ok(Reconciled { again: again.unwrap_or(RESYNC), ..Reconciled::settled() });
         }

@@ -9,11 +9,12 @@ use kube::runtime::controller::Action;
 use super::context::Context;
 use super::kind::{Kind, Memory as _};
 use super::problem::RequestError;
+use super::retries::jittered;
 
 /// dayone reconciles every object again after this time, whatever events have come.
 pub(super) const RESYNC: Duration = Duration::from_hours(10);
 
-/// dayone waits no longer than this if the API server asks it to wait.
+/// The longest wait that the API server can ask for.
 const LONGEST_REQUESTED_WAIT: Duration = Duration::from_mins(5);
 
 /// Why dayone has to reconcile an object again soon.
@@ -96,7 +97,8 @@ pub(super) async fn build<T: Send + 'static>(work: impl FnOnce() -> T + Send + '
 /// Schedules the next attempt after an error.
 #[expect(clippy::needless_pass_by_value, reason = "the signature is given")]
 pub(super) fn after_error<K: Kind>(object: Arc<K>, error: &ReconcileError, context: Arc<Context<K>>) -> Action {
-    let wait = context.retries.failed(&object.owner()).max(error.retry_after());
+    // Without the jitter, all objects that a policy refuses would come at the same moment each time.
+    let wait = jittered(context.retries.failed(&object.owner()).max(error.retry_after()));
     let seconds = wait.as_secs_f64();
     let (kind, namespace, name) = (K::kind(&()), object.namespace(), object.name());
     if error.is_conflict() {

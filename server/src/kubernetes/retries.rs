@@ -29,6 +29,14 @@ impl Retries {
     }
 }
 
+/// Adds up to a fifth, so that replicas do not send their requests at the same moment, nor one replica those for all its objects.
+pub(super) fn jittered(wait: Duration) -> Duration {
+    let mut random = [0_u8];
+    // Without random numbers, the plain wait works as well.
+    let _ = getrandom::fill(&mut random);
+    wait + wait.mul_f64(f64::from(u8::from_le_bytes(random)) / 255.0 / 5.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,5 +51,13 @@ mod tests {
         assert_eq!(last, Duration::from_secs(30), "an outage that is over must not last much longer for a host");
         retries.forget("a");
         assert_eq!(retries.failed("a"), FIRST);
+    }
+
+    #[test]
+    fn what_failed_together_is_not_tried_again_together() {
+        let waits: std::collections::BTreeSet<Duration> = (0..50).map(|_| jittered(MAX_PAUSE)).collect();
+        assert!(waits.len() > 1, "{waits:?}");
+        let bounds = MAX_PAUSE..=Duration::from_secs(36);
+        assert!(waits.iter().all(|wait| bounds.contains(wait)), "{waits:?}");
     }
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use super::decide::Failure;
 use super::kind::Memory;
 
 /// How long reading a base may take on a slow disk, or a base may be away. Until then, dayone assumes that the image will be
@@ -26,6 +27,8 @@ pub(super) struct Unready {
     troubles: Mutex<HashMap<String, (Trouble, Instant)>>,
     /// The URLs of the images that this process has published last. A later failure does not remove an image.
     published: Mutex<HashMap<String, String>>,
+    /// Why images of objects that are being deleted are lost, and whether this replica wrote when it reported that.
+    lost: Mutex<HashMap<String, (Failure, bool)>>,
 }
 
 impl Unready {
@@ -49,12 +52,29 @@ impl Unready {
     pub(super) fn serves(&self, owner: &str, url: &str) -> bool {
         self.published.lock().get(owner).is_some_and(|published| published == url)
     }
+
+    /// Notes why the image of an object that is being deleted is lost, or that it is not. Returns whether that has to be reported: once
+    /// for each failure, and once more when this replica begins to write.
+    pub(super) fn is_news(&self, owner: &str, lost: Option<&Failure>, leads: bool) -> bool {
+        let mut all = self.lost.lock();
+        let Some(lost) = lost else {
+            all.remove(owner);
+            return false;
+        };
+        let reported = all.get(owner).filter(|(reported, _)| reported == lost);
+        let is_news = reported.is_none_or(|(_, led)| leads && !led);
+        if is_news {
+            all.insert(owner.to_owned(), (lost.clone(), leads));
+        }
+        is_news
+    }
 }
 
 impl Memory for Unready {
     fn forget(&self, owner: &str) {
         self.troubles.lock().remove(owner);
         self.published.lock().remove(owner);
+        self.lost.lock().remove(owner);
     }
 
     fn is_waiting(&self, owner: &str) -> bool {
@@ -95,5 +115,18 @@ mod tests {
         assert!(!unready.serves("a", "http://d/one"));
         unready.forget("a");
         assert!(!unready.serves("a", "http://d/two"));
+    }
+
+    #[test]
+    fn a_loss_is_reported_once_and_once_more_by_the_replica_that_begins_to_write() {
+        let unready = Unready::default();
+        let (lost, missing) = (Failure::lost("it is held", "status.imageUrl"), Failure::missing_secret());
+        let news = |lost, leads| unready.is_news("a", lost, leads);
+        let steps = [false, true, true, false, true].map(|leads| news(Some(&lost), leads));
+        assert_eq!(steps, [true, true, false, false, false]);
+        assert_eq!([news(Some(&missing), true), news(Some(&missing), true)], [true, false]);
+        assert!(!news(None, true) && news(Some(&missing), true), "it was back meanwhile");
+        unready.forget("a");
+        assert!(news(Some(&missing), true));
     }
 }

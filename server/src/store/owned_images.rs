@@ -125,6 +125,11 @@ impl Store {
         }
     }
 
+    /// The URL of a file of the owner's image under the other installation key, during a rotation.
+    pub fn other_url(&self, owner: &str, image: &StoredImage, file: FileName) -> Option<String> {
+        self.images.elsewhere(&image.id()).map(|image| self.url(owner, &image, file))
+    }
+
     /// Finds the file with this name, in [`UrlForm::Named`]: the image of the owner with this name. The content of the URL
     /// changes, so the file's date is the second after the owner got the image. Content with that date therefore existed
     /// until the end of that second, and a cache that compares dates does not confuse it with the previous content.

@@ -293,6 +293,7 @@ fn replicas_without_a_disk_serve_all_images_at_both_urls() {
         let store = place.in_memory(1, urls);
         let image = publish_for(&store, "a", 1);
         let path = |store: &Store, image: &StoredImage| store.url("a", image, FileName::Initrd);
+        let other_url = |store: &Store| store.other_url("a", &present(store, &image), FileName::Initrd);
         let see = |url: &str| {
             let mut parts = url.rsplit('/');
             let (last, token) = (parts.next().unwrap(), parts.next().unwrap());
@@ -300,17 +301,19 @@ fn replicas_without_a_disk_serve_all_images_at_both_urls() {
         };
         let old = path(&store, &image);
         let before = see(&old);
+        assert_eq!(other_url(&store), None);
         let until = Until::after(SystemTime::now(), 600, store.now());
         let other = Some(OtherKey { key: key(1), until, images_until: None });
         store.use_keys(&Keys { current: key(2), other });
         let new = path(&store, &present(&store, &image));
         assert_ne!(new, old);
+        assert_eq!(other_url(&store).as_ref(), Some(&old));
         assert!(before.is_file());
         assert_eq!((&see(&old), &see(&new)), (&before, &before));
         let next = publish_for(&store, "a", 2);
         assert!(see(&path(&store, &next)).is_file() && see(&new).is_file(), "the replaced image lingers");
         store.use_keys(&Keys::only(key(2)));
-        assert_eq!((see(&old), see(&new)), (Seen::NotFound, before));
+        assert_eq!((see(&old), see(&new), other_url(&store)), (Seen::NotFound, before, None));
         store.discard("a");
         assert_eq!(see(&new), Seen::NotFound);
     }

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, SystemTime};
 
+use acceptance::kubernetes::metal3::{API_VERSION, DATA_IMAGES, collection, object};
 use acceptance::kubernetes::{ADMIN, ApiServer};
-use acceptance::metal3::{Site, image_url};
+use acceptance::metal3::{OPERATOR_FINALIZER, Replica, Site, image_url};
 use acceptance::peers::run_text;
 use acceptance::server::dayone;
 use base64::prelude::*;
@@ -77,6 +78,54 @@ fn all_replicas_serve_both_urls_and_give_out_the_new_one_until_the_previous_one_
     let key = secret(&site, "dayone-key").unwrap()["data"]["key"].as_str().unwrap().to_owned();
     let shown = BASE64_STANDARD.decode(key).unwrap();
     assert!(replicas.iter().all(|replica| !replica.log().contains(&data_encoding::HEXLOWER.encode(&shown))));
+}
+
+/// dayone writes nothing into objects that are paused or being deleted, so they keep the URL of the previous key.
+#[test]
+fn a_url_that_stays_in_its_object_is_lost_at_the_end_of_the_grace_period_and_not_before() {
+    let site = Site::new(ApiServer::shared());
+    let mut replica = site.start();
+    let spec = json!({"architecture": "x86_64", "acceptFormats": ["iso"]});
+    site.create_image_with("held", &json!({"finalizers": [OPERATOR_FINALIZER]}), &spec);
+    site.create_image("free", &spec);
+    let (held, free) = (site.wait_until_ready("held"), site.wait_until_ready("free"));
+    site.delete_image("held");
+    let annotations = json!({"dayone.metal3.io/data-image": "config-2"});
+    let drive = json!({"apiVersion": API_VERSION, "kind": "DataImage",
+        "metadata": {"name": "worker-0", "annotations": annotations}, "spec": {"url": ""}});
+    site.admin().create(&collection(&site.namespace, DATA_IMAGES), &drive);
+    let path = object(&site.namespace, DATA_IMAGES, "worker-0");
+    let has_url = |drive: &Value| drive["spec"]["url"].as_str().is_some_and(|url| !url.is_empty());
+    let drive = site.admin().wait_until(&path, "a URL", has_url);
+    site.admin().patch(&path, &json!({"metadata": {"annotations": {"baremetalhost.metal3.io/paused": ""}}}));
+    let kept = [image_url(&held), drive["spec"]["url"].as_str().unwrap()];
+
+    rotate(&site, 20);
+    replica.wait("another URL", Duration::from_secs(60), || {
+        let now = site.image("free");
+        !image_url(&now).is_empty() && image_url(&now) != image_url(&free)
+    });
+    let failing = |replica: &Replica| replica.metric("dayone_kubernetes_failing_objects{reason=\"ImageLost\"}");
+    let assert_kept = |replica: &Replica| {
+        // All objects are reconciled again.
+        std::thread::sleep(Duration::from_secs(2));
+        assert_eq!(kept.map(|url| replica.status(url)), [Ok(200), Ok(200)]);
+        assert_eq!(failing(replica), Some(0.0), "{}", replica.log());
+        assert!(!replica.log().contains("ImageLost"), "{}", replica.log());
+    };
+    assert_kept(&replica);
+    replica.kill();
+    let replica = site.bare_settings("dayone").start_ready("dayone-1");
+    replica.wait("it leads", Duration::from_secs(40), || replica.leads());
+    assert_kept(&replica);
+
+    command(&site, &["end-grace"]);
+    replica.wait("the end of both URLs", NOTICED, || failing(&replica) == Some(2.0));
+    assert_eq!(kept.map(|url| replica.status(url)), [Ok(404), Ok(404)]);
+    for name in ["held", "worker-0"] {
+        replica.wait("an Event", NOTICED, || site.events(name).iter().any(|(_, reason, _)| reason == "ImageLost"));
+    }
+    assert_eq!(replica.metric("dayone_kubernetes_failures_total{reason=\"ImageLost\"}"), Some(2.0));
 }
 
 #[test]

@@ -237,11 +237,19 @@ fn an_image_whose_object_is_being_deleted_is_reported_as_lost_if_its_secret_chan
     assert_eq!(image_url(&site.image("held")), image_url(&held), "the operator decides what becomes of it");
     let failing = || replica.metric("dayone_kubernetes_failing_objects{reason=\"ImageLost\"}");
     assert_eq!(failing(), Some(1.0));
+    let again = json!({"stringData": {"nmstate": "interfaces: [{name: eno3, type: ethernet, state: up}]"}});
+    site.patch_secret("network", &again);
+    thread::sleep(Duration::from_secs(2));
+    let failures = |reason: &str| replica.metric(&format!("dayone_kubernetes_failures_total{{reason=\"{reason}\"}}"));
+    assert_eq!(failures("ImageLost"), Some(1.0), "nobody has to hear of it again");
+    let log = replica.log();
+    assert!(log.matches("ImageLost").count() <= 2, "once before it leads, and once with the Event: {log}");
 
     // Hosts and their Secrets are often deleted together.
     site.admin().delete(&site.secret_path("network"));
     let missing = || replica.metric("dayone_kubernetes_failing_objects{reason=\"MissingNetworkData\"}");
     replica.wait("another reason", Duration::from_secs(10), || (missing(), failing()) == (Some(1.0), Some(0.0)));
+    replica.wait("a failure", Duration::from_secs(5), || failures("MissingNetworkData") == Some(1.0));
     site.patch_image("held", &json!({"metadata": {"finalizers": [FINALIZER]}}));
     site.wait_for_image("held", "gone", Value::is_null);
     replica.wait("nothing is lost", Duration::from_secs(10), || missing() == Some(0.0));

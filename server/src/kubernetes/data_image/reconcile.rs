@@ -25,6 +25,11 @@ impl Reconcile for DataImage {
     /// Publishes the drive that the object describes, and writes its URL.
     async fn reconcile(object: &Arc<Self>, owner: &str, context: &Context) -> Result<Reconciled, ReconcileError> {
         let frozen = desired::is_frozen(object);
+        // A rotation of the installation key ends the URL of a drive that does not change.
+        let has_lost = || context.images.drive(owner).is_some_and(|drive| is_lost(&object.spec.url, &drive));
+        if frozen && context.memory.is_published(owner) && has_lost() {
+            context.memory.forget(owner);
+        }
         let (outcome, watched) = match desired::desired(object) {
             Desired::Unmanaged => {
                 forget(object, owner, context);
@@ -47,7 +52,7 @@ impl Reconcile for DataImage {
             return Ok(Reconciled::settled());
         }
         let outcome = match outcome {
-            Ok((image, _)) if frozen && is_former_url(&object.spec.url, &image.url) => {
+            Ok((image, _)) if frozen && is_lost(&object.spec.url, &image) => {
                 Err(Failure::lost("the object is paused or being deleted", "spec.url"))
             }
             outcome => outcome,
@@ -67,7 +72,7 @@ impl Reconcile for DataImage {
                     let event = ObjectEvent::warning(failure.reason, &failure.message);
                     context.events.separate().publish(&**object, &[event]).await;
                 } else if frozen && differs && !context.leads() {
-                    context.report_lost(object, &failure).await;
+                    context.report_lost(object, &failure, false).await;
                 }
                 Ok(settled)
             }
@@ -86,6 +91,11 @@ impl Reconcile for DataImage {
             _ => Ok(settled),
         }
     }
+}
+
+/// Whether dayone has written the URL `kept`, and does not serve this drive under it.
+fn is_lost(kept: &str, drive: &PublishedImage) -> bool {
+    is_former_url(kept, &drive.url) && drive.other_url.as_deref() != Some(kept)
 }
 
 /// Whether dayone has written the URL `kept`, for another drive than the present one. A URL with another host is its user's.
@@ -201,5 +211,14 @@ mod tests {
         for other in [present, "", "http://192.0.2.1/mine.iso", "http://images.example.test/i/a/data.iso", "mine.iso"] {
             assert!(!is_former_url(other, present), "{other}");
         }
+    }
+
+    #[test]
+    fn a_url_under_the_other_installation_key_is_not_lost() {
+        let [former, present] = ["a", "b"].map(|token| format!("http://images.example.test:6180/i/{token}/data.iso"));
+        let mut drive = PublishedImage { url: present.clone(), ..PublishedImage::default() };
+        assert!(is_lost(&former, &drive) && !is_lost(&present, &drive));
+        drive.other_url = Some(former.clone());
+        assert!(!is_lost(&former, &drive) && !is_lost(&present, &drive));
     }
 }

@@ -77,7 +77,7 @@ pub(in crate::kubernetes) fn lost(object: &PreprovisioningImage, outcome: &Outco
     let kept = &object.status.image_url;
     match outcome {
         _ if kept.is_empty() => None,
-        Outcome::Published(image, _) if *kept != image.url => {
+        Outcome::Published(image, _) if *kept != image.url && Some(kept) != image.other_url.as_ref() => {
             Some(Failure::lost("the object is being deleted", "status.imageUrl"))
         }
         Outcome::Failed(failure, ..) => Some(failure.clone()),

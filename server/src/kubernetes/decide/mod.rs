@@ -56,9 +56,9 @@ impl Failure {
     /// The object must keep its URL, which is not that of the image that dayone makes now.
     pub(super) fn lost(why_kept: &str, field: &str) -> Self {
         let message = format!(
-            "the image is no longer the one that {field} names, because a Secret, a setting or a base image has changed; \
-             {why_kept}, so dayone keeps the URL. dayone serves it for one more hour at most, and not after a restart. \
-             Fix: undo the change"
+            "the image no longer has the URL in {field}, because a Secret, a setting, a base image or the installation key \
+             has changed; {why_kept}, so dayone keeps the URL. dayone serves it for one more hour at most, and not after a \
+             restart. Fix: undo the change; after a rotation of the key, let the deletion finish, or end the pause"
         );
         Self { reason: reason::LOST, message }
     }

@@ -359,6 +359,13 @@ fn an_object_that_is_being_deleted_loses_its_image_with_another_content() {
     let failure = lost(&ready, &published(&ready, "http://d/other", "8")).unwrap();
     assert_eq!(failure.reason, "ImageLost");
     assert!(failure.message.contains("status.imageUrl"), "{}", failure.message);
+    // During a rotation of the installation key.
+    let under_both_keys = |url: &str, other_url: &str| {
+        let image = PublishedImage { other_url: Some(other_url.to_owned()), ..image(url) };
+        Outcome::Published(image, image_inputs(&image_of(&ready), None))
+    };
+    assert_eq!(lost(&ready, &under_both_keys("http://d/other", &ready.status.image_url)), None);
+    assert!(lost(&ready, &under_both_keys("http://d/other", "http://d/former")).is_some());
     let missing = Failure::missing_secret();
     assert_eq!(lost(&ready, &Outcome::Failed(missing.clone(), None, Duration::ZERO)), Some(missing.clone()));
     for outcome in [published(&object(), "http://d/other", "8"), Outcome::Failed(missing, None, Duration::ZERO)] {

@@ -37,13 +37,16 @@ fn unreachable() -> Client {
     Client::new(service_fn(refused), "hosts")
 }
 
-/// An API server that refuses everything, with this code and this message.
+/// An API server that refuses everything, with this code and this message. Its answers take a moment.
 fn refusing(code: u16, message: &str) -> Client {
     let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": message, "code": code});
     let refused = move |_: Request<Body>| {
         let mut answer = Response::new(Body::from(status.to_string().into_bytes()));
         *answer.status_mut() = StatusCode::from_u16(code).unwrap();
-        async move { Ok::<_, Infallible>(answer) }
+        async move {
+            sleep(Duration::from_millis(20)).await;
+            Ok::<_, Infallible>(answer)
+        }
     };
     Client::new(service_fn(refused), "hosts")
 }
@@ -86,6 +89,24 @@ async fn without_an_answer_the_holder_leads_no_longer_than_its_lease() {
     sleep(wait).await;
     candidate.step().await;
     assert!(!*candidate.leads.borrow());
+}
+
+#[tokio::test]
+async fn the_end_of_a_lease_does_not_hide_what_the_api_server_answers() {
+    let mut candidate = candidate(refusing(500, "down"), Rights::Granted);
+    candidate.lead(true);
+    candidate.relied_upon = Some(Instant::now());
+    candidate.step().await;
+    assert_eq!(candidate.trouble.as_deref(), Some("down (500)"));
+    assert!(!*candidate.leads.borrow());
+
+    // It does not lead while it waits for an answer.
+    let lease = Arc::default();
+    let mut candidate = holds(slow(Duration::from_secs(5), &lease), &lease);
+    candidate.lead(true);
+    candidate.relied_upon = Some(Instant::now());
+    let answered = timeout(Duration::from_millis(100), candidate.step()).await;
+    assert!(answered.is_err() && !*candidate.leads.borrow());
 }
 
 #[tokio::test]

@@ -10,11 +10,3 @@ const UNREACHABLE: Duration = Duration::from_secs(10);
 pub(super) fn backoff(unanswered: u32) -> Duration {
     RETRY.saturating_mul(2_u32.saturating_pow(unanswered)).min(UNREACHABLE)
 }
-
-/// Adds up to a fifth, so that replicas do not send their requests at the same moment.
-pub(super) fn jittered(wait: Duration) -> Duration {
-    let mut random = [0_u8];
-    // Without random numbers, the plain wait works as well.
-    let _ = getrandom::fill(&mut random);
-    wait + wait.mul_f64(f64::from(u8::from_le_bytes(random)) / 255.0 / 5.0)
-}

@@ -84,6 +84,10 @@ impl ImageProvider for Images {
         Err(BuildError::invalid("there are no drives here"))
     }
 
+    fn drive(&self, _: &str) -> Option<PublishedImage> {
+        None
+    }
+
     fn discard(&self, owner: &str) -> Option<RecipeId> {
         self.published.lock().unwrap().remove(owner);
         None

@@ -1,16 +1,13 @@
 //! Bases that are a kernel and an initramfs, or the initramfs alone.
 
+use super::live::NotCustomisable;
 use super::{BaseError, BootLoaders, DATA_HAS_NO_BASE, Format, ONLY_LIVE_IS_MINIMAL, Role};
 use crate::boot_medium::{Esp, SYSTEMD_BOOT_ON_ISO};
-use crate::cpio::MemberPath;
-use crate::delivery::{self, DeliveryProfile, Detected};
+use crate::delivery::{self, Carried, DeliveryProfile, Detected};
 use crate::initramfs::{self, Tree};
 use crate::overlay::Sizes;
 use crate::source::{Source, Sources};
 use vocabulary::network_files::NetworkManagerVersion;
-
-/// The paths in the initramfs of a CoreOS live system that exist only after customisation.
-const COREOS_CONFIGURATION: [&str; 2] = ["config.ign", "etc/coreos-firstboot-network"];
 
 /// A kernel and an initramfs.
 #[derive(Debug, Clone)]
@@ -32,6 +29,7 @@ pub struct KernelInitrdBase {
     pub network_manager_version: Option<NetworkManagerVersion>,
     /// Whether the initramfs is customised already.
     pub customised: bool,
+    carried: Carried,
     /// The file system that the initramfs unpacks to, which decides where dayone can add files.
     pub tree: Tree,
     /// The boot loaders for media around the kernel.
@@ -49,7 +47,7 @@ impl KernelInitrdBase {
         // Behind a part that cannot be read, an archive may be lost, or meet symbolic links that dayone does not know.
         survey.outcome.complete()?;
         let tree = survey.tree;
-        let has = |path: &str| path.parse::<MemberPath>().is_ok_and(|path| tree.resolve(&path).is_some());
+        let carried = Carried::of(profile, &tree);
         Ok(Self {
             initrd_size: initrd.size(),
             kernel_size: kernel.map(Source::size),
@@ -58,15 +56,23 @@ impl KernelInitrdBase {
             evidence,
             has_network_manager: delivery::has_network_manager(&tree),
             network_manager_version: delivery::network_manager_version(&tree),
-            customised: delivery::is_handed_over(&tree)
-                || profile == DeliveryProfile::Coreos && COREOS_CONFIGURATION.iter().any(|path| has(path)),
+            customised: carried != Carried::Nothing,
+            carried,
             tree,
             loaders: Box::new(BootLoaders::probe(files)?),
         })
     }
 
+    /// Why images of it are impossible.
+    pub fn problem(&self) -> Option<NotCustomisable> {
+        (self.carried == Carried::Lasting).then_some(NotCustomisable::CustomisedInitramfs)
+    }
+
     /// The formats that images of this base can have.
     pub(super) fn formats(&self) -> Vec<Format> {
+        if self.problem().is_some() {
+            return Vec::new();
+        }
         Format::ALL.into_iter().filter(|format| self.check_format(*format).is_ok()).collect()
     }
 

@@ -6,10 +6,10 @@ use crate::ignition::{Additions, UserConfig};
 use vocabulary::report::Report;
 
 /// The Ignition config of a CoreOS initramfs.
-const IGNITION_CONFIG: &str = "config.ign";
+pub(super) const IGNITION_CONFIG: &str = "config.ign";
 /// From here a CoreOS live system takes keyfiles before anything else configures the network. No directory may be in
 /// it, nor anything else that `cp` without `-r` refuses: the boot would end in the emergency shell.
-const KEYFILES: &str = "etc/coreos-firstboot-network";
+pub(super) const KEYFILES: &str = "etc/coreos-firstboot-network";
 
 /// What to put into the embed area of a CoreOS ISO, whose initramfs takes keyfiles where `live_initrd_network` is among
 /// its features.

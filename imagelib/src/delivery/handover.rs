@@ -44,7 +44,7 @@ echo '/bin/sh /usr/lib/dayone/deliver \"${rootmnt}\"' >> /scripts/init-bottom/OR
 ";
 
 /// Whether an initramfs has files that dayone has put there to be copied.
-pub(crate) fn is_handed_over(tree: &Tree) -> bool {
+pub(super) fn is_handed_over(tree: &Tree) -> bool {
     has_directory(tree, DIRECTORY)
 }
 

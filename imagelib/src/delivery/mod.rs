@@ -4,6 +4,7 @@
 //! takes its configuration from, and [`members`] makes the archive to append to the initramfs. If another root file system
 //! replaces the initramfs, a script in the archive copies the files there.
 
+mod carried;
 mod contents;
 mod coreos;
 mod detect;
@@ -20,13 +21,13 @@ mod signs;
 mod talos;
 mod tmpfiles;
 
+pub(crate) use carried::Carried;
 pub use coreos::embed_area;
 pub use detect::{Detected, RELEASE_FILE_LIMIT, detect, release_files};
 pub(crate) use drivers::{DRIVERS, Drivers};
 pub use embedded::{DeliveredBy, EmbeddedFile};
 pub use fetched_root::NotFetched;
 pub(crate) use fetched_root::{CasperScript, FetchedRoot, Places};
-pub(crate) use handover::is_handed_over;
 pub use network_manager::network_manager_version;
 pub use profile::{DeliveryProfile, DeliveryProfileError};
 pub use signs::has_network_manager;

@@ -25,8 +25,11 @@ pub(super) fn plan(
     base: &KernelInitrdBase,
     rootfs_url: Option<&RootfsUrl>,
 ) -> Result<Image, ImageError> {
+    if let Some(problem) = base.problem() {
+        return Err(problem.into());
+    }
     if base.customised && !recipe.replace_embedded {
-        return Err(ImageError::Customised("an Ignition config or keyfiles in its initramfs".to_owned()));
+        return Err(ImageError::Customised("an Ignition config in its initramfs".to_owned()));
     }
     let profile = recipe.delivery.unwrap_or(base.profile);
     let Members { archive, embedded, mut report } =

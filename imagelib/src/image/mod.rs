@@ -109,7 +109,7 @@ pub enum ImageError {
         /// Why it has no effect.
         reason: &'static str,
     },
-    /// dayone cannot customise this ISO or disk.
+    /// dayone cannot customise this base.
     #[error("this base cannot be customised: {0}")]
     NotCustomisable(#[from] NotCustomisable),
     /// Firmware starts by default something that dayone cannot change.

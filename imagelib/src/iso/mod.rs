@@ -12,6 +12,7 @@ pub mod edit;
 pub mod el_torito;
 mod error;
 pub(crate) mod fields;
+pub(crate) mod hfs;
 pub(crate) mod mark;
 mod record;
 mod rock_ridge;

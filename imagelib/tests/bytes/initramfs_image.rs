@@ -2,7 +2,8 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use imagelib::base::{Base, DeliveryProfile, Format, Role};
+use imagelib::base::live::NotCustomisable;
+use imagelib::base::{Base, DeliveryProfile, Format, IsoBase, IsoSystem, Role};
 use imagelib::cpio::Archive;
 use imagelib::delivery::DeliveryError;
 use imagelib::ignition::{Additions, Unit, UserConfig};
@@ -79,6 +80,61 @@ fn an_initramfs_alone_becomes_an_initramfs_alone() {
     for format in [Format::Iso, Format::Usb] {
         let error = plan(format).unwrap_err().to_string();
         assert!(error.contains("it has no kernel"), "{error}");
+    }
+}
+
+/// An archive that is appended overwrites files of the same path, and removes none.
+#[test]
+fn an_initramfs_with_files_of_a_host_is_no_base_and_an_ignition_config_alone_is_replaced() {
+    let made = |initrd: &Vec<u8>, additions: Additions, replace_embedded: bool| {
+        let base = Base::probe(&(Role::Initrd, initrd)).unwrap();
+        let identity = identity(Role::Initrd, initrd);
+        let kernel_arguments = KernelArgumentEdits::default();
+        let recipe = Recipe { additions, kernel_arguments, replace_embedded, ..recipe(identity, Format::Initrd) };
+        let image = Image::plan(&recipe, &base, identity)?;
+        Ok::<_, ImageError>(materialise(&image, FileName::Initrd, &(Role::Initrd, initrd)))
+    };
+    for coreos in [true, false] {
+        let first = made(&initramfs(coreos), additions(), false).unwrap();
+        let base = Base::probe(&(Role::Initrd, &first)).unwrap();
+        assert_eq!(base.formats(), []);
+        let Base::KernelInitrd(base) = base else { panic!("not an initramfs") };
+        assert!(base.customised && base.problem().is_some());
+        for replace_embedded in [false, true] {
+            let error = made(&first, additions(), replace_embedded).unwrap_err();
+            assert!(matches!(error, ImageError::NotCustomisable(NotCustomisable::CustomisedInitramfs)), "{error}");
+        }
+    }
+    // Without keyfiles, CoreOS gets an Ignition config alone.
+    let host = |name: &str| Additions { hostname: Some(name.parse().unwrap()), ..Additions::default() };
+    let first = made(&initramfs(true), host("worker-0"), false).unwrap();
+    let error = made(&first, host("worker-1"), false).unwrap_err();
+    assert!(matches!(error, ImageError::Customised(_)), "{error}");
+    let config = |initrd: &Vec<u8>| {
+        survey(initrd, &[member("config.ign")], 1 << 20).unwrap().files.remove(&member("config.ign")).unwrap()
+    };
+    let second = made(&first, host("worker-1"), true).unwrap();
+    assert_eq!(config(&second), config(&made(&initramfs(true), host("worker-1"), false).unwrap()));
+}
+
+/// They have no note of dayone's, unlike ISOs that it has changed.
+#[test]
+fn media_around_an_initramfs_are_no_bases() {
+    let kernel = b"MZ kernel".to_vec();
+    let mut grub = b"....cdrom read fails".to_vec();
+    grub.resize(8192, 0);
+    for coreos in [true, false] {
+        let initrd = initramfs(coreos);
+        let files = BTreeMap::from([(Role::Kernel, &kernel), (Role::Initrd, &initrd), (Role::BiosLoader, &grub)]);
+        let (base, identity) = (Base::probe(&files).unwrap(), identity(Role::Initrd, &initrd));
+        let kernel_arguments = KernelArgumentEdits::default();
+        let recipe = Recipe { kernel_arguments, ..recipe(identity, Format::Iso) };
+        let image = Image::plan(&recipe, &base, identity).unwrap();
+        let iso = materialise(&image, FileName::BootIso, &files);
+        let Base::Iso(IsoBase { system: IsoSystem::Live(live), .. }) = Base::probe(&(Role::Iso, &iso)).unwrap() else {
+            panic!("not a live ISO")
+        };
+        assert!(live.is_customised());
     }
 }
 

@@ -98,7 +98,12 @@ fn view(base: BaseBody) -> BaseView {
     let keys = |keys: Vec<u8>| keys.iter().map(|key| format!("{key:#x}")).collect::<Vec<_>>().join(", ");
     add("Values in META", details.talos_meta.filter(|keys| !keys.is_empty()).map(keys));
     add("Evidence", Some(details.evidence.join("; ")).filter(|evidence| !evidence.is_empty()));
-    add("Customised", details.customised.then(|| "yes: images need replace_embedded".to_owned()));
+    let customised = match (details.customised, &details.not_customisable) {
+        (true, None) => Some("yes: images need replace_embedded".to_owned()),
+        (true, Some(_)) => Some("yes".to_owned()),
+        (false, _) => None,
+    };
+    add("Customised", customised);
     BaseView {
         name,
         unavailable: None,

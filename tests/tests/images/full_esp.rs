@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use acceptance::fat::{clean, content_of};
+use acceptance::fat::{clean, content_of, grub_reads};
 use acceptance::peers::{run, run_text};
 use acceptance::secure_boot::kernel;
 use acceptance::server::dayone;
@@ -30,9 +30,11 @@ fn build(directory: &Path, base: &Path, more: &[&str]) -> Command {
 }
 
 /// What mkfs.fat makes, and what it becomes.
-const FILE_SYSTEMS: [(&str, &str); 4] = [
+const FILE_SYSTEMS: [(&str, &str); 5] = [
     ("-F 12 -s 64 32768", "FAT12"),
     ("-F 12 -s 8 16256", "FAT16"),
+    // As mformat makes the partitions of grub-mkrescue.
+    ("-F 12 -s 8 -M 0xf0 16256", "FAT16"),
     ("-F 16 -s 4 32768", "FAT16"),
     ("-F 32 -s 1 40960", "FAT32"),
 ];
@@ -50,6 +52,7 @@ fn is_whole(directory: &Path, partition: &Path) {
     assert!(content_of(partition, "filler") == fs::read(directory.join("filler")).unwrap());
     let addon = content_of(partition, ADDON);
     assert!(addon.windows(12).any(|window| window == b"192.0.2.7/24"));
+    grub_reads(partition, "", ADDON, &addon);
 }
 
 #[test]

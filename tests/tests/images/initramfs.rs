@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use acceptance::peers::{peer, run, run_text};
 use acceptance::qemu::boot_initramfs;
+use acceptance::server::dayone;
 use imagelib::compression::Compression;
 use imagelib::cpio::{Archive, MemberPath};
 use imagelib::initramfs::{appendix, read_embed_area, survey};
@@ -59,6 +60,58 @@ fn we_read_what_coreos_installer_writes() {
     let image = run(peer("coreos-installer").args(["pxe", "network", "wrap", "-k"]).arg(&keyfile));
     let files = read_embed_area(&image, 1 << 20).unwrap();
     assert_eq!(files.into_iter().collect::<Vec<_>>(), [(KEYFILE_PATH.to_owned(), KEYFILE.as_bytes().to_vec())]);
+}
+
+/// What is appended to an initramfs removes nothing from it: the keyfiles of both hosts would be active.
+#[test]
+fn an_initramfs_with_keyfiles_is_no_base_and_an_ignition_config_is_replaced() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let mut archive = Archive::new();
+    for (name, content) in [
+        ("etc/coreos-live-initramfs", ""),
+        ("etc/coreos/features.json", r#"{"live-initrd-network":true}"#),
+        ("init", "#!/bin/sh\n"),
+        ("usr/sbin/NetworkManager", "elf"),
+    ] {
+        archive.file(path(name), 0o755, content).unwrap();
+    }
+    archive.add_parents(0o755).unwrap();
+    fs::write(at("base"), archive.to_bytes()).unwrap();
+    let build = |base: &str, nic: &str, output: &str, more: &[&str]| {
+        let document =
+            format!("interfaces: [{{name: {nic}, type: ethernet, state: up, ipv4: {{enabled: true, dhcp: true}}}}]\n");
+        fs::write(at("host.yaml"), document).unwrap();
+        let mut build = dayone();
+        build.arg("build").arg(at("host.yaml")).args(["--format", "initrd", "--base"]).arg(at(base));
+        build.arg("-o").arg(at(output)).args(more).output().unwrap()
+    };
+    assert!(build("base", "eno7", "by-dayone", &[]).status.success());
+    fs::write(at("eno7.nmconnection"), KEYFILE).unwrap();
+    fs::write(at("live.ign"), CONFIG).unwrap();
+    for (option, file, output) in
+        [("--network-keyfile", "eno7.nmconnection", "by-others"), ("--live-ignition", "live.ign", "config-alone")]
+    {
+        let mut customize = peer("coreos-installer");
+        run(customize.args(["pxe", "customize", option]).arg(at(file)).arg("-o").args([at(output), at("base")]));
+    }
+    for base in ["by-dayone", "by-others"] {
+        for force in [[].as_slice(), &["--force"]] {
+            let refused = build(base, "eno1", "refused", force);
+            let errors = String::from_utf8(refused.stderr).unwrap();
+            assert!(refused.status.code() == Some(1) && !at("refused").exists(), "{base}: {errors}");
+            assert!(errors.contains("the configuration of a host") && !errors.contains("--force"), "{base}: {errors}");
+        }
+    }
+    let refused = build("config-alone", "eno1", "refused", &[]);
+    assert!(!refused.status.success() && String::from_utf8(refused.stderr).unwrap().contains("--force"));
+    assert!(build("config-alone", "eno1", "replaced", &["--force"]).status.success());
+    fs::create_dir(at("network")).unwrap();
+    run(peer("coreos-installer").args(["pxe", "network", "unwrap", "-C"]).args([at("network"), at("replaced")]));
+    let keyfiles = fs::read_dir(at("network")).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(keyfiles.collect::<Vec<_>>(), ["eno1.nmconnection"]);
+    let ignition = run_text(peer("coreos-installer").args(["pxe", "ignition", "unwrap"]).arg(at("replaced")));
+    assert!(ignition != CONFIG && ignition.contains("eno1.nmconnection"), "{ignition}");
 }
 
 #[test]

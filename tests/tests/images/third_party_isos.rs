@@ -6,8 +6,11 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use acceptance::bases::fixtures;
+use acceptance::fat::grub_reads;
 use acceptance::peers::{cache, run};
+use acceptance::secure_boot::kernel;
 use acceptance::server::{Server, dayone};
+use acceptance::small_system::initramfs;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -78,6 +81,33 @@ fn what_is_no_iso_is_no_base() {
         let errors = String::from_utf8(refused.stderr).unwrap();
         assert!(!refused.status.success() && errors.contains(image), "{errors}");
         assert!(refused.stdout.is_empty() && !errors.contains("panicked"), "{errors}");
+    }
+}
+
+/// Beside the loaders for UEFI, grub-mkrescue makes directories of HFS+. GRUB reads them here as Apple's firmware does.
+#[test]
+fn directories_of_hfs_plus_are_named_because_they_stay_as_they_are() {
+    let directory = TempDir::new().unwrap();
+    let tree = directory.path().join("tree");
+    fs::create_dir_all(tree.join("boot/grub")).unwrap();
+    let initrd = initramfs(&[]).to_bytes();
+    fs::copy(kernel(), tree.join("boot/vmlinuz")).unwrap();
+    fs::write(tree.join("boot/initrd"), &initrd).unwrap();
+    let menu = "menuentry Install {\n  linux /boot/vmlinuz\n  initrd /boot/initrd\n}\n";
+    fs::write(tree.join("boot/grub/grub.cfg"), menu).unwrap();
+    for (platform, has_hfs_plus) in [("x86_64-efi", true), ("i386-pc", false)] {
+        let [iso, output] = ["iso", "out.iso"].map(|kind| directory.path().join(format!("{platform}.{kind}")));
+        let loaders = Path::new("/usr/lib/grub").join(platform);
+        run(Command::new("grub-mkrescue").arg("-d").arg(loaders).arg("-o").args([&iso, &tree]));
+        let says = "is not changed by dayone: firmware that starts from it";
+        let built = build(&iso, &output, &[]);
+        let errors = String::from_utf8(built.stderr).unwrap();
+        assert!(built.status.success() && errors.contains(says) == has_hfs_plus, "{platform}: {errors}");
+        let findings = inspect(&iso)["findings"].to_string();
+        assert_eq!(findings.contains("boot-path-unreached"), has_hfs_plus, "{platform}: {findings}");
+        if has_hfs_plus {
+            grub_reads(&output, ",gpt3", "boot/initrd", &initrd);
+        }
     }
 }
 

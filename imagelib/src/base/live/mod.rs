@@ -17,7 +17,7 @@ mod ukis;
 use std::collections::BTreeSet;
 
 use crate::boot_config::{BootEntry, Boots, LinuxBoot, Loader, Selection};
-use crate::delivery::{self, DeliveryProfile, NotFetched};
+use crate::delivery::{Carried, DeliveryProfile, NotFetched};
 use crate::iso::edit::{Editor, NotEditable, OpenError};
 use crate::iso::{IsoError, Volume, el_torito, mark};
 use crate::kernel_arguments::KernelArguments;
@@ -40,7 +40,7 @@ use paths::{BootPaths, Finder};
 pub use paths::{Firmware, UnreachedPath};
 pub(crate) use ukis::{FilesIn, LiveUki, UsableUki};
 
-/// Why an ISO cannot be customised.
+/// Why an ISO, a disk or an initramfs cannot be customised.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotCustomisable {
@@ -76,6 +76,12 @@ pub enum NotCustomisable {
          as it was published"
     )]
     Customised,
+    /// The initramfs has files of a host.
+    #[error(
+        "its initramfs already carries the configuration of a host, which dayone cannot remove and which would stay active; use the \
+         initramfs as it was published"
+    )]
+    CustomisedInitramfs,
 }
 
 /// An ISO, or the image of a disk, whose boot menus start Linux or that starts a unified kernel image.
@@ -184,19 +190,22 @@ impl LiveIso {
         let on_iso: Vec<&str> = on_iso.map(|initrd| initrd.path.as_str()).collect();
         let editor = editor.map(|editor| editor.hash_beginnings(source, &on_iso)).transpose();
         let editor = editor.map_err(|source| IsoError::Read { offset: 0, source })?;
-        let handed_over =
-            |initrd: &LiveInitrd| initrd.state.as_ref().is_ok_and(|found| delivery::is_handed_over(&found.tree));
+        let carries = |initrd: &LiveInitrd| {
+            let found = initrd.state.as_ref().ok();
+            found.is_some_and(|found| Carried::of(found.detected.profile, &found.tree) == Carried::Lasting)
+        };
         let marked = volume.map(|volume| mark::is_marked(source, volume)).transpose()?.unwrap_or(false);
         let has_addon = |uki: &LiveUki| esps.get(uki.esp).is_some_and(|esp| esp.has(&addon_path(&uki.path)));
         let has_companion = |uki: &LiveUki| uki.has_credential || has_addon(uki);
-        let customised = marked || initrds.iter().any(handed_over) || ukis.iter().any(has_companion);
+        let customised = marked || initrds.iter().any(carries) || ukis.iter().any(has_companion);
         let minimal = Err(NotFetched::NoEntry);
         let mut live = Self { editor, configurations, esps, entries, initrds, ukis, paths, customised, minimal };
         live.minimal = live.minimal_medium();
         Ok(Ok(live))
     }
 
-    /// Whether dayone has made this image from another one. It cannot be a base, because dayone cannot undo its changes.
+    /// Whether dayone has made this image, or an initramfs in it carries the configuration of a host. It cannot be a base, because
+    /// dayone cannot undo the changes.
     pub fn is_customised(&self) -> bool {
         self.customised
     }

@@ -16,6 +16,7 @@ use crate::boot_config::{BootEntry, Boots, LinuxBoot, Loader, NotEditable};
 use crate::boot_medium::Program;
 use crate::iso::edit::Editor;
 use crate::iso::el_torito::{BootEntry as CatalogEntry, Catalog, Platform};
+use crate::iso::hfs;
 use crate::source::Source;
 
 /// ISOLINUX contains this text, and reads only its own menus.
@@ -46,7 +47,7 @@ pub struct UnreachedPath {
     pub reason: String,
     /// The firmware that starts it by default.
     pub default_of: Option<Firmware>,
-    /// Whether it is an unknown boot loader, which may start nothing on this medium.
+    /// Whether it may start nothing on this medium: an unknown boot loader, or another file system.
     pub unknown: bool,
 }
 
@@ -92,6 +93,7 @@ impl Finder<'_> {
             self.uefi(index, esp, &menus, &mut paths);
         }
         self.unreadable(&mut paths);
+        self.hfs(&mut paths);
         for known in menus.iter().flat_map(|menu| &menu.entries) {
             // Entries whose initrd is missing have their own finding.
             if let (Starts::Unchangeable(reason), Boots::Other(_)) = (known.starts, &known.entry.boots) {
@@ -221,6 +223,14 @@ impl Finder<'_> {
         }
     }
 
+    /// Adds the directories of HFS or HFS+ beside those of ISO 9660. They keep the lengths and the places that the files had.
+    fn hfs(&self, paths: &mut BootPaths) {
+        let Some(name) = self.editor.and_then(|_| hfs::beside(self.source)) else { return };
+        let reason = "is not changed by dayone: firmware that starts from it, as Apple's does, finds the boot menus and initrds \
+                      of the base, or parts of changed ones";
+        paths.add_possible(format!("{name} file system"), reason.to_owned(), None);
+    }
+
     /// Finds what UEFI firmware starts from an EFI system partition.
     fn uefi(&self, index: usize, esp: &EspVolume, menus: &[Menu<'_>], paths: &mut BootPaths) {
         let at = |path: &str| match &esp.place {
@@ -329,8 +339,13 @@ impl BootPaths {
     fn add_unknown(&mut self, place: &str, default_of: Option<Firmware>) {
         let reason = "is a boot loader whose menu dayone did not find; dayone reads the menus of ISOLINUX, GRUB and \
              systemd-boot";
-        self.add(place.to_owned(), reason.to_owned(), default_of);
-        if let Some(path) = self.unreached.get_mut(place) {
+        self.add_possible(place.to_owned(), reason.to_owned(), default_of);
+    }
+
+    /// Adds what may start nothing on this medium.
+    fn add_possible(&mut self, place: String, reason: String, default_of: Option<Firmware>) {
+        self.add(place.clone(), reason, default_of);
+        if let Some(path) = self.unreached.get_mut(&place) {
             path.unknown = true;
         }
     }

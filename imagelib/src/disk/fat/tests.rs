@@ -152,6 +152,22 @@ fn fat12_becomes_fat16_and_fat16_does_not_become_fat32() {
     assert!(matches!(error, Some(FatError::Full { .. })), "{error:?}");
 }
 
+/// The first entry of an allocation table is the kind of medium with ones above it (Microsoft's fatgen103).
+#[test]
+fn the_kind_of_medium_stays_when_fat12_becomes_fat16() {
+    let mut small = IMAGES[0].clone();
+    let sectors = |image: &[u8], at: usize| usize::from(u16::from_le_bytes([image[at], image[at + 1]])) * 512;
+    let (table, length) = (sectors(&small, 14), sectors(&small, 22));
+    for at in [21, table, table + length] {
+        small[at] = 0xF0;
+    }
+    let made = grown(&small, &[(path("large"), FatEdit::Write(vec![b'l'; 9 << 20].into()))]);
+    let (table, length) = (sectors(&made, 14), sectors(&made, 22));
+    for at in [table, table + length] {
+        assert_eq!(made[at..at + 4], [0xF0, 0xFF, 0xFF, 0xFF]);
+    }
+}
+
 #[test]
 fn an_edit_that_changes_nothing_is_no_patch() {
     for image in IMAGES.iter() {

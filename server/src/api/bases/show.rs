@@ -109,8 +109,8 @@ pub(crate) struct BaseDetails {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, example = "coreos")]
     pub(crate) profile: Option<DeliveryProfile>,
-    /// Whether somebody has embedded files in it. Then images of this base need `replace_embedded`; from a live ISO with
-    /// embedded files, dayone makes no images.
+    /// Whether somebody has embedded files in it. Images of a CoreOS ISO, of Talos' META partition, and of an initramfs with nothing but
+    /// an Ignition config, then need `replace_embedded`; from any other base with embedded files, dayone makes no images.
     pub(crate) customised: bool,
     /// The size of the embed area in bytes, if the base has one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -347,6 +347,7 @@ fn kernel_initrd_details(base: &KernelInitrdBase, common: BaseDetails) -> BaseDe
         kind: "kernel-initrd",
         profile: Some(base.profile),
         customised: base.customised,
+        not_customisable: base.problem().map(|problem| problem.to_string()),
         evidence: base.evidence.clone(),
         features: BTreeMap::from([("network-manager", base.has_network_manager)]),
         ..common

@@ -91,7 +91,8 @@ pub(in crate::api) struct ImageRequest {
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "http://192.0.2.10/rootfs.img")]
     pub rootfs_url: Option<RootfsUrl>,
-    /// Whether dayone may replace files that somebody has embedded in the base. Otherwise it refuses such a base.
+    /// Whether dayone may replace files that somebody has embedded in the base, if it can (`customised` of the base). Otherwise it
+    /// refuses such a base.
     #[serde(default)]
     pub replace_embedded: bool,
     /// How long the server serves the image, in seconds from this request on. After that, its URLs answer 404, and the server

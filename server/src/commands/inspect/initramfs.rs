@@ -35,6 +35,7 @@ pub(super) fn inspect(
         profile: base.profile,
         evidence: base.evidence.clone(),
         features: InitramfsFeatures { network_manager: base.has_network_manager },
+        problem: base.problem().map(|problem| problem.to_string()),
     };
     let network_manager_version = base.network_manager_version;
     Ok(Inspection {

@@ -78,6 +78,9 @@ enum Kind {
         /// The signs that show the profile.
         evidence: Vec<String>,
         features: InitramfsFeatures,
+        /// Why dayone cannot customise it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        problem: Option<String>,
     },
 }
 

@@ -43,13 +43,14 @@ pub(super) fn describe(path: &str, inspection: &Inspection) -> String {
             }
             table.rows("not customisable", problem);
         }
-        Kind::Initramfs { members, profile, evidence, features } => {
+        Kind::Initramfs { members, profile, evidence, features, problem } => {
             table.rows("archives", members.iter().map(member));
             table.row("system", system(*profile));
             table.rows("  shown by", evidence);
             if common.network_manager_version.is_none() {
                 table.row("NetworkManager", yes_no(features.network_manager));
             }
+            table.rows("not customisable", problem);
         }
     }
     describe_common(&mut table, common);

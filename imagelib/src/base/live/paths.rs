@@ -228,7 +228,7 @@ impl Finder<'_> {
         let Some(name) = self.editor.and_then(|_| hfs::beside(self.source)) else { return };
         let reason = "is not changed by dayone: firmware that starts from it, as Apple's does, finds the boot menus and initrds \
                       of the base, or parts of changed ones";
-        paths.add_possible(format!("{name} file system"), reason.to_owned(), None);
+        paths.add_possible(&format!("{name} file system"), reason, None);
     }
 
     /// Finds what UEFI firmware starts from an EFI system partition.
@@ -339,13 +339,13 @@ impl BootPaths {
     fn add_unknown(&mut self, place: &str, default_of: Option<Firmware>) {
         let reason = "is a boot loader whose menu dayone did not find; dayone reads the menus of ISOLINUX, GRUB and \
              systemd-boot";
-        self.add_possible(place.to_owned(), reason.to_owned(), default_of);
+        self.add_possible(place, reason, default_of);
     }
 
     /// Adds what may start nothing on this medium.
-    fn add_possible(&mut self, place: String, reason: String, default_of: Option<Firmware>) {
-        self.add(place.clone(), reason, default_of);
-        if let Some(path) = self.unreached.get_mut(&place) {
+    fn add_possible(&mut self, place: &str, reason: &str, default_of: Option<Firmware>) {
+        self.add(place.to_owned(), reason.to_owned(), default_of);
+        if let Some(path) = self.unreached.get_mut(place) {
             path.unknown = true;
         }
     }

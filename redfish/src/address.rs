@@ -9,6 +9,9 @@ use url::{Host, Url};
 
 use crate::networks::plain;
 
+/// The path of every service root (DSP0266 §6.2).
+pub(crate) const ROOT: &str = "/redfish/v1/";
+
 /// Maximum length of an address, in bytes.
 const MAX_LENGTH: usize = 1024;
 

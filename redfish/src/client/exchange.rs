@@ -17,7 +17,7 @@ use url::Url;
 use super::answer::{Reply, local_path};
 use super::journal::{Journal, RequestRecord};
 use super::options::{ClientOptions, Target};
-use super::redirect::keeps_resource;
+use super::redirect;
 use crate::error::{Failure, RedfishError, RequestLine};
 use crate::message::{self, Message};
 use crate::networks::{NetworkRefusal, Resolver, Unresolved};
@@ -149,11 +149,12 @@ impl Exchange {
             if !reply.status.is_redirection() || reply.status == StatusCode::NOT_MODIFIED {
                 return Ok(reply);
             }
-            match self.redirect_path(&reply) {
+            let next = self.url(&reply.path).ok().and_then(|url| redirect::path(&url, &reply));
+            match next {
                 Some(next) if request.method == Method::GET => path = next,
                 // The BMC's web server only wants another path, and has carried out nothing.
-                Some(next) if path == first && keeps_resource(&reply, &next) => path = next,
-                _ => return Err(self.redirect_error(&reply)),
+                Some(next) if path == first && redirect::keeps_resource(&reply, &next) => path = next,
+                _ => return Err(redirect::error(&reply, &self.target.address, &self.secrets())),
             }
         }
         let location = format!("{}, in a circle", self.masked_path(&path));
@@ -161,7 +162,7 @@ impl Exchange {
     }
 
     /// The URL of a path at this BMC. The path cannot change the host.
-    pub(super) fn url(&self, path: &str) -> Result<Url, RedfishError> {
+    fn url(&self, path: &str) -> Result<Url, RedfishError> {
         let reference = || message::clean(path, &self.secrets()).chars().take(80).collect();
         let local = local_path(path).ok_or_else(|| RedfishError::Reference(reference()))?;
         let mut url = self.target.address.origin().clone();

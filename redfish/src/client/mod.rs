@@ -25,13 +25,11 @@ use self::exchange::{Authorization, Exchange, Request};
 pub use self::journal::RequestRecord;
 pub use self::options::{ClientOptions, Target};
 use self::session::{Login, PasswordRefusal, Session};
+use super::address::ROOT;
 use super::error::RedfishError;
 use super::message;
 use super::secrets::Secrets;
 use super::task::{self, Progress};
-
-/// The path of every service root (DSP0266 §6.2).
-const ROOT: &str = "/redfish/v1/";
 
 /// A connection to one BMC, which sends one request at a time, in a session if the BMC grants one.
 ///

@@ -1,33 +1,30 @@
 //! Redirects: where they lead, and which of them another request than a read may follow.
 
 use http::header::LOCATION;
+use url::Url;
 
-use super::ROOT;
 use super::answer::{Reply, local_path};
-use super::exchange::Exchange;
+use crate::address::{BmcAddress, ROOT};
 use crate::error::RedfishError;
 use crate::message;
+use crate::secrets::Secrets;
 
-impl Exchange {
-    /// The path that a redirect leads to, if it stays at the same BMC.
-    pub(super) fn redirect_path(&self, reply: &Reply) -> Option<String> {
-        let origin = self.target.address.origin();
-        let url = self.url(&reply.path).ok()?.join(reply.header(&LOCATION)?).ok()?;
-        let is_same = url.origin() == origin.origin() && url.username().is_empty() && url.password().is_none();
-        is_same.then(|| local_path(url.as_str())).flatten()
-    }
-
-    /// The error of a redirect that is not followed.
-    pub(super) fn redirect_error(&self, reply: &Reply) -> RedfishError {
-        let location = reply.header(&LOCATION).unwrap_or("nowhere");
-        let location = message::clean(location, &self.secrets());
-        let is_address = reply.path == ROOT || self.target.address.system() == Some(reply.path.trim_end_matches('/'));
-        RedfishError::Redirect { request: reply.request.clone(), location, is_address }
-    }
+/// The path that a redirect of a request to `url` leads to, if it stays at the same BMC.
+pub(super) fn path(url: &Url, reply: &Reply) -> Option<String> {
+    let next = url.join(reply.header(&LOCATION)?).ok()?;
+    let is_same = next.origin() == url.origin() && next.username().is_empty() && next.password().is_none();
+    is_same.then(|| local_path(next.as_str())).flatten()
 }
 
 /// Whether a redirect leads to the same resource: to the same path with a slash more or less at the end.
 pub(super) fn keeps_resource(reply: &Reply, next: &str) -> bool {
     let (path, is_moved) = (reply.path.as_str(), matches!(reply.status.as_u16(), 301 | 302 | 307 | 308));
     is_moved && (next.strip_suffix('/') == Some(path) || path.strip_suffix('/') == Some(next))
+}
+
+/// The error of a redirect that is not followed.
+pub(super) fn error(reply: &Reply, address: &BmcAddress, secrets: &Secrets) -> RedfishError {
+    let location = message::clean(reply.header(&LOCATION).unwrap_or("nowhere"), secrets);
+    let is_address = reply.path == ROOT || address.system() == Some(reply.path.trim_end_matches('/'));
+    RedfishError::Redirect { request: reply.request.clone(), location, is_address }
 }

@@ -130,6 +130,8 @@ pub enum Kind {
     Macsec {
         /// The interface that it stands on.
         parent: String,
+        /// The port in its identifier, by which the kernel tells links on one interface apart.
+        port: u16,
     },
     /// An end of a pair, with the name of the other.
     Veth(String),
@@ -213,7 +215,7 @@ pub struct Vxlan {
     pub remote: Option<IpAddr>,
     /// The address that it sends its packets from, if it is set.
     pub local: Option<IpAddr>,
-    /// The UDP port that it sends its packets to, and receives them at.
+    /// The UDP port as the document has it; see [`Vxlan::udp_port`].
     pub port: u16,
 }
 
@@ -250,6 +252,11 @@ impl Bond {
 impl Vxlan {
     /// The default UDP port (`nm-settings(5)`). The kernel also uses it for port 0.
     pub const USUAL_PORT: u16 = 8472;
+
+    /// The UDP port that it sends its packets to, and receives them at.
+    pub fn udp_port(&self) -> u16 {
+        if self.port == 0 { Self::USUAL_PORT } else { self.port }
+    }
 
     /// The family of its packets: that of the one address that it has, and IPv4 if it has none (`vxlan_config_validate`).
     pub fn family(&self) -> Family {
@@ -306,11 +313,14 @@ impl Interface {
 }
 
 impl Kind {
+    /// The default port of a `MACsec` link (`nm-settings(5)`).
+    pub(crate) const USUAL_MACSEC_PORT: u16 = 1;
+
     /// The interface that one of this kind stands on, unless it stands on its ports.
     pub fn parent(&self) -> Option<&str> {
         match self {
             Self::Vlan(vlan) => Some(&vlan.parent),
-            Self::MacVlan { parent, .. } | Self::Macsec { parent } => Some(parent),
+            Self::MacVlan { parent, .. } | Self::Macsec { parent, .. } => Some(parent),
             Self::Vxlan(Vxlan { parent, .. }) | Self::Infiniband(parent) => parent.as_deref(),
             _ => None,
         }

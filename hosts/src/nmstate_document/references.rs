@@ -187,6 +187,11 @@ const MADE: [(&str, &str); 7] = [
     ("vrf", "vrf"),
 ];
 
+/// Whether the kernel or udev gives a NIC such a name.
+pub(crate) fn is_of_a_nic(name: &str) -> bool {
+    is_usual(name) && !name.starts_with("veth")
+}
+
 /// The type of interface that a name is one of, where only a profile makes an interface of such a name.
 pub(crate) fn made_by(name: &str) -> Option<&'static str> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

@@ -20,7 +20,7 @@ impl Topology {
             Kind::Vlan(vlan) => format!("vlan {} on {}", vlan.id, vlan.parent),
             Kind::Vxlan(Vxlan { id, parent: Some(parent), .. }) => format!("vxlan {id} on {parent}"),
             Kind::Vxlan(Vxlan { id, parent: None, .. }) => format!("vxlan {id}"),
-            Kind::MacVlan { parent, .. } | Kind::Macsec { parent } => format!("{} on {parent}", kind.name()),
+            Kind::MacVlan { parent, .. } | Kind::Macsec { parent, .. } => format!("{} on {parent}", kind.name()),
             Kind::Infiniband(Some(parent)) => format!("infiniband partition of {parent}"),
             Kind::Veth(peer) => format!("veth, the other end is {peer}"),
             _ => kind.name().to_owned(),

@@ -96,7 +96,7 @@ fn kind(kind: &Kind) -> Map<String, Value> {
         Kind::Vrf(table) => present([("table", json!(table))]),
         Kind::Veth(peer) => present([("peer", json!(peer))]),
         Kind::MacVlan { parent: _, tap: _, mode: _ }
-        | Kind::Macsec { parent: _ }
+        | Kind::Macsec { parent: _, port: _ }
         | Kind::Infiniband(_)
         | Kind::Ethernet
         | Kind::Dummy

@@ -187,6 +187,11 @@ fn some_rules_depend_on_the_program_that_reads_the_network() {
             assert_eq!(of(document, code, files), [""; 0], "{files:?}");
         }
     }
+    for code in ["bond-option-refused", "bridge-port-zero", "vrf-mtu-unused"] {
+        let document = format!("{code}.yaml");
+        assert!(!of(&document, code, NetworkFiles::Keyfiles).is_empty(), "{code}");
+        assert_eq!(of(&document, code, NetworkFiles::NetworkdUnits), [""; 0], "{code}");
+    }
 }
 
 #[test]

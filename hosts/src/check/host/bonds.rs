@@ -1,7 +1,11 @@
 //! Options of bonds, against the ports that they have.
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
 use super::Network;
 use crate::model::{Bond, Device, Interface};
+use vocabulary::host::MacAddress;
 use vocabulary::network_files::NetworkFiles;
 use vocabulary::report::{DocumentPath, Report, Severity};
 
@@ -9,10 +13,22 @@ use vocabulary::report::{DocumentPath, Report, Severity};
 const LACP: &str = "802.3ad";
 /// The modes in which one port comes before the others (`bond_opts` of the kernel).
 const WITH_PRIMARY: [&str; 3] = ["active-backup", "balance-tlb", "balance-alb"];
+/// The modes in which a bond can find out by ARP or by neighbour discovery whether it has a link.
+const WITH_TARGETS: [&str; 4] = ["balance-rr", "active-backup", "balance-xor", "broadcast"];
+/// How many addresses of a family a bond can ask for that (`BOND_MAX_ARP_TARGETS`, `BOND_MAX_NS_TARGETS`).
+const MOST_TARGETS: usize = 16;
 
 pub(super) fn check(network: &Network<'_>, interface: &Interface, bond: &Bond, report: &mut Report) {
     if interface.active {
         refused(network, interface, bond, report);
+        if network.files == NetworkFiles::Keyfiles {
+            targets(network, interface, bond, report);
+            system(network, interface, bond, report);
+        }
+        // dayone itself rounds them for Talos.
+        if network.files != NetworkFiles::TalosNetwork {
+            delays(network, interface, bond, report);
+        }
     }
     let ports = network.ports(&interface.name);
     let names: Vec<&str> = ports.iter().take(8).map(|port| port.name.as_str()).collect();
@@ -67,6 +83,66 @@ fn refused(network: &Network<'_>, interface: &Interface, bond: &Bond, report: &m
     if bond.option("use_carrier") == Some("0") {
         let message = "is 0, and recent kernels do not create a bond with this value; remove the option";
         report.warning("bond-use-carrier", &place(network, interface, "use_carrier"), message);
+    }
+}
+
+/// Reports targets with which the kernel does not create the bond (`bond_is_ip_target_ok`, `bond_is_ip6_target_ok`), and
+/// targets that it leaves out. systemd-networkd leaves out some by itself, so this is about NetworkManager.
+fn targets(network: &Network<'_>, interface: &Interface, bond: &Bond, report: &mut Report) {
+    if !WITH_TARGETS.contains(&bond.mode.as_str()) {
+        return;
+    }
+    for option in ["arp_ip_target", "ns_ip6_target"] {
+        let text = bond.option(option).unwrap_or_default();
+        let addresses: Vec<IpAddr> = text.split(',').filter_map(|target| target.trim().parse().ok()).collect();
+        let mut seen = BTreeSet::new();
+        let refused = addresses.iter().find_map(|target| match (is_asked(*target), seen.insert(*target)) {
+            (false, _) => Some(format!("has {target}, which no host has as its address")),
+            (true, false) => Some(format!("has {target} twice")),
+            (true, true) => None,
+        });
+        if let Some(what) = refused {
+            let message = what + ": the kernel does not create the bond";
+            report.add(network.severity(), "bond-option-refused", &place(network, interface, option), message);
+        } else if let Some(first) = addresses.get(MOST_TARGETS) {
+            let message = format!(
+                "has {} addresses, and the kernel takes {MOST_TARGETS}: it does not ask {first} or any behind it",
+                addresses.len()
+            );
+            report.warning("bond-targets-lost", &place(network, interface, option), message);
+        }
+    }
+}
+
+/// Whether the kernel takes an address for a target.
+fn is_asked(target: IpAddr) -> bool {
+    match target {
+        IpAddr::V4(address) => !address.is_unspecified() && !address.is_broadcast(),
+        IpAddr::V6(address) => !address.is_unspecified() && !address.is_loopback() && !address.is_multicast(),
+    }
+}
+
+/// Reports a system address with which the kernel does not create the bond (`bond_option_ad_actor_system_set`).
+fn system(network: &Network<'_>, interface: &Interface, bond: &Bond, report: &mut Report) {
+    let system = bond.option("ad_actor_system").and_then(|system| system.parse::<MacAddress>().ok());
+    if let Some(system) = system.filter(|system| bond.mode == LACP && system.is_group()) {
+        let message = format!("is {system}, the address of a group: the kernel does not create the bond");
+        report.add(network.severity(), "bond-option-refused", &place(network, interface, "ad_actor_system"), message);
+    }
+}
+
+/// Reports delays that the kernel rounds down, because it counts them in monitoring intervals (`bond_option_updelay_set`).
+fn delays(network: &Network<'_>, interface: &Interface, bond: &Bond, report: &mut Report) {
+    let asks = bond.number("arp_interval").is_some_and(|interval| interval > 0);
+    let usual = Some(Bond::USUAL_MIIMON).filter(|_| !asks);
+    let Some(miimon) = bond.number("miimon").or(usual).filter(|miimon| *miimon > 0) else { return };
+    for option in ["updelay", "downdelay"] {
+        let Some(delay) = bond.number(option).filter(|delay| delay % miimon != 0) else { continue };
+        let message = format!(
+            "is {delay}, which is not a multiple of the monitoring interval ({miimon}): the kernel rounds it down to {}",
+            delay - delay % miimon
+        );
+        report.warning("bond-delay-rounded", &place(network, interface, option), message);
     }
 }
 

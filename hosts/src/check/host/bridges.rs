@@ -2,6 +2,7 @@
 
 use super::{Network, has_address};
 use crate::model::{Bridge, BridgeVlans, Interface, Kind};
+use vocabulary::network_files::NetworkFiles;
 use vocabulary::report::Report;
 
 /// The protocol of VLAN tags if nothing sets it.
@@ -9,11 +10,30 @@ const USUAL_PROTOCOL: &str = "802.1q";
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     for interface in network.active() {
-        if let Kind::LinuxBridge(bridge) = &interface.kind
-            && bridge.vlan_filtering
-        {
+        let Kind::LinuxBridge(bridge) = &interface.kind else { continue };
+        if bridge.vlan_filtering {
             addresses(network, interface, bridge, report);
             vlans(network, interface, bridge, report);
+        }
+        // systemd-networkd has no such default.
+        if network.files == NetworkFiles::Keyfiles {
+            zeros(network, interface, report);
+        }
+    }
+}
+
+/// NetworkManager takes 0 for nothing, and sets its default (`default_if_zero` in `nm-device-bridge.c`).
+fn zeros(network: &Network<'_>, interface: &Interface, report: &mut Report) {
+    for port in &interface.ports {
+        let Some(settings) = network.interface(&port.name).map(|port| &port.options.bridge_port) else { continue };
+        for (what, value, usual) in [("path cost", settings.path_cost, 100), ("priority", settings.priority, 32)] {
+            if value == Some(0) {
+                let message = format!(
+                    "is {}, a port with {what} 0, for which NetworkManager sets its default, {usual}",
+                    port.name
+                );
+                report.warning("bridge-port-zero", &port.path, message);
+            }
         }
     }
 }

@@ -67,13 +67,31 @@ fn pair(network: &Network<'_>, interface: &Interface, peer: &str, report: &mut R
     if peer == interface.name {
         let message = format!("is {peer}, the interface itself; the other end of a pair has a name of its own");
         report.error("veth-peer", &path, message);
-    } else if let Some(other) = network.interface(peer)
-        && let Kind::Veth(theirs) = &other.kind
-        && *theirs != interface.name
-    {
-        let message =
-            format!("is {peer}, whose own peer is {theirs} ({}); the two ends of a pair name each other", other.path);
-        report.error("veth-peer", &path, message);
+        return;
+    }
+    let Some(other) = network.interface(peer) else { return };
+    match &other.kind {
+        Kind::Veth(theirs) if *theirs == interface.name => {}
+        Kind::Veth(theirs) => {
+            let message = format!(
+                "is {peer}, whose own peer is {theirs} ({}); the two ends of a pair name each other",
+                other.path
+            );
+            report.error("veth-peer", &path, message);
+        }
+        // NetworkManager also takes a profile for a NIC for the end of a pair.
+        Kind::Ethernet if other.device != Device::Name || !references::is_of_a_nic(peer) => {}
+        // What stays down is not there, unless it is a NIC.
+        kind if !other.active && *kind != Kind::Ethernet => {}
+        kind => {
+            let message = format!(
+                "is {peer}, which is of type {} ({}): the kernel creates both ends of a pair at once, and refuses a name \
+                 that exists",
+                kind.name(),
+                other.path
+            );
+            report.warning("veth-peer", &path, message);
+        }
     }
 }
 

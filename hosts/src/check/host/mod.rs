@@ -16,6 +16,7 @@ mod rules;
 mod stacks;
 mod twins;
 mod vlans;
+mod vxlans;
 
 use std::collections::BTreeMap;
 
@@ -36,6 +37,7 @@ pub(super) fn check(checked: CheckedHost<'_>, files: NetworkFiles, report: &mut 
         links::check,
         loops::check,
         vlans::check,
+        vxlans::check,
         twins::check,
         bridges::check,
         stacks::check,

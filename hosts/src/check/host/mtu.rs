@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Network;
 use crate::model::{Family, Interface, Kind};
+use vocabulary::network_files::NetworkFiles;
 use vocabulary::report::{DocumentPath, Report};
 
 /// The MTU of a NIC by default.
@@ -11,6 +12,8 @@ const USUAL: u32 = 1500;
 /// What a VXLAN adds to a packet: an Ethernet header, its own, and those of UDP and of IPv4 or IPv6.
 const VXLAN_OVER_IPV4: u32 = 50;
 const VXLAN_OVER_IPV6: u32 = 70;
+/// What `MACsec` adds to a packet: its tag with an identifier, and a checksum of the usual length (`macsec_change_mtu`).
+const MACSEC: u32 = 32;
 /// How many interfaces that stand on each other are looked through for an MTU.
 const DEPTH: usize = 32;
 
@@ -18,7 +21,7 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     let mut mtus = Mtus { network, known: BTreeMap::new() };
     for interface in &network.topology.interfaces {
         by_itself(network, interface, report);
-        if let (Kind::Vlan(_) | Kind::MacVlan { .. } | Kind::Vxlan(_), Some(mtu), Some(parent)) =
+        if let (Kind::Vlan(_) | Kind::MacVlan { .. } | Kind::Macsec { .. } | Kind::Vxlan(_), Some(mtu), Some(parent)) =
             (&interface.kind, interface.mtu, interface.kind.parent().filter(|parent| !parent.is_empty()))
         {
             match network.interface(parent) {
@@ -34,10 +37,17 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
 }
 
 /// What no interface of its kind can have, whatever it stands on: `ETH_MIN_MTU`, `ETH_MAX_MTU` and `IPOIB_CM_MTU`. The kernel
-/// does not bound the MTU of a dummy, and NetworkManager sets that of a VRF by itself.
+/// does not bound the MTU of a dummy, and NetworkManager leaves that of a VRF as it is.
 fn by_itself(network: &Network<'_>, interface: &Interface, report: &mut Report) {
     let most = match interface.kind {
         Kind::Infiniband(_) => 65_520,
+        Kind::Vrf(_) if network.files == NetworkFiles::Keyfiles => {
+            if interface.mtu.is_some_and(|mtu| mtu != 0) {
+                let message = "has no effect: NetworkManager does not set the MTU of a VRF";
+                report.warning("vrf-mtu-unused", &place(network, interface), message);
+            }
+            return;
+        }
         Kind::Dummy | Kind::Vrf(_) | Kind::Loopback | Kind::Other(_) => return,
         _ => 65_535,
     };
@@ -56,6 +66,7 @@ fn header(kind: &Kind) -> u32 {
             Family::V4 => VXLAN_OVER_IPV4,
             Family::V6 => VXLAN_OVER_IPV6,
         },
+        Kind::Macsec { .. } => MACSEC,
         _ => 0,
     }
 }
@@ -90,10 +101,12 @@ impl<'a> Mtus<'_, 'a> {
         let parent = interface.kind.parent().and_then(|parent| network.interface(parent));
         let mtu = match (interface.mtu, &interface.kind) {
             (Some(bytes), _) => Mtu { bytes, said_of: Some(interface) },
-            (None, Kind::Vlan(_) | Kind::MacVlan { .. } | Kind::Vxlan(_)) => parent.map_or(usual, |parent| {
-                let below = self.of(parent, depth + 1);
-                Mtu { bytes: below.bytes.saturating_sub(header(&interface.kind)), ..below }
-            }),
+            (None, Kind::Vlan(_) | Kind::MacVlan { .. } | Kind::Macsec { .. } | Kind::Vxlan(_)) => {
+                parent.map_or(usual, |parent| {
+                    let below = self.of(parent, depth + 1);
+                    Mtu { bytes: below.bytes.saturating_sub(header(&interface.kind)), ..below }
+                })
+            }
             (None, Kind::LinuxBridge(_)) => {
                 let ports = network.ports(&interface.name).iter().map(|port| self.of(port, depth + 1));
                 ports.min_by_key(|mtu| (mtu.bytes, mtu.said_of.is_none())).unwrap_or(usual)
@@ -106,7 +119,7 @@ impl<'a> Mtus<'_, 'a> {
 }
 
 /// The kernel refuses an MTU above that of the parent (`vlan_dev_change_mtu`, `macvlan_change_mtu`,
-/// `vxlan_change_mtu`).
+/// `macsec_change_mtu`, `vxlan_change_mtu`).
 fn on_parent(
     network: &Network<'_>,
     interface: &Interface,
@@ -118,6 +131,7 @@ fn on_parent(
     let header = header(&interface.kind);
     let header_said = match header {
         0 => String::new(),
+        MACSEC => format!(", of which MACsec needs {header}"),
         VXLAN_OVER_IPV6 => format!(", of which VXLAN over IPv6 needs {header}"),
         _ => format!(", of which VXLAN needs {header}"),
     };

@@ -7,10 +7,7 @@ use vocabulary::report::Report;
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     for interface in network.active() {
         ports(network, interface, report);
-        let parent = interface.kind.parent().and_then(|parent| network.interface(parent));
-        if let Some(parent) = parent.filter(|parent| parent.active) {
-            on_parent(network, interface, parent, report);
-        }
+        on_parent(network, interface, report);
     }
 }
 
@@ -43,31 +40,55 @@ fn refusal_of_port(port: &Kind, controller: &Kind) -> Option<&'static str> {
 }
 
 /// Reports a parent that cannot carry the interface.
-fn on_parent(network: &Network<'_>, interface: &Interface, parent: &Interface, report: &mut Report) {
-    match (&interface.kind, &parent.kind) {
-        (Kind::Vlan(_), Kind::Vrf(_)) => {
-            let message = format!("is {}, a VRF ({}), and the kernel puts no VLAN on a VRF", parent.name, parent.path);
-            let place = network.place(interface, &["vlan", "base-iface"], &["vlan", "parent"]);
-            report.add(network.severity(), "parent-refused", &place, message);
+fn on_parent(network: &Network<'_>, interface: &Interface, report: &mut Report) {
+    let (name, section, group) = match interface.kind {
+        Kind::Vlan(_) => ("VLAN", "vlan", "vlan"),
+        Kind::MacVlan { tap: false, .. } => ("MACVLAN", "mac-vlan", "macvlan"),
+        Kind::MacVlan { tap: true, .. } => ("MACVLAN", "mac-vtap", "macvlan"),
+        Kind::Macsec { .. } => ("MACsec", "macsec", "macsec"),
+        _ => return,
+    };
+    if let Some(message) = refusal_of_parent(network, interface, name) {
+        let place = network.place(interface, &[section, "base-iface"], &[group, "parent"]);
+        report.add(network.severity(), "parent-refused", &place, message);
+    }
+}
+
+/// Why the kernel does not put an interface, which people call `upper`, on its parent.
+fn refusal_of_parent(network: &Network<'_>, interface: &Interface, upper: &str) -> Option<String> {
+    let name = interface.kind.parent()?;
+    let Some(parent) = network.interface(name) else {
+        return (name == "lo").then(|| format!("is lo, the loopback, and the kernel puts no {upper} on it"));
+    };
+    if !parent.active {
+        return None;
+    }
+    let path = &parent.path;
+    // `NETIF_F_VLAN_CHALLENGED`, `IFF_NO_RX_HANDLER`, and the types of hardware that are not `ARPHRD_ETHER`.
+    match (&parent.kind, &interface.kind) {
+        (Kind::Loopback, _) => {
+            return Some(format!("is {name}, the loopback ({path}), and the kernel puts no {upper} on it"));
+        }
+        (Kind::Vrf(_), _) => {
+            return Some(format!("is {name}, a VRF ({path}), and the kernel puts no {upper} on a VRF"));
+        }
+        (Kind::Infiniband(_), _) => {
+            return Some(format!("is {name}, an InfiniBand interface ({path}), and the kernel puts no {upper} on one"));
         }
         // A MACVLAN on another one stands on the interface below both, for the kernel.
-        (Kind::MacVlan { tap, .. }, below) if !matches!(below, Kind::MacVlan { .. }) => {
-            let controller = parent.controller.as_deref().and_then(|name| network.interface(name));
-            let Some(controller) = controller.filter(|controller| controller.active) else { return };
-            // Both take all frames of the interface (`netdev_rx_handler_register`); a VRF does not.
-            let what = match controller.kind {
-                Kind::Bond(_) => "bond",
-                Kind::LinuxBridge(_) => "bridge",
-                _ => return,
-            };
-            let message = format!(
-                "is {}, which is a port of {} ({}), and the kernel puts no MACVLAN on a port of a {what}; put it on {}",
-                parent.name, controller.name, controller.path, controller.name
-            );
-            let section = if *tap { "mac-vtap" } else { "mac-vlan" };
-            let place = network.place(interface, &[section, "base-iface"], &["macvlan", "parent"]);
-            report.add(network.severity(), "parent-refused", &place, message);
-        }
+        (_, Kind::Vlan(_)) | (Kind::MacVlan { .. }, Kind::MacVlan { .. }) => return None,
         _ => {}
     }
+    let controller = network.interface(parent.controller.as_deref()?).filter(|controller| controller.active)?;
+    // Both take all frames of the interface (`netdev_rx_handler_register`); a VRF does not.
+    let what = match controller.kind {
+        Kind::Bond(_) => "bond",
+        Kind::LinuxBridge(_) => "bridge",
+        _ => return None,
+    };
+    let (controller, path) = (&controller.name, &controller.path);
+    Some(format!(
+        "is {name}, which is a port of {controller} ({path}), and the kernel puts no {upper} on a port of a {what}; put it \
+         on {controller}"
+    ))
 }

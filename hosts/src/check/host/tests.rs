@@ -179,6 +179,96 @@ fn bonds_with_the_address_of_a_port_have_no_other() {
     }
 }
 
+/// The kernel does not create a bond with the first, and rounds the second.
+#[test]
+fn targets_and_delays_of_bonds_are_those_that_the_kernel_takes() {
+    let of = |options: &str| {
+        let bond = format!("type=bond\n[bond]\n{options}\n[ipv6]\nmethod=disabled\n");
+        let mut codes = codes_of(&[("bond0", &bond), ("eth0", BOND_PORT), ("eth1", BOND_PORT)]);
+        codes.retain(|code| code.starts_with("bond-"));
+        codes
+    };
+    let asking = |target: &str| of(&format!("mode=active-backup\narp_interval=1000\n{target}"));
+    for target in ["192.0.2.1,192.0.2.1", "0.0.0.0", "192.0.2.1,255.255.255.255"] {
+        assert_eq!(asking(&format!("arp_ip_target={target}")), ["bond-option-refused"], "{target}");
+    }
+    for target in ["ff02::1", "::", "::1", "2001:db8::1,2001:db8:0::1"] {
+        assert_eq!(asking(&format!("ns_ip6_target={target}")), ["bond-option-refused"], "{target}");
+    }
+    for fine in ["arp_ip_target=0.0.0.1,224.0.0.1,127.0.0.1", "ns_ip6_target=fe80::1,2001:db8::1"] {
+        assert_eq!(asking(fine), [""; 0], "{fine}");
+    }
+    let many = |count: u8| (1..=count).map(|last| format!("192.0.2.{last}")).collect::<Vec<_>>().join(",");
+    assert_eq!(asking(&format!("arp_ip_target={}", many(16))), [""; 0]);
+    assert_eq!(asking(&format!("arp_ip_target={}", many(17))), ["bond-targets-lost"]);
+    for (options, code) in [
+        ("mode=802.3ad\nad_actor_system=03:00:00:00:00:05", Some("bond-option-refused")),
+        ("mode=802.3ad\nad_actor_system=00:00:00:00:00:00", None),
+        ("mode=active-backup\nad_actor_system=03:00:00:00:00:05", None),
+        ("mode=active-backup\nmiimon=100\nupdelay=250", Some("bond-delay-rounded")),
+        ("mode=active-backup\ndowndelay=50", Some("bond-delay-rounded")),
+        ("mode=active-backup\nmiimon=50\nupdelay=250\ndowndelay=0", None),
+        ("mode=active-backup\nmiimon=0\nupdelay=250", None),
+    ] {
+        assert_eq!(of(options), code.into_iter().collect::<Vec<_>>(), "{options}");
+    }
+}
+
+/// Those of `vxlan_config_validate`.
+#[test]
+fn addresses_of_vxlans_are_those_that_the_kernel_takes() {
+    for (rest, code) in [
+        ("local=fe80::1\nparent=eth0", None),
+        ("local=fe80::1\nremote=fe80::2\nparent=eth0", None),
+        ("local=fe80::1\nremote=ff02::1\nparent=eth0", None),
+        ("local=2001:db8::1\nremote=ff05::1\nparent=eth0", None),
+        ("local=192.0.2.1", None),
+        ("local=fe80::1", Some("vxlan-without-base")),
+        ("local=fe80::1\nremote=2001:db8::1\nparent=eth0", Some("vxlan-address-refused")),
+        ("local=fe80::1\nremote=ff05::1\nparent=eth0", Some("vxlan-address-refused")),
+        ("local=2001:db8::1\nremote=fe80::1\nparent=eth0", Some("vxlan-address-refused")),
+        ("remote=fe80::1\nparent=eth0", Some("vxlan-address-refused")),
+        ("local=239.1.1.1\nremote=192.0.2.1\nparent=eth0", Some("vxlan-address-refused")),
+        ("remote=192.0.2.1\ndestination-port=0", Some("vxlan-port-zero")),
+    ] {
+        let vxlan = format!("type=vxlan\n[vxlan]\nid=7\n{rest}\n[ipv6]\nmethod=disabled\n");
+        let mut codes = codes_of(&[("vx0", &vxlan), ("eth0", "type=ethernet\n")]);
+        codes.retain(|code| code.starts_with("vxlan-"));
+        assert_eq!(codes, code.into_iter().collect::<Vec<_>>(), "{rest}");
+    }
+}
+
+/// The kernel hands the frames of an interface to one of its controller, its MACVLANs and its `MACsec` links.
+#[test]
+fn frames_of_an_interface_go_to_one_kind_of_interface() {
+    const DISABLED: &str = "[ipv6]\nmethod=disabled\n";
+    let macsec = |parent: &str, rest: &str| {
+        format!(
+            "type=macsec\n[macsec]\nparent={parent}\n{rest}mka-cak=50b71a8ef0bd5751ea76de6d6c98c03a\n\
+             mka-ckn=f2b4297d39da7330910a7abc0449feb45b5c0b9fc23df1430e1898fcf1c4550b\n{DISABLED}"
+        )
+    };
+    let macvlan = |parent: &str, mode: u8| format!("type=macvlan\n[macvlan]\nparent={parent}\nmode={mode}\n{DISABLED}");
+    let of = |above: [(&str, String); 2]| {
+        let bond = format!("type=bond\n[bond]\nmode=active-backup\n{DISABLED}");
+        let mut profiles = vec![("bond0", bond.as_str()), ("eth0", BOND_PORT), ("eth1", "type=ethernet\n")];
+        profiles.extend(above.iter().map(|(name, content)| (*name, content.as_str())));
+        let mut codes = codes_of(&profiles);
+        codes.retain(|code| code.ends_with("-shared") || code.ends_with("-refused") && !code.starts_with("keyfile-"));
+        codes
+    };
+    let shared = "macsec-parent-shared";
+    assert_eq!(of([("a", macsec("eth1", "")), ("b", macsec("eth1", "port=1\n"))]), [shared]);
+    assert_eq!(of([("a", macsec("eth1", "")), ("b", macsec("eth1", "port=2\n"))]), [""; 0]);
+    assert_eq!(of([("a", macsec("eth1", "")), ("b", macvlan("eth1", 2))]), [shared]);
+    assert_eq!(of([("a", macsec("bond0", "")), ("b", macvlan("a", 4))]), [""; 0]);
+    assert_eq!(of([("a", macvlan("eth1", 2)), ("b", macsec("a", ""))]), [""; 0]);
+    assert_eq!(of([("a", macsec("eth0", "")), ("b", macvlan("lo", 2))]), ["parent-refused"; 2]);
+    assert_eq!(of([("a", macvlan("eth1", 2)), ("b", macvlan("a", 4))]), ["macvlan-passthru-shared"]);
+    assert_eq!(of([("a", macvlan("eth1", 4)), ("b", macvlan("a", 2))]), ["macvlan-passthru-shared"]);
+    assert_eq!(of([("a", macvlan("eth1", 1)), ("b", macvlan("a", 2))]), [""; 0]);
+}
+
 /// Keyfiles can put the bridge itself into VLANs.
 #[test]
 fn bridges_may_be_in_vlans_of_their_own() {

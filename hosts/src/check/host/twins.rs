@@ -1,55 +1,33 @@
 //! Interfaces that the kernel or NetworkManager does not create, most often because of another one: of the two, there is only one.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 use super::Network;
-use crate::model::{Device, Family, Interface, Kind, MacVlanMode, Vxlan};
+use crate::model::{Device, Interface, Kind, MacVlanMode};
 use vocabulary::host::MacAddress;
 use vocabulary::network_files::NetworkFiles;
 use vocabulary::report::Report;
 
+/// How many MACVLANs that stand on each other are looked through. Rings have a finding of their own.
+const DEPTH: usize = 32;
+
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
-    vxlans(network, report);
     macvlans(network, report);
+    macsecs(network, report);
     macs_of_macvlans(network, report);
     modes_of_macvlans(network, report);
 }
 
-/// What tells VXLANs apart. The interface below counts only where the local address means something on one link alone.
-type VxlanKey<'a> = (u32, u16, Family, Option<&'a str>);
-
-fn key(vxlan: &Vxlan) -> VxlanKey<'_> {
-    let is_of_a_link = matches!(vxlan.local, Some(IpAddr::V6(local)) if local.is_unicast_link_local());
-    (vxlan.id, vxlan.port, vxlan.family(), vxlan.parent.as_deref().filter(|_| is_of_a_link))
-}
-
-/// Packets of one identifier that come in at one port go to one interface (`vxlan_config_validate`).
-fn vxlans(network: &Network<'_>, report: &mut Report) {
-    let mut seen: BTreeMap<VxlanKey<'_>, &Interface> = BTreeMap::new();
-    for interface in network.active() {
-        let Kind::Vxlan(vxlan) = &interface.kind else { continue };
-        if let Some(remote) = vxlan.remote.filter(|remote| remote.is_multicast() && vxlan.parent.is_none()) {
-            let message = format!(
-                "has the multicast address {remote} as remote and no interface below, by which the kernel would join \
-                 the group: the kernel does not create the VXLAN"
-            );
-            report.add(network.severity(), "vxlan-without-base", &interface.path, message);
+/// The interface on which the kernel puts a MACVLAN: the one below all MACVLANs (`macvlan_common_newlink`).
+fn base<'a>(network: &Network<'a>, parent: &'a str) -> &'a str {
+    let mut base = parent;
+    for _ in 0..DEPTH {
+        match network.interface(base).map(|below| &below.kind) {
+            Some(Kind::MacVlan { parent, .. }) => base = parent,
+            _ => break,
         }
-        let first = *seen.entry(key(vxlan)).or_insert(interface);
-        if std::ptr::eq(first, interface) {
-            continue;
-        }
-        let message = format!(
-            "is VXLAN {} at UDP port {} over {}, like {} ({}): the kernel creates only one of the two",
-            vxlan.id,
-            vxlan.port,
-            vxlan.family().name(),
-            first.name,
-            first.path
-        );
-        report.add(network.severity(), "vxlan-twice", &interface.path, message);
     }
+    base
 }
 
 /// A MACVLAN with mode passthru takes all frames of its parent (`macvlan_common_newlink`).
@@ -58,17 +36,49 @@ fn macvlans(network: &Network<'_>, report: &mut Report) {
     for interface in network.active() {
         let Kind::MacVlan { parent, mode, .. } = &interface.kind else { continue };
         let takes_all = *mode == MacVlanMode::Passthru;
-        let (first, is_alone) = *seen.entry(parent).or_insert((interface, takes_all));
+        let base = base(network, parent);
+        let (first, is_alone) = *seen.entry(base).or_insert((interface, takes_all));
         if std::ptr::eq(first, interface) || !(is_alone || takes_all) {
             continue;
         }
         let one = if takes_all { interface } else { first };
+        let on = if base == parent { base.to_owned() } else { format!("{base}, which is below {parent}") };
         let message = format!(
-            "is on {parent}, like {} ({}), and {} has mode passthru, which allows no other MACVLAN there: the kernel \
+            "is on {on}, like {} ({}), and {} has mode passthru, which allows no other MACVLAN there: the kernel \
              creates only one of the two",
             first.name, first.path, one.name
         );
         report.add(network.severity(), "macvlan-passthru-shared", &interface.path, message);
+    }
+}
+
+/// The kernel gives the frames of an interface to its MACVLANs or to its `MACsec` links (`netdev_rx_handler_register`). It
+/// tells these links apart by their ports (`sci_exists`).
+fn macsecs(network: &Network<'_>, report: &mut Report) {
+    let mut macvlans: BTreeMap<&str, &Interface> = BTreeMap::new();
+    for interface in network.active() {
+        if let Kind::MacVlan { parent, .. } = &interface.kind {
+            macvlans.entry(base(network, parent)).or_insert(interface);
+        }
+    }
+    let mut seen: BTreeMap<(&str, u16), &Interface> = BTreeMap::new();
+    for interface in network.active() {
+        let Kind::Macsec { parent, port } = &interface.kind else { continue };
+        if let Some(macvlan) = macvlans.get(parent.as_str()) {
+            let message = format!(
+                "is on {parent}, like the MACVLAN {} ({}): the kernel creates only one of the two",
+                macvlan.name, macvlan.path
+            );
+            report.add(network.severity(), "macsec-parent-shared", &interface.path, message);
+        }
+        let first = *seen.entry((parent.as_str(), *port)).or_insert(interface);
+        if !std::ptr::eq(first, interface) {
+            let message = format!(
+                "is on {parent} with port {port}, like {} ({}): the kernel creates only one of the two",
+                first.name, first.path
+            );
+            report.add(network.severity(), "macsec-parent-shared", &interface.path, message);
+        }
     }
 }
 
@@ -81,11 +91,12 @@ fn macs_of_macvlans(network: &Network<'_>, report: &mut Report) {
             continue;
         };
         let Some(mac) = interface.mac else { continue };
-        let below = network.interface(parent).filter(|below| address_of(below) == Some(mac));
-        let first = *seen.entry((parent.as_str(), mac)).or_insert(interface);
+        let base = base(network, parent);
+        let below = network.interface(base).filter(|below| address_of(below) == Some(mac));
+        let first = *seen.entry((base, mac)).or_insert(interface);
         if let Some(other) = below.or_else(|| Some(first).filter(|first| !std::ptr::eq(*first, interface))) {
             let message = format!(
-                "sets the MAC address {mac}, like {} ({}): a MACVLAN needs an address that neither {parent} nor another \
+                "sets the MAC address {mac}, like {} ({}): a MACVLAN needs an address that neither {base} nor another \
                  MACVLAN on it has",
                 other.name, other.path
             );

@@ -56,7 +56,10 @@ pub(super) fn read(profile: &Profile<'_>, names: &Names) -> Kind {
             tap: section("macvlan").flag("tap").unwrap_or(false),
             mode: macvlan_mode(section("macvlan").parsed("mode")),
         }),
-        "macsec" => parent("macsec").map(|parent| Kind::Macsec { parent }),
+        "macsec" => parent("macsec").map(|parent| Kind::Macsec {
+            parent,
+            port: section("macsec").parsed("port").unwrap_or(Kind::USUAL_MACSEC_PORT),
+        }),
         "veth" => section("veth").text("peer").map(Kind::Veth),
         "dummy" => Some(Kind::Dummy),
         "infiniband" => Some(Kind::Infiniband(parent("infiniband"))),
@@ -133,6 +136,6 @@ fn vxlan(parent: Option<String>, section: &Section<'_, '_>) -> Option<Vxlan> {
         parent,
         remote: address("remote"),
         local: address("local"),
-        port: section.parsed("destination-port").filter(|port| *port != 0).unwrap_or(Vxlan::USUAL_PORT),
+        port: section.parsed("destination-port").unwrap_or(Vxlan::USUAL_PORT),
     })
 }

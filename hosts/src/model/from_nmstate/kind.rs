@@ -37,7 +37,11 @@ pub(super) fn read(entry: &Entry<'_>, names: &Names<'_>) -> Kind {
             };
             Kind::MacVlan { parent: base(kind).unwrap_or_default(), tap: kind == "mac-vtap", mode }
         }
-        "macsec" => Kind::Macsec { parent: base("macsec").unwrap_or_default() },
+        "macsec" => {
+            // nmstate leaves 0 out of the profile.
+            let port = section("macsec").and_then(|section| small::<u16>(section, "port")).filter(|port| *port != 0);
+            Kind::Macsec { parent: base("macsec").unwrap_or_default(), port: port.unwrap_or(Kind::USUAL_MACSEC_PORT) }
+        }
         "infiniband" => Kind::Infiniband(base("infiniband")),
         "dummy" => Kind::Dummy,
         "loopback" => Kind::Loopback,
@@ -182,6 +186,6 @@ fn vxlan(parent: Option<String>, section: &Mapping) -> Vxlan {
         parent,
         remote: address("remote"),
         local: address("local"),
-        port: small(section, "destination-port").filter(|port| *port != 0).unwrap_or(Vxlan::USUAL_PORT),
+        port: small(section, "destination-port").unwrap_or(Vxlan::USUAL_PORT),
     }
 }

@@ -80,7 +80,7 @@ const SECTIONS: &[Section] = &[
         &[("stp-path-cost", Within(1, 65535))],
     ),
     Section {
-        why: "networkd leaves every port in the default VLAN besides",
+        why: "dayone writes no [BridgeVLAN] sections",
         ..Section::new("interfaces.*.bridge.port.*.vlan", "", &[])
     },
     Section::new(

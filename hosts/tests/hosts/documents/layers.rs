@@ -152,9 +152,16 @@ impl Layer {
             (layer, _, Some(base)) => {
                 let below = &mut document.interfaces[base];
                 let name = below.name.clone();
-                match layer.on_base(number, &name) {
+                let is_macsec = matches!(layer, Self::Macsec);
+                // The kernel gives the frames of an interface to a MACsec link or to MACVLANs.
+                let is_taken =
+                    is_macsec && below.is_base || below.macsec.is_some() && matches!(layer, Self::MacVlan { .. });
+                match layer.on_base(number, &name).filter(|_| !is_taken) {
                     Some(interface) => {
                         below.is_base = true;
+                        if is_macsec {
+                            below.macsec = Some(interface.name.clone());
+                        }
                         interface
                     }
                     None => dummy(number),

@@ -45,6 +45,8 @@ struct Interface {
     vrf: Option<String>,
     /// Something stands on it.
     is_base: bool,
+    /// The MACsec link that stands on it.
+    macsec: Option<String>,
     /// The kernel knows it by this name.
     has_kernel_name: bool,
     /// What it has of IPv4 and of IPv6, and which of the networks is its own.
@@ -72,6 +74,7 @@ impl Interface {
             is_port: false,
             vrf: None,
             is_base: false,
+            macsec: None,
             has_kernel_name: true,
             number: 0,
             ipv4: Family::Nothing,

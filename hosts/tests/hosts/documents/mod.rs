@@ -45,7 +45,7 @@ struct Interface {
     vrf: Option<String>,
     /// Something stands on it.
     is_base: bool,
-    /// The MACsec link that stands on it.
+    /// The `MACsec` link that stands on it.
     macsec: Option<String>,
     /// The kernel knows it by this name.
     has_kernel_name: bool,

@@ -3,13 +3,13 @@
 use super::DeliveryProfile;
 use super::coreos::{IGNITION_CONFIG, KEYFILES};
 use super::handover::is_handed_over;
-use super::signs::{has_directory, has_file};
+use super::signs::has_file;
 use crate::initramfs::Tree;
+use vocabulary::network_files::{CONFIGURATION, NETWORKD_UNITS, NO_AUTO_DEFAULT, UNMENTIONED_UNIT};
 
 /// The files of dayone that keep NICs alone which no document mentions. They show an image of a ramdisk that dayone has made: a
 /// ramdisk may have keyfiles and units of its own.
-const UNMENTIONED_NICS: [&str; 2] =
-    ["etc/NetworkManager/conf.d/99-dayone-no-auto-default.conf", "etc/systemd/network/11-dayone-unmentioned.network"];
+const UNMENTIONED_NICS: [(&str, &str); 2] = [(CONFIGURATION, NO_AUTO_DEFAULT.0), (NETWORKD_UNITS, UNMENTIONED_UNIT)];
 
 /// The configuration of a host in an initramfs, as dayone and coreos-installer add it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,9 +29,11 @@ impl Carried {
         let is_keyfile =
             |path: &[u8]| path.strip_prefix(KEYFILES.as_bytes()).is_some_and(|rest| rest.starts_with(b"/"));
         let lasting = is_handed_over(tree)
-            || UNMENTIONED_NICS.iter().any(|path| has_file(tree, path))
+            || UNMENTIONED_NICS
+                .iter()
+                .any(|(directory, name)| has_file(tree, &format!("{}/{name}", directory.trim_start_matches('/'))))
             || is_coreos && tree.nodes().any(|(path, _)| is_keyfile(path));
-        let replaceable = is_coreos && (has_file(tree, IGNITION_CONFIG) || has_directory(tree, KEYFILES));
+        let replaceable = is_coreos && has_file(tree, IGNITION_CONFIG);
         match (lasting, replaceable) {
             (true, _) => Self::Lasting,
             (false, true) => Self::Replaceable,

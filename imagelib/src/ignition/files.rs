@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 use super::user::NodeKind;
 use super::{AbsolutePath, Additions, IgnitionError, UserConfig};
 use crate::cpio::Owner;
-use vocabulary::network_files::{CONFIGURATION, KEYFILES, NO_AUTO_DEFAULT};
+use vocabulary::network_files::{CONFIGURATION, KEYFILES, NETWORKD_UNITS, NO_AUTO_DEFAULT};
 
-const NETWORKD_UNITS: &str = "/etc/systemd/network";
 const UNITS: &str = "/etc/systemd/system";
 
 /// A file in its final place.

@@ -25,9 +25,6 @@ pub(super) fn plan(
     base: &KernelInitrdBase,
     rootfs_url: Option<&RootfsUrl>,
 ) -> Result<Image, ImageError> {
-    if let Some(problem) = base.problem() {
-        return Err(problem.into());
-    }
     if base.customised && !recipe.replace_embedded {
         return Err(ImageError::Customised("an Ignition config in its initramfs".to_owned()));
     }

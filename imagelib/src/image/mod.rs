@@ -286,6 +286,12 @@ impl Image {
             return Err(ImageError::OtherBase { wanted: recipe.base, found: identity });
         }
         options::check(recipe, base)?;
+        // Nothing that the other errors ask for would help.
+        if let Base::KernelInitrd(base) = base
+            && let Some(problem) = base.problem()
+        {
+            return Err(problem.into());
+        }
         base.check_format(recipe.format).map_err(|reason| ImageError::Format { format: recipe.format, reason })?;
         let mut image = match base {
             Base::Iso(iso) if recipe.format == Format::Usb => disk::plan(recipe, iso, rootfs_url),

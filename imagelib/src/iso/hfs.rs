@@ -1,5 +1,5 @@
-//! HFS and HFS+ beside ISO 9660, as `grub-mkrescue`, `xorriso -hfsplus` and `genisoimage -hfs` make them: a partition with
-//! directories of its own for the same files.
+//! HFS and HFS+ beside ISO 9660, as `grub-mkrescue`, `xorriso -hfsplus` and `genisoimage -hfs` make them: a partition, or the
+//! whole image, with directories of its own for the same files.
 
 use super::BLOCK;
 use crate::disk::SECTOR;
@@ -13,9 +13,12 @@ const SYSTEM_AREA: u64 = 32 << 10;
 const HEADER: u64 = 1024;
 const SIGNATURES: [([u8; 2], &str); 3] = [(*b"H+", "HFS+"), (*b"HX", "HFS+"), (*b"BD", "HFS")];
 
-/// The name of such a file system in a partition of the image; none if the partition tables name none that can be read.
+/// The name of such a file system in a partition of the image, or of the image as a whole, as `genisoimage -hfs` makes it without
+/// `-part`; none if none can be read.
 pub(crate) fn beside(source: &dyn Source) -> Option<&'static str> {
     let gpt = Gpt::read(source).ok().flatten();
+    // With a GPT, its entries are there.
+    let whole = gpt.is_none().then_some(0);
     let of_gpt = gpt.iter().flat_map(Gpt::partitions).map(|(_, partition)| partition.first.saturating_mul(SECTOR));
     let area = source.read_vec(0, SYSTEM_AREA).unwrap_or_default();
     // An entry of an Apple partition map is as large as the blocks in which it counts. There may be a map for each size.
@@ -23,7 +26,7 @@ pub(crate) fn beside(source: &dyn Source) -> Option<&'static str> {
         let entries = area.chunks(usize::try_from(block).unwrap_or(usize::MAX));
         entries.filter_map(apple_hfs).map(move |first| u64::from(first) * block)
     });
-    of_gpt.chain(of_apple).find_map(|start| name_at(source, start))
+    whole.into_iter().chain(of_gpt).chain(of_apple).find_map(|start| name_at(source, start))
 }
 
 /// The first block of a partition of this type.
@@ -54,5 +57,12 @@ mod tests {
             image[20 * 2048 + 1024..][..2].copy_from_slice(&signature);
             assert_eq!(beside(&image), Some(name));
         }
+    }
+
+    #[test]
+    fn the_whole_image_may_be_such_a_file_system() {
+        let mut image = vec![0; 100 << 10];
+        image[1024..1026].copy_from_slice(b"BD");
+        assert_eq!(beside(&image), Some("HFS"));
     }
 }

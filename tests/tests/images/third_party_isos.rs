@@ -109,6 +109,12 @@ fn directories_of_hfs_plus_are_named_because_they_stay_as_they_are() {
             grub_reads(&output, ",gpt3", "boot/initrd", &initrd);
         }
     }
+    for more in [[].as_slice(), &["-part"]] {
+        let iso = directory.path().join("hfs.iso");
+        run(Command::new("genisoimage").args(["-quiet", "-r", "-hfs"]).args(more).arg("-o").args([&iso, &tree]));
+        let findings = inspect(&iso)["findings"].to_string();
+        assert!(findings.contains("HFS file system"), "{more:?}: {findings}");
+    }
 }
 
 /// An ISO as Debian makes its installer's `mini.iso`: kernel, initramfs and menus in the root directory.

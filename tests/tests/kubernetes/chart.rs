@@ -168,6 +168,7 @@ fn wrong_values_are_refused_with_their_names() {
         (json!({"tls": null}), "missing property 'tls'"),
         // Without ports, the rule would allow everything.
         (json!({"networkPolicy": {"apiServerPorts": null}}), "missing property 'apiServerPorts'"),
+        (json!({"networkPolicy": {"enabled": null}}), "missing property 'enabled'"),
         (json!({"monitoring": {"runbooks": null}}), "missing property 'runbooks'"),
         (json!({"clusterWide": null}), "missing property 'clusterWide'"),
         (both, "bases.claim and bases.machineOsImages.image exclude each other"),

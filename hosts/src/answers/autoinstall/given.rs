@@ -59,9 +59,10 @@ pub(super) fn check_mac_addresses(
 ) -> Result<(), Reported> {
     // PyYAML's numbers (`yaml/resolver.py`) that have the form of a MAC address.
     let is_number = |text: &str| {
-        let is_octal =
-            text.len() > 1 && text.starts_with('0') && text.bytes().all(|byte| matches!(byte, b'0'..=b'7' | b'_'));
-        if is_octal {
+        // `0o17` is a number only for dayone's reader, and text for the installer's.
+        let digits = text.strip_prefix(['+', '-']).unwrap_or(text).strip_prefix('0');
+        let digits = digits.map(|digits| digits.strip_prefix('o').unwrap_or(digits)).unwrap_or_default();
+        if !digits.is_empty() && digits.bytes().all(|byte| matches!(byte, b'0'..=b'7' | b'_')) {
             return true;
         }
         let groups: Vec<&[u8]> = text.split(':').map(str::as_bytes).collect();
@@ -73,7 +74,7 @@ pub(super) fn check_mac_addresses(
         Some(line) => {
             let message = format!(
                 "line {} has a MAC address without quotes, or a number with 0 in front, which the installer reads to another base (YAML \
-                 1.1); write a MAC address in quotes, and a number without the 0",
+                 1.1); write a MAC address or a name in quotes, and a number without the 0",
                 line + removed
             );
             Err(report.refuse("answers-invalid", path, message))
@@ -167,6 +168,11 @@ fn left_out(network: &Mapping, wanted: &Value, path: &DocumentPath, report: &mut
             let path = path.key(section).key(id.as_str().unwrap_or_default());
             let matters = |member: &str| match member {
                 "macaddress" => asks(wanted) || carries_one_that_asks(id),
+                // In these modes, the kernel watches the links every 100 ms by itself.
+                "parameters.mii-monitor-interval" => {
+                    let mode = wanted.get("parameters").and_then(|all| all.get("mode")).and_then(Value::as_str);
+                    !matches!(mode, Some("802.3ad" | "balance-tlb" | "balance-alb"))
+                }
                 // With any parameters, netplan writes its own default, which is on.
                 "parameters.stp" => {
                     device.get("parameters").is_none()

@@ -201,7 +201,7 @@ fn said(key: &str, value: &Value) -> Option<String> {
     }
     match value {
         Value::Bool(value) => Some(value.to_string()),
-        // Without quotes, the installer's reader makes a boolean of these.
+        // Without quotes, the installer's reader makes a boolean of these. In quotes it does not, which cannot be told here.
         Value::String(text) if key == "use-domains" && text.len() > 1 && boolean(value).is_some() => {
             boolean(value).map(|is_on| is_on.to_string())
         }

@@ -73,9 +73,11 @@ fn a_network_of_the_users_own_must_be_that_of_the_documents() {
     let alias = elsewhere.replace("12:34:56:12:34:56", "52:54:00:00:00:01").replace("\"52:54:00:00:00:01\"", "*mac");
     let (_, findings) = completed(STATIC, &alias);
     assert!(findings[0].contains("line 2 has a MAC address without quotes"), "{alias}: {findings:?}");
-    let octal = own.replacen("    eno1:\n", "    eno1:\n      mtu: 01500\n", 1);
-    let (_, findings) = completed(STATIC, &octal);
-    assert!(findings[0].contains("or a number with 0 in front"), "{findings:?}");
+    for number in ["01500", "+01500", "0o1500"] {
+        let octal = own.replacen("    eno1:\n", &format!("    eno1:\n      mtu: {number}\n"), 1);
+        let (_, findings) = completed(STATIC, &octal);
+        assert!(findings[0].contains("or a number with 0 in front"), "{number}: {findings:?}");
+    }
     for (from, to, finding) in [
         ("192.0.2.10/24", "192.0.2.11/24", "network.ethernets.eno1.addresses is [\"192.0.2.11/24\""),
         ("\"192.0.2.1\"", "\"192.0.2.2\"", "network.ethernets.eno1.routes is "),

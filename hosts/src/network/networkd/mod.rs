@@ -69,5 +69,5 @@ fn write(topology: &Topology, path: &DocumentPath, findings: &mut Findings<'_>) 
 /// virtual devices made, so containers' interfaces are as free as before.
 pub fn unmentioned() -> Option<NetworkdUnit> {
     let content = "[Match]\nType=ether\nKind=!*\n\n[Link]\nUnmanaged=yes\n".to_owned();
-    "11-dayone-unmentioned.network".parse().ok().map(|name| NetworkdUnit { name, content })
+    vocabulary::network_files::UNMENTIONED_UNIT.parse().ok().map(|name| NetworkdUnit { name, content })
 }

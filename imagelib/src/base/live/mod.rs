@@ -70,10 +70,10 @@ pub enum NotCustomisable {
     /// It is a disk whose EFI system partition is damaged, or has a file system that dayone does not read.
     #[error("dayone cannot read the EFI system partition on it")]
     UnreadablePartition,
-    /// dayone has made this image.
+    /// dayone has made this image, or an initrd on it carries the configuration of a host.
     #[error(
-        "dayone has already changed this image, and cannot undo the changes to its initrds and boot menus; use the ISO \
-         as it was published"
+        "dayone has already changed this image, or an initrd on it carries the configuration of a host; dayone cannot undo that; use \
+         the ISO as it was published"
     )]
     Customised,
     /// The initramfs has files of a host.

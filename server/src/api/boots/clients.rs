@@ -32,7 +32,8 @@ pub(super) fn of_host(media_url: &MediaUrl, topology: &Topology) -> HostAddresse
         ));
     }
     let active = || topology.interfaces.iter().filter(|interface| interface.active);
-    // Nothing that the network tells the host is nearer than a network of its own, or a route of its own that is not the default one.
+    // A network of the host's own is as near as any. A route of its own that is not the default one counts as near, too, although the
+    // network may tell the host of a nearer one: then the media plane refuses it.
     let leads_there = active().filter(|interface| !interface.ip(family).is_automatic()).any(|interface| {
         let mut routes = topology.main_routes(interface).map(|route| route.destination);
         interface.ip(family).addresses.iter().any(|own| own.network.contains(&server))

@@ -22,19 +22,10 @@ use self::ignition::IgnitionFile;
 use super::{CoreosIso, CoreosIsoError};
 use crate::iso::edit::{Change, Edit, Editor, OpenError};
 use crate::iso::fields::read_bytes;
-use crate::iso::{BLOCK, Extent, IsoError, Volume};
+use crate::iso::{BLOCK, Extent, IsoError, Volume, hfs};
 use crate::kernel_arguments::KernelArguments;
 use crate::overlay::{Overlay, Patch, Segment, Sizes};
 use crate::source::{Role, Source};
-
-/// An entry of an Apple partition map begins so, and says at byte 48 what is in the partition. Entries follow each other
-/// from the second block on; blocks have 512 or 2048 bytes (Inside Macintosh: Devices, 3-25).
-const PARTITION: &[u8] = b"PM";
-const PARTITION_TYPE: usize = 48;
-const HFS: &[u8] = b"Apple_HFS";
-
-/// What stands before the first volume descriptor, in bytes (ECMA-119 §6.2.1).
-const SYSTEM_AREA: u64 = 16 * BLOCK;
 
 /// The headers of images before 2022, which say where the areas are. coreos-installer has long preferred the files; a
 /// version that does not would use areas that nothing boots from any more.
@@ -67,7 +58,7 @@ impl Growth {
             let (ignition, kernel_arguments) = (Err(reason.clone()), Err(reason));
             Ok(Self { size, editor: None, ignition, kernel_arguments, headers: Vec::new() })
         };
-        if has_hfs(&read_bytes(source, 0, SYSTEM_AREA)?) {
+        if hfs::beside(source).is_some() {
             return none(NotGrowable::HfsPlus);
         }
         let editor = match Editor::open(source, volume) {
@@ -144,13 +135,6 @@ impl Growth {
             embedded => Ok(embedded?),
         }
     }
-}
-
-fn has_hfs(system_area: &[u8]) -> bool {
-    [512, 2048].iter().any(|block| {
-        let entries = system_area.chunks_exact(*block).skip(1).take_while(|block| block.starts_with(PARTITION));
-        entries.filter_map(|entry| entry.get(PARTITION_TYPE..)).any(|name| name.starts_with(HFS))
-    })
 }
 
 /// A file: its path for the editor, and its place.

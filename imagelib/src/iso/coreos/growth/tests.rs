@@ -169,6 +169,8 @@ fn what_cannot_grow_says_why() {
     bytes[2048..2050].copy_from_slice(b"PM");
     bytes[4096..4098].copy_from_slice(b"PM");
     bytes[4144..4153].copy_from_slice(b"Apple_HFS");
+    bytes[4104..4108].copy_from_slice(&60_u32.to_be_bytes());
+    bytes[31_744..31_746].copy_from_slice(b"H+");
     let error = refused(&probe(bytes), 262_145, 0);
     assert!(error.contains("HFS+"), "{error}");
 }

@@ -1,6 +1,6 @@
 //! Switches the host off and on, and notes from when on its signs count.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use redfish::bmc::{BmcError, BootProgress, PowerAction, PowerChange, PowerState, Ready};
 
@@ -147,9 +147,18 @@ impl Steps<'_> {
     /// start would interrupt it. In doubt, dayone starts the host again: nothing would show that a start is missing.
     async fn was_started(&mut self) -> Result<Option<String>, Stop> {
         let at_bmc = self.at_bmc()?;
-        let (Some(_), Some(set)) = (&at_bmc.started, &at_bmc.boot_override) else { return Ok(None) };
+        let (Some(started), Some(set)) = (&at_bmc.started, &at_bmc.boot_override) else { return Ok(None) };
+        let limits = self.shared.settings().limits;
+        let mut state = self.connected().await?.power_state().await?;
+        // The BMC may be between off and on of a PowerCycle.
+        let end = Instant::now() + limits.power;
+        while !started.was_off && state != PowerState::On && Instant::now() < end {
+            self.check_not_deleted()?;
+            tokio::time::sleep(limits.pause).await;
+            state = self.connected().await?.power_state().await?;
+        }
         let bmc = self.connected().await?;
-        let started = bmc.power_state().await? == PowerState::On && bmc.is_used_up(set).await?;
+        let started = state == PowerState::On && bmc.is_used_up(set).await?;
         Ok(started.then(|| "the host was already started: the boot override is used up".to_owned()))
     }
 }

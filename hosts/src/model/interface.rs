@@ -232,6 +232,8 @@ const WORDS: &[(&str, &[&str])] = &[
 ];
 
 impl Bond {
+    /// How many addresses of a family a bond can ask whether it has a link (`BOND_MAX_ARP_TARGETS`, `BOND_MAX_NS_TARGETS`).
+    pub const MOST_TARGETS: usize = 16;
     /// How often NetworkManager looks at a bond's links where nobody says it, in milliseconds. The kernel would not look at all.
     pub const USUAL_MIIMON: u64 = 100;
 

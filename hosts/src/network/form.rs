@@ -9,14 +9,11 @@ use std::net::Ipv4Addr;
 
 use serde_yaml::{Mapping, Value};
 
-use crate::model::Topology;
+use crate::model::{Bond, Topology};
 use crate::nmstate_document::interfaces::Interface;
 use crate::nmstate_document::{is_true, number, quoted, text};
 use vocabulary::network_files::NetworkFiles;
 use vocabulary::report::{DocumentPath, Report};
-
-/// How many addresses the kernel asks for by ARP (`BOND_MAX_ARP_TARGETS`).
-const MAX_ARP_TARGETS: usize = 16;
 
 /// A form of network files.
 #[derive(Debug)]
@@ -169,7 +166,7 @@ impl<'r> Findings<'r> {
 
     /// Refuses what the kernel does not ask for by ARP, of the bond at `path`: other than addresses of IPv4, and too many.
     pub(super) fn check_arp_targets(&mut self, targets: &[&str], path: &DocumentPath) {
-        if targets.len() > MAX_ARP_TARGETS || targets.iter().any(|target| target.parse::<Ipv4Addr>().is_err()) {
+        if targets.len() > Bond::MOST_TARGETS || targets.iter().any(|target| target.parse::<Ipv4Addr>().is_err()) {
             let at = path.key("link-aggregation").key("options").key("arp_ip_target");
             self.refuse(&at, "it is not a list of IPv4 addresses, 16 at most");
         }

@@ -13,7 +13,6 @@ mod matrix;
 mod minimal_iso;
 mod network_manager;
 mod network_manager_gateways;
-mod network_manager_macvlans;
 mod network_manager_refusals;
 mod other_architectures;
 mod rack;

@@ -14,7 +14,7 @@ const ADDRESS: &str = "192.0.2.10/24";
 /// An interface: the name of the case, the type, the settings of that type in the profile, and dayone's finding about them.
 type Case = (&'static str, &'static str, &'static str, Option<&'static str>);
 
-const CASES: [Case; 12] = [
+const CASES: [Case; 18] = [
     ("delay", "bond", "mode=active-backup\nmiimon=100\nupdelay=250\n", None),
     ("system", "bond", "mode=802.3ad\nad_actor_system=00:00:00:00:00:00\n", None),
     ("system-group", "bond", "mode=802.3ad\nad_actor_system=03:00:00:00:00:05\n", Some("bond-option-refused")),
@@ -41,6 +41,12 @@ const CASES: [Case; 12] = [
     ("remote-link-local", "vxlan", "id=10\nparent=eth0\nremote=fe80::1\n", Some("vxlan-address-refused")),
     ("local-group", "vxlan", "id=10\nparent=eth0\nlocal=239.1.1.1\nremote=192.0.2.1\n", Some("vxlan-address-refused")),
     ("port-zero", "vxlan", "id=10\nparent=eth0\nremote=192.0.2.1\ndestination-port=0\n", Some("vxlan-port-zero")),
+    ("vepa", "macvlan", "parent=eth0\nmode=1\n", None),
+    ("bridge", "macvlan", "parent=eth0\nmode=2\n", None),
+    ("private", "macvlan", "parent=eth0\nmode=3\n", None),
+    ("passthru", "macvlan", "parent=eth0\nmode=4\n", None),
+    ("source", "macvlan", "parent=eth0\nmode=5\n", Some("macvlan-mode-unsupported")),
+    ("mode-none", "macvlan", "parent=eth0\n", Some("macvlan-mode-unsupported")),
     ("loopback", "macvlan", "parent=lo\nmode=2\n", Some("parent-refused")),
 ];
 

@@ -15,8 +15,6 @@ const LACP: &str = "802.3ad";
 const WITH_PRIMARY: [&str; 3] = ["active-backup", "balance-tlb", "balance-alb"];
 /// The modes in which a bond can find out by ARP or by neighbour discovery whether it has a link.
 const WITH_TARGETS: [&str; 4] = ["balance-rr", "active-backup", "balance-xor", "broadcast"];
-/// How many addresses of a family a bond can ask for that (`BOND_MAX_ARP_TARGETS`, `BOND_MAX_NS_TARGETS`).
-const MOST_TARGETS: usize = 16;
 
 pub(super) fn check(network: &Network<'_>, interface: &Interface, bond: &Bond, report: &mut Report) {
     if interface.active {
@@ -89,25 +87,31 @@ fn refused(network: &Network<'_>, interface: &Interface, bond: &Bond, report: &m
 /// Reports targets with which the kernel does not create the bond (`bond_is_ip_target_ok`, `bond_is_ip6_target_ok`), and
 /// targets that it leaves out. systemd-networkd leaves out some by itself, so this is about NetworkManager.
 fn targets(network: &Network<'_>, interface: &Interface, bond: &Bond, report: &mut Report) {
-    if !WITH_TARGETS.contains(&bond.mode.as_str()) {
+    // NetworkManager refuses targets without an interval.
+    let asks = bond.number("arp_interval").is_some_and(|interval| interval > 0);
+    if !asks || !WITH_TARGETS.contains(&bond.mode.as_str()) {
         return;
     }
     for option in ["arp_ip_target", "ns_ip6_target"] {
         let text = bond.option(option).unwrap_or_default();
         let addresses: Vec<IpAddr> = text.split(',').filter_map(|target| target.trim().parse().ok()).collect();
         let mut seen = BTreeSet::new();
-        let refused = addresses.iter().find_map(|target| match (is_asked(*target), seen.insert(*target)) {
-            (false, _) => Some(format!("has {target}, which no host has as its address")),
-            (true, false) => Some(format!("has {target} twice")),
-            (true, true) => None,
+        // NetworkManager gives the kernel no more than these.
+        let refused = addresses.iter().take(Bond::MOST_TARGETS).find_map(|target| {
+            match (is_asked(*target), seen.insert(*target)) {
+                (false, _) => Some(format!("has {target}, which no host has as its address")),
+                (true, false) => Some(format!("has {target} twice")),
+                (true, true) => None,
+            }
         });
         if let Some(what) = refused {
             let message = what + ": the kernel does not create the bond";
             report.add(network.severity(), "bond-option-refused", &place(network, interface, option), message);
-        } else if let Some(first) = addresses.get(MOST_TARGETS) {
+        } else if let Some(first) = addresses.get(Bond::MOST_TARGETS) {
             let message = format!(
-                "has {} addresses, and the kernel takes {MOST_TARGETS}: it does not ask {first} or any behind it",
-                addresses.len()
+                "has {} addresses, and the kernel takes {}: it does not ask {first} or any behind it",
+                addresses.len(),
+                Bond::MOST_TARGETS
             );
             report.warning("bond-targets-lost", &place(network, interface, option), message);
         }

@@ -42,7 +42,8 @@ fn by_itself(network: &Network<'_>, interface: &Interface, report: &mut Report) 
     let most = match interface.kind {
         Kind::Infiniband(_) => 65_520,
         Kind::Vrf(_) if network.files == NetworkFiles::Keyfiles => {
-            if interface.mtu.is_some_and(|mtu| mtu != 0) {
+            // `nmstatectl show` prints the kernel's.
+            if interface.mtu.is_some_and(|mtu| mtu != 0 && mtu != 65_575) {
                 let message = "has no effect: NetworkManager does not set the MTU of a VRF";
                 report.warning("vrf-mtu-unused", &place(network, interface), message);
             }
@@ -101,11 +102,12 @@ impl<'a> Mtus<'_, 'a> {
         let parent = interface.kind.parent().and_then(|parent| network.interface(parent));
         let mtu = match (interface.mtu, &interface.kind) {
             (Some(bytes), _) => Mtu { bytes, said_of: Some(interface) },
-            (None, Kind::Vlan(_) | Kind::MacVlan { .. } | Kind::Macsec { .. } | Kind::Vxlan(_)) => {
-                parent.map_or(usual, |parent| {
-                    let below = self.of(parent, depth + 1);
-                    Mtu { bytes: below.bytes.saturating_sub(header(&interface.kind)), ..below }
-                })
+            // A VXLAN on no interface has the usual one.
+            (None, Kind::Vlan(_) | Kind::MacVlan { .. } | Kind::Macsec { .. } | Kind::Vxlan(_))
+                if interface.kind.parent().is_some() =>
+            {
+                let below = parent.map_or(usual, |parent| self.of(parent, depth + 1));
+                Mtu { bytes: below.bytes.saturating_sub(header(&interface.kind)), ..below }
             }
             (None, Kind::LinuxBridge(_)) => {
                 let ports = network.ports(&interface.name).iter().map(|port| self.of(port, depth + 1));
@@ -152,7 +154,7 @@ fn on_parent(
         let given = if needed == mtu { "as well" } else { "at least" };
         let message = format!(
             "is {mtu}, and {name}, the base interface of {own}, sets no MTU ({path}), so it usually has \
-             {USUAL}{header_said}; give it {needed} {given}"
+             {bytes}{header_said}; give it {needed} {given}"
         );
         report.warning("mtu-above-parent", &place(network, interface), message);
     }

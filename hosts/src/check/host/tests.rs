@@ -201,6 +201,9 @@ fn targets_and_delays_of_bonds_are_those_that_the_kernel_takes() {
     let many = |count: u8| (1..=count).map(|last| format!("192.0.2.{last}")).collect::<Vec<_>>().join(",");
     assert_eq!(asking(&format!("arp_ip_target={}", many(16))), [""; 0]);
     assert_eq!(asking(&format!("arp_ip_target={}", many(17))), ["bond-targets-lost"]);
+    for beyond in ["192.0.2.1", "255.255.255.255"] {
+        assert_eq!(asking(&format!("arp_ip_target={},{beyond}", many(16))), ["bond-targets-lost"], "{beyond}");
+    }
     for (options, code) in [
         ("mode=802.3ad\nad_actor_system=03:00:00:00:00:05", Some("bond-option-refused")),
         ("mode=802.3ad\nad_actor_system=00:00:00:00:00:00", None),

@@ -154,14 +154,11 @@ impl Layer {
                 let name = below.name.clone();
                 let is_macsec = matches!(layer, Self::Macsec);
                 // The kernel gives the frames of an interface to a MACsec link or to MACVLANs.
-                let is_taken =
-                    is_macsec && below.is_base || below.macsec.is_some() && matches!(layer, Self::MacVlan { .. });
+                let is_taken = is_macsec && below.is_base || below.has_macsec && matches!(layer, Self::MacVlan { .. });
                 match layer.on_base(number, &name).filter(|_| !is_taken) {
                     Some(interface) => {
                         below.is_base = true;
-                        if is_macsec {
-                            below.macsec = Some(interface.name.clone());
-                        }
+                        below.has_macsec |= is_macsec;
                         interface
                     }
                     None => dummy(number),

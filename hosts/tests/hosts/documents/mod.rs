@@ -36,6 +36,7 @@ pub fn documents() -> impl Strategy<Value = Value> {
 }
 
 /// An interface as the document grows.
+#[expect(clippy::struct_excessive_bools, reason = "each is chosen by itself")]
 struct Interface {
     name: String,
     value: Map<String, Value>,
@@ -45,8 +46,8 @@ struct Interface {
     vrf: Option<String>,
     /// Something stands on it.
     is_base: bool,
-    /// The `MACsec` link that stands on it.
-    macsec: Option<String>,
+    /// Whether a `MACsec` link stands on it.
+    has_macsec: bool,
     /// The kernel knows it by this name.
     has_kernel_name: bool,
     /// What it has of IPv4 and of IPv6, and which of the networks is its own.
@@ -74,7 +75,7 @@ impl Interface {
             is_port: false,
             vrf: None,
             is_base: false,
-            macsec: None,
+            has_macsec: false,
             has_kernel_name: true,
             number: 0,
             ipv4: Family::Nothing,

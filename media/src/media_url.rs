@@ -117,7 +117,7 @@ impl MediaUrl {
         }
     }
 
-    /// The address by which clients connect, if the URL has one in place of a name. An IPv4-mapped address is that of IPv4.
+    /// The address by which clients connect, if the URL has an address in place of a name. An IPv4-mapped address becomes the IPv4 address.
     pub fn address(&self) -> Option<IpAddr> {
         match &self.host {
             MediaHost::Name(_) => None,

@@ -79,7 +79,7 @@ pub(super) fn plain(address: IpAddr) -> IpAddr {
     }
 }
 
-/// The IPv4 network that an IPv6 network stands for: all its addresses have [plain](plain()) addresses.
+/// Returns the IPv4 network that an IPv6 network stands for: [plain](plain()) makes an IPv4 address of each of its addresses.
 fn plain_network(network: IpNet) -> IpNet {
     let IpNet::V6(v6) = network else { return network };
     match (plain(network.addr()), v6.prefix_len().checked_sub(96)) {
@@ -178,7 +178,7 @@ mod tests {
         }
         assert!(accepts(&["::ffff:0:0/96"], "192.0.2.1") && accepts(&["64:ff9b::/96"], "192.0.2.1"));
         assert!(accepts(&["64:ff9b::a9fe:a9fe/128"], "169.254.169.254"), "exactly this address");
-        // A larger network is one of IPv6.
+        // A larger network also has real IPv6 addresses.
         assert!(!accepts(&["::/0"], "192.0.2.1") && !accepts(&["64:ff9b::/64"], "192.0.2.1"));
         assert!(accepts(&["64:ff9b::/64"], "64:ff9b::1:0:0:1"));
     }

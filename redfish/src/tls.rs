@@ -138,7 +138,7 @@ const SHORTEST_RSA: usize = 2048;
 #[error("its certificate has an RSA key of {0} bits, and this client verifies none of less than {SHORTEST_RSA}")]
 struct ShortKey(usize);
 
-/// rustls shows an error of another kind than its own by `Debug` only.
+/// rustls shows other errors than its own only in `Debug` form.
 impl fmt::Debug for ShortKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -288,7 +288,7 @@ fn distrust(error: &CertificateError) -> String {
     }
 }
 
-/// A name of a certificate as people write it. webpki writes its type around it: `DnsName("a.example")`.
+/// A name of a certificate as people write it. webpki writes the name inside its type: `DnsName("a.example")`.
 fn bare(name: &str) -> &str {
     const TYPES: [&str; 3] = ["DnsName(", "IpAddress(", "UniformResourceIdentifier("];
     let inner = TYPES.iter().find_map(|prefix| name.strip_prefix(prefix)?.strip_suffix(')'));

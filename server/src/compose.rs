@@ -93,7 +93,7 @@ fn initramfs_network(
     if let Some(server) = image::initramfs_server(order, base) {
         return hosts::initramfs_network::leading_to(server, &network.topology, report).map(Some);
     }
-    // Other NICs, and the user's own arguments for the initramfs, may lead there as well, or to another server.
+    // Other NICs and the user's own arguments for the initramfs may also lead to this server, or to another one.
     let mut appended = order.kernel_arguments.append.iter().map(KernelArgument::as_str);
     let is_own_server =
         |argument: &str| matches!(order.rootfs, Some(RootfsLocation::MediaPlane(_))) && argument.contains("://");

@@ -61,7 +61,7 @@ fn read(text: &str) -> Result<Object, String> {
         return Err("is XML, as profiles of AutoYaST are; dayone completes JSON alone".to_owned());
     }
     serde_json::from_str::<Unique>(text).map_err(|error| {
-        // [`Unique`] takes every type of value, so the rest of the errors are those of the syntax.
+        // [`Unique`] accepts every type of value, so all other errors are errors of the syntax.
         if error.is_data() {
             return format!("has {error}; remove one of the two");
         }

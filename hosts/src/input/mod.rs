@@ -138,7 +138,7 @@ pub(crate) fn events(text: &str) -> impl Iterator<Item = (Event<'_>, Span)> {
     Parser::new_from_str_with_options(text, yaml::options()).map_while(Result::ok)
 }
 
-/// The names of the anchors in a text, each with its line from 1, up to the first error.
+/// The names of the anchors in a text, up to the first error. Each has its line, counted from 1.
 pub(crate) fn anchors(text: &str) -> impl Iterator<Item = (Cow<'_, str>, usize)> {
     let mut options = yaml::options();
     options.emit_anchor_events = true;

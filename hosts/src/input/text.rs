@@ -16,7 +16,7 @@ const TABLES: [&str; 4] = [".csv", ".tsv", INVENTORIES[0], INVENTORIES[1]];
 const PLAIN_INVENTORIES: [&str; 2] = ["hosts", "inventory"];
 /// The suffix of what Excel saves as *Unicode Text*.
 const UNICODE_TEXT: &str = ".txt";
-/// The suffixes of Excel workbooks, without and with macros, which dayone does not read.
+/// The suffixes of Excel workbooks without macros and with macros. dayone does not read the macros.
 const WORKBOOKS: [&str; 2] = [".xlsx", ".xlsm"];
 /// How ZIP archives begin, and with them Excel workbooks. No YAML begins with them.
 const ZIP: &[u8] = b"PK\x03\x04";
@@ -151,7 +151,7 @@ pub(super) fn is_workbook(content: &[u8]) -> bool {
     content.starts_with(ZIP) || content.starts_with(COMPOUND_FILE)
 }
 
-/// Whether a file is a table in UTF-16 with Excel's suffix of them. Any other file with the suffix is a document.
+/// Whether a file is a table in UTF-16 with Excel's suffix for such tables. Any other file with this suffix is a document.
 fn is_unicode_text(name: &str, text: &[u8]) -> bool {
     let is_utf_16 = text.starts_with(&[0xff, 0xfe]) || text.starts_with(&[0xfe, 0xff]);
     is_utf_16 && TextKind::of(Some(name)) == TextKind::Documents && name.to_ascii_lowercase().ends_with(UNICODE_TEXT)

@@ -232,7 +232,7 @@ const WORDS: &[(&str, &[&str])] = &[
 ];
 
 impl Bond {
-    /// How many addresses of a family a bond can ask whether it has a link (`BOND_MAX_ARP_TARGETS`, `BOND_MAX_NS_TARGETS`).
+    /// The maximum number of targets of a family that a bond can monitor (`BOND_MAX_ARP_TARGETS`, `BOND_MAX_NS_TARGETS`).
     pub const MOST_TARGETS: usize = 16;
     /// How often NetworkManager looks at a bond's links where nobody says it, in milliseconds. The kernel would not look at all.
     pub const USUAL_MIIMON: u64 = 100;
@@ -255,7 +255,7 @@ impl Vxlan {
     /// The default UDP port (`nm-settings(5)`). The kernel also uses it for port 0.
     pub const USUAL_PORT: u16 = 8472;
 
-    /// The UDP port that it sends its packets to, and receives them at.
+    /// The UDP port to which the VXLAN sends its packets, and at which it receives packets.
     pub fn udp_port(&self) -> u16 {
         if self.port == 0 { Self::USUAL_PORT } else { self.port }
     }

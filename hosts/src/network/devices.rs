@@ -138,7 +138,7 @@ impl<'a> Network<'a> {
                     token: _,
                     path,
                 } = ip;
-                // What the network says is used, all of it. netplan's writer has more to say.
+                // All other formats use everything that the network offers. netplan's writer checks its own exceptions.
                 if findings.files() == NetworkFiles::Netplan {
                     continue;
                 }

@@ -164,7 +164,7 @@ impl<'r> Findings<'r> {
         }
     }
 
-    /// Refuses what the kernel does not ask for by ARP, of the bond at `path`: other than addresses of IPv4, and too many.
+    /// Refuses targets of the bond at `path` that the kernel does not monitor by ARP: anything but IPv4 addresses, and too many targets.
     pub(super) fn check_arp_targets(&mut self, targets: &[&str], path: &DocumentPath) {
         if targets.len() > Bond::MOST_TARGETS || targets.iter().any(|target| target.parse::<Ipv4Addr>().is_err()) {
             let at = path.key("link-aggregation").key("options").key("arp_ip_target");

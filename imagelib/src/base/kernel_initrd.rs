@@ -63,7 +63,7 @@ impl KernelInitrdBase {
         })
     }
 
-    /// Why images of it are impossible.
+    /// Why dayone cannot make images of this base.
     pub fn problem(&self) -> Option<NotCustomisable> {
         (self.carried == Carried::Lasting).then_some(NotCustomisable::CustomisedInitramfs)
     }

@@ -1,4 +1,4 @@
-//! What an initramfs carries of a host already.
+//! Finds out whether an initramfs already has the configuration of a host.
 
 use super::DeliveryProfile;
 use super::coreos::{IGNITION_CONFIG, KEYFILES};
@@ -7,23 +7,23 @@ use super::signs::has_file;
 use crate::initramfs::Tree;
 use vocabulary::network_files::{CONFIGURATION, NETWORKD_UNITS, NO_AUTO_DEFAULT, UNMENTIONED_UNIT};
 
-/// The files of dayone that keep NICs alone which no document mentions. They show an image of a ramdisk that dayone has made: a
-/// ramdisk may have keyfiles and units of its own.
+/// The files by which dayone keeps systems from configuring NICs that no document mentions. They show that dayone has made an image of a
+/// ramdisk. Keyfiles and units do not show that, because a ramdisk may have its own.
 const UNMENTIONED_NICS: [(&str, &str); 2] = [(CONFIGURATION, NO_AUTO_DEFAULT.0), (NETWORKD_UNITS, UNMENTIONED_UNIT)];
 
 /// The configuration of a host in an initramfs, as dayone and coreos-installer add it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Carried {
-    /// None that dayone recognises.
+    /// No configuration that dayone recognises.
     Nothing,
-    /// An Ignition config alone. An archive that follows overwrites files of the same path, so another config replaces it.
+    /// Only an Ignition config. A later archive overwrites files of the same path, so another config replaces it.
     Replaceable,
     /// Files that would stay active beside those of another host.
     Lasting,
 }
 
 impl Carried {
-    /// What an initramfs of this profile carries.
+    /// Returns what an initramfs of this profile has.
     pub(crate) fn of(profile: DeliveryProfile, tree: &Tree) -> Self {
         let is_coreos = profile == DeliveryProfile::Coreos;
         let is_keyfile =

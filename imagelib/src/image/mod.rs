@@ -286,7 +286,7 @@ impl Image {
             return Err(ImageError::OtherBase { wanted: recipe.base, found: identity });
         }
         options::check(recipe, base)?;
-        // Nothing that the other errors ask for would help.
+        // No fix that the other errors suggest would help.
         if let Base::KernelInitrd(base) = base
             && let Some(problem) = base.problem()
         {

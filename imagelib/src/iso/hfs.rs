@@ -1,5 +1,5 @@
-//! HFS and HFS+ beside ISO 9660, as `grub-mkrescue`, `xorriso -hfsplus` and `genisoimage -hfs` make them: a partition, or the
-//! whole image, with directories of its own for the same files.
+//! Finds HFS and HFS+ beside ISO 9660, as `grub-mkrescue`, `xorriso -hfsplus` and `genisoimage -hfs` make them. Such a file system is a
+//! partition or the whole image, and has its own directories for the same files.
 
 use super::BLOCK;
 use crate::disk::SECTOR;
@@ -13,8 +13,8 @@ const SYSTEM_AREA: u64 = 32 << 10;
 const HEADER: u64 = 1024;
 const SIGNATURES: [([u8; 2], &str); 3] = [(*b"H+", "HFS+"), (*b"HX", "HFS+"), (*b"BD", "HFS")];
 
-/// The name of such a file system in a partition of the image, or of the image as a whole, as `genisoimage -hfs` makes it without
-/// `-part`; none if none can be read.
+/// Returns the name of such a file system in a partition of the image, or of the image as a whole, as `genisoimage -hfs` makes it without
+/// `-part`. Returns `None` if it can read no such file system.
 pub(crate) fn beside(source: &dyn Source) -> Option<&'static str> {
     let gpt = Gpt::read(source).ok().flatten();
     // With a GPT, its entries are there.

@@ -78,7 +78,7 @@ impl RootfsUrl {
     }
 }
 
-/// The address in a URL. An IPv4-mapped address is that of IPv4, by which systems connect to it.
+/// The address in a URL. An IPv4-mapped address becomes the IPv4 address, because systems connect to it by IPv4.
 fn address_of(url: &str) -> Option<IpAddr> {
     match Url::parse(url).ok()?.host()? {
         Host::Ipv4(address) => Some(address.into()),

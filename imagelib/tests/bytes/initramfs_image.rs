@@ -117,7 +117,7 @@ fn an_initramfs_with_files_of_a_host_is_no_base_and_an_ignition_config_alone_is_
     assert_eq!(config(&second), config(&made(&initramfs(true), host("worker-1"), false).unwrap()));
 }
 
-/// They have no note of dayone's, unlike ISOs that it has changed.
+/// Such images have no note from dayone, unlike ISOs that dayone has changed.
 #[test]
 fn media_around_an_initramfs_are_no_bases() {
     let kernel = b"MZ kernel".to_vec();

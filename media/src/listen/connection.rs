@@ -177,7 +177,7 @@ async fn serve_http<T, S, B, D>(
     }
 }
 
-/// The service with what it must know of the connection. Refuses requests with faults, unless the service does.
+/// The service, with the facts about the connection that it needs. Refuses requests with faults, unless the service does so itself.
 fn with_extensions<S, B>(
     service: S,
     peer: Peer,

@@ -42,7 +42,8 @@ impl Fault {
         None
     }
 
-    /// The answer of a listener whose service has none. It closes the connection: it is uncertain where the next request begins.
+    /// The answer of a listener whose service does not answer faults. It closes the connection, because it is uncertain where the next
+    /// request begins.
     pub(super) fn answer<B: From<String>>(self) -> Response<B> {
         let mut response = Response::new(format!("{self}\n").into());
         *response.status_mut() = match self {

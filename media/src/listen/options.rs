@@ -42,8 +42,9 @@ pub struct Options {
     pub threads: Option<NonZeroUsize>,
     /// Whether private bases go from the page cache to connections without TLS by `sendfile(2)`. Default: yes.
     pub sendfile: bool,
-    /// Whether the service answers requests with a [`Fault`](super::Fault), which is then among their extensions. The answer must close
-    /// the connection: it is uncertain where the next request begins. Default: no, the listener answers in plain text.
+    /// Whether the service answers requests that have a [`Fault`](super::Fault), which is then among the extensions of the request. The
+    /// answer must close the connection, because it is uncertain where the next request begins. By default, the listener answers in
+    /// plain text.
     pub service_answers_faults: bool,
     /// The counters of connections.
     pub metrics: ListenMetrics,

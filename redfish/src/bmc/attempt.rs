@@ -137,8 +137,8 @@ impl Meaning {
         }
     }
 
-    /// The same for a request that must not be carried out twice. A BMC that fails after it has begun, or whose web server loses the
-    /// service behind it, answers 5xx as well. It has done nothing if its messages say that it is busy, or if it says when to ask again
+    /// The same for a request that the BMC must not carry out twice. A BMC also answers 5xx if it fails after it has begun, or if its web
+    /// server loses the service behind it. The BMC has done nothing if its messages say that it is busy, or if it says when to ask again
     /// (503 with `Retry-After`, RFC 9110 §15.6.4).
     pub(super) fn of_one_time(error: &RedfishError) -> Self {
         let meaning = Self::of(error);
@@ -149,7 +149,7 @@ impl Meaning {
         });
         match meaning {
             Self::Busy if may_be_done && by_text(error.messages()) != Some(Self::Busy) => Self::Unknown,
-            // It says that something timed out, for example.
+            // For example, a message says that something timed out.
             Self::Image if may_be_done => Self::Unknown,
             meaning => meaning,
         }

@@ -252,7 +252,7 @@ impl Bmc {
             boot.iter().all(|(name, value)| {
                 let shown = now.body.get("Boot").and_then(|shown| shown.get(name));
                 match (shown.and_then(Value::as_str), value.as_str()) {
-                    // BMCs may write a word in other letters than dayone sends it.
+                    // BMCs may show a word in another case than dayone sends it.
                     (Some(shown), Some(value)) if name != http_uri::URI => shown.eq_ignore_ascii_case(value),
                     _ => shown == Some(value),
                 }

@@ -30,7 +30,7 @@ pub enum OverrideForm {
     },
     /// `Boot` of the System, with the URL from which the firmware is to boot. The URL is not part of the form: it is a secret.
     Http {
-        /// `BootSourceOverrideTarget`: `UefiHttp`, in the BMC's letters. Records of older versions do not have it.
+        /// `BootSourceOverrideTarget`: `UefiHttp`, in the BMC's spelling. Records of older versions do not have it.
         #[serde(default = "http_uri::target")]
         target: String,
         /// `BootSourceOverrideEnabled`, as above.
@@ -210,7 +210,7 @@ fn targets(survey: &Survey, boot: &Boot, medium: Medium, quirks: &mut Vec<String
         let usual = candidates.iter().filter(|target| **target != "UsbCd").take(1);
         return usual.map(|target| (*target).to_owned()).collect();
     };
-    // In the BMC's letters: some refuse others.
+    // In the BMC's spelling, because some BMCs refuse any other.
     let found = candidates.iter().filter_map(|candidate| in_list(offered, candidate)).collect::<Vec<_>>();
     if found.first().is_some_and(|target| target.eq_ignore_ascii_case("UsbCd")) {
         quirks.push("the target is UsbCd, because this BMC shows virtual media as a drive on USB".to_owned());
@@ -224,7 +224,7 @@ fn targets(survey: &Survey, boot: &Boot, medium: Medium, quirks: &mut Vec<String
     found
 }
 
-/// A word as a list of a BMC has it, in whatever letters.
+/// Returns a word as a list of the BMC spells it. Ignores case.
 pub(super) fn in_list(offered: &[String], word: &str) -> Option<String> {
     offered.iter().find(|each| each.eq_ignore_ascii_case(word)).cloned()
 }

@@ -125,7 +125,7 @@ impl Bmc {
                         None => return Ok(()),
                         // The BMC accepted the request. Another one may help, if the last eject had not ended by then.
                         Some(_) if tries < 2 && (!was_repeated || result.is_err()) => {}
-                        // Some BMCs accept a form and do nothing. Without an answer, the fault is not the form's.
+                        // Some BMCs accept a form and do nothing. If there is no answer, the form is not the reason.
                         Some(_) if result.is_ok() => {
                             was_repeated = true;
                             break;

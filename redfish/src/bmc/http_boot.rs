@@ -40,7 +40,7 @@ pub(super) fn forms(survey: &Survey, mode: Option<BootMode>) -> Result<(Vec<Over
     Ok((forms, quirks))
 }
 
-/// A target in the BMC's letters. `None` if the BMC lists its targets without it.
+/// A target in the BMC's spelling. `None` if the BMC lists its targets without this target.
 fn offered(boot: &Boot, wanted: &str) -> Option<String> {
     match &boot.targets {
         Some(targets) => in_list(targets, wanted),

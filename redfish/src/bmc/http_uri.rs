@@ -13,7 +13,7 @@ pub(super) const URI: &str = "HttpBootUri";
 /// The value of `BootSourceOverrideTarget`.
 pub(super) const TARGET: &str = "UefiHttp";
 
-/// The target of forms in records that do not have it.
+/// The target of forms in records that have no target.
 pub(super) fn target() -> String {
     TARGET.to_owned()
 }

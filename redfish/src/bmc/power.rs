@@ -49,8 +49,7 @@ pub struct PowerChange {
     pub graceful: Option<bool>,
     /// Whether the BMC refused to ask the operating system.
     pub shutdown_refused: bool,
-    /// How a `PowerCycle` failed that the BMC may have carried out all the same. The power state does not show whether the host has
-    /// restarted.
+    /// How a `PowerCycle` failed, if the BMC may still have carried it out. The power state does not show whether the host has restarted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unconfirmed: Option<String>,
     /// Every request that was sent, including those that the BMC refused.
@@ -270,7 +269,7 @@ impl Bmc {
                 let Err(error) = self.try_post(&reset.target, &body, self.limits().change, attempts).await else {
                     return Ok(());
                 };
-                // A second one of these two types would undo the first, or start the host once more.
+                // A second request of one of these two types would undo the first, or restart the host again.
                 let is_one_time = [POWER_CYCLE, BUTTON].contains(reset_type);
                 let meaning = if is_one_time { Meaning::of_one_time(&error) } else { Meaning::of(&error) };
                 match meaning {
@@ -347,7 +346,7 @@ impl Bmc {
     }
 }
 
-/// A reset type in the BMC's letters.
+/// A reset type in the BMC's spelling.
 fn spelling<'a>(reset: &'a Reset, reset_type: &'a str) -> &'a str {
     let listed = reset.types.iter().flatten().find(|listed| listed.eq_ignore_ascii_case(reset_type));
     listed.map_or(reset_type, String::as_str)

@@ -12,7 +12,7 @@ use crate::RedfishError;
 const MAX_SLOTS: usize = 16;
 
 impl Bmc {
-    /// Reads the slots of these collections. A refusal (403) is kept, because a host can boot by HTTP without them.
+    /// Reads the slots of these collections. Keeps a refusal (403) and goes on, because a host can boot by HTTP without slots.
     pub(super) async fn slots(
         &self,
         collections: &[String],
@@ -32,7 +32,7 @@ impl Bmc {
                     continue;
                 }
             };
-            // Lenovo's other slots are for uploads and for the remote console. They accept no URL.
+            // Lenovo's other slots are for uploads and for the remote console, and accept no URL.
             if vendor == Vendor::Lenovo && paths.iter().any(|path| last_segment(path).starts_with("EXT")) {
                 paths.retain(|path| last_segment(path).starts_with("EXT"));
             }
@@ -50,7 +50,7 @@ impl Bmc {
     }
 }
 
-/// Notes that a slot, or all of them, cannot be read. Returns an error that is about more than that.
+/// Notes that the BMC refuses to show one slot or all slots. Returns any other error.
 fn note(
     path: &str,
     error: RedfishError,

@@ -121,12 +121,12 @@ pub struct BootSource {
 }
 
 impl BootSource {
-    /// Whether `BootSourceOverrideEnabled` is this word, in whatever letters.
+    /// Whether `BootSourceOverrideEnabled` is this word. Ignores case.
     pub(super) fn is(&self, enabled: &str) -> bool {
         self.enabled.as_ref().is_some_and(|shown| shown.eq_ignore_ascii_case(enabled))
     }
 
-    /// Whether `BootSourceOverrideTarget` is this word, in whatever letters.
+    /// Whether `BootSourceOverrideTarget` is this word. Ignores case.
     pub(super) fn has_target(&self, target: &str) -> bool {
         self.target.as_ref().is_some_and(|shown| shown.eq_ignore_ascii_case(target))
     }

@@ -34,7 +34,7 @@ pub struct Survey {
     /// The paths of the Managers, if nothing says which of them is this machine's. None of them was read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_managers: Vec<String>,
-    /// How the BMC refused to show a slot, or all of them: for lack of a licence, or of a privilege.
+    /// How the BMC refused to show one slot or all slots, for example because a licence or a privilege is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused_slots: Option<String>,
     /// Sentences about anything unusual, such as a resource that could not be read.

@@ -159,13 +159,13 @@ impl Bmc {
     }
 }
 
-/// Whether the BMC shows the override that this form sets. BMCs may write the target in other letters than dayone sends it.
+/// Whether the BMC shows the override that this form sets. BMCs may show the target in another case than dayone sends it.
 pub(super) fn is_shown(form: &OverrideForm, shown: &BootSource) -> bool {
     form.target().is_none_or(|target| shown.has_target(target) && !shown.is("Disabled"))
 }
 
-/// Whether the BMC shows an override that may be the one that this form sets. For HTTP, it is the URL that counts: sushy-tools shows
-/// another target.
+/// Whether the BMC shows an override that this form may have set. For HTTP, only the URL counts, because sushy-tools shows another
+/// target.
 pub(super) fn has_override(form: &OverrideForm, shown: &BootSource) -> bool {
     if form.is_http() { !shown.is("Disabled") && !shown.has_target("None") } else { is_shown(form, shown) }
 }

@@ -24,8 +24,8 @@ use crate::networks::{NetworkRefusal, Resolver, Unresolved};
 use crate::secrets::Secrets;
 use crate::tls;
 
-/// Maximum number of redirects. Those of GET are followed at the same BMC, such as `/redfish/v1` to `/redfish/v1/`. Other requests
-/// follow one, and only to the same path with or without a slash at the end.
+/// Maximum number of redirects. The client follows redirects of GET at the same BMC, such as from `/redfish/v1` to `/redfish/v1/`. For
+/// other requests it follows one, and only to the same path with or without a slash at the end.
 const MAX_REDIRECTS: usize = 3;
 /// How long an idle connection is kept. BMCs close connections early, and nobody knows whether a BMC carries out a
 /// request that it gets on a closing connection.
@@ -152,7 +152,7 @@ impl Exchange {
             let next = self.url(&reply.path).ok().and_then(|url| redirect::path(&url, &reply));
             match next {
                 Some(next) if request.method == Method::GET => path = next,
-                // The BMC's web server only wants another path, and has carried out nothing.
+                // The BMC's web server only asks for another path. The BMC has carried out nothing.
                 Some(next) if path == first && redirect::keeps_resource(&reply, &next) => path = next,
                 _ => return Err(redirect::error(&reply, &self.target.address, &self.secrets())),
             }
@@ -329,8 +329,8 @@ impl Exchange {
         RedfishError::Status(Box::new(self.unsuccessful(reply)))
     }
 
-    /// Whether the BMC refuses the credentials of a request, or says that its session has ended. Some BMCs answer 403 then, which
-    /// otherwise means a missing privilege.
+    /// Whether the BMC refuses the credentials of a request, or says that its session has ended. Some BMCs answer 403 if the session has
+    /// ended. Otherwise, 403 means a missing privilege.
     pub(super) fn refuses_login(&self, reply: &Reply) -> bool {
         let messages = || message::messages(&reply.lenient(), &self.secrets());
         match reply.status {

@@ -1,4 +1,4 @@
-//! Redirects: where they lead, and which of them another request than a read may follow.
+//! Redirects: where they lead, and which redirects the client may follow for a request that is not a read.
 
 use http::header::LOCATION;
 use url::Url;
@@ -16,13 +16,13 @@ pub(super) fn path(url: &Url, reply: &Reply) -> Option<String> {
     is_same.then(|| local_path(next.as_str())).flatten()
 }
 
-/// Whether a redirect leads to the same resource: to the same path with a slash more or less at the end.
+/// Whether a redirect leads to the same resource: to the same path with or without a slash at the end.
 pub(super) fn keeps_resource(reply: &Reply, next: &str) -> bool {
     let (path, is_moved) = (reply.path.as_str(), matches!(reply.status.as_u16(), 301 | 302 | 307 | 308));
     is_moved && (next.strip_suffix('/') == Some(path) || path.strip_suffix('/') == Some(next))
 }
 
-/// The error of a redirect that is not followed.
+/// Returns the error for a redirect that the client does not follow.
 pub(super) fn error(reply: &Reply, address: &BmcAddress, secrets: &Secrets) -> RedfishError {
     let location = message::clean(reply.header(&LOCATION).unwrap_or("nowhere"), secrets);
     let is_address = reply.path == ROOT || address.system() == Some(reply.path.trim_end_matches('/'));

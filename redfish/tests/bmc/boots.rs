@@ -355,7 +355,7 @@ async fn after_a_form_of_the_eject_that_does_nothing_the_next_one_is_tried() {
     assert!(matches!(error, BmcError::NotEjected { .. }), "{error}");
     assert_eq!((bmc.seen("POST", &eject).len(), bmc.seen("PATCH", SLOT).len()), (3, 2));
 
-    // The user may eject, and may not change the slot otherwise.
+    // The user may eject a medium, but may not change the slot in any other way.
     bmc.only("PATCH", SLOT, refusal(403, "Base.1.8.InsufficientPrivilege", &[]));
     let error = boots.eject(SLOT, Some(URL)).await.unwrap_err();
     assert!(matches!(error, BmcError::NotEjected { .. }), "{error}");

@@ -1,4 +1,4 @@
-//! Single requests: bounds, repetition, and what is said of failures.
+//! Single requests: bounds, repetition, and errors.
 
 use std::time::{Duration, Instant};
 

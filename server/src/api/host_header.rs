@@ -11,7 +11,7 @@ use media::listen::Fault;
 
 use super::problem::{Problem, ProblemKind};
 
-/// Middleware: lets a request pass if its `Host` header is as the RFC requires, and the listener has found no fault.
+/// Middleware that passes a request on if its `Host` header is as the RFC requires, and the listener has found no fault.
 pub(super) async fn check(request: Request, next: Next) -> Result<Response, Problem> {
     if let Some(fault) = request.extensions().get::<Fault>() {
         let kind = match fault {

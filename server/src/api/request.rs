@@ -182,7 +182,7 @@ pub(super) async fn read_body(body: Body) -> Result<Bytes, Problem> {
     }
 }
 
-/// Whether the client has sent something that is not a body. If the connection has only broken, the kind of the error is another one.
+/// Whether the client has sent an invalid body. If the connection has only broken, the error has another kind.
 fn is_malformed(error: &(dyn Error + 'static)) -> bool {
     successors(Some(error), |&error| error.source())
         .filter_map(|error| error.downcast_ref::<io::Error>())

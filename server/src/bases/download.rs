@@ -156,8 +156,8 @@ impl Downloader {
         loop {
             let received = self.attempt(url, target, progress, trouble).await;
             let before = mem::replace(&mut arrived, progress.done());
-            // Each restart counts until the end of the download. Otherwise dayone would ask a server without end that cannot continue and
-            // breaks off each time. A file that was replaced by a smaller one restarts, too, and can then be continued.
+            // Each restart counts until the end of the download. Otherwise, if a server cannot continue and breaks off each time, dayone
+            // would ask it without end. A file that a smaller file has replaced restarts, too, and the server can then continue it.
             restarts += u32::from(arrived < before);
             if arrived > before {
                 failures = restarts;

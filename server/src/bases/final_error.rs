@@ -42,7 +42,7 @@ impl From<RedirectRefused> for FetchError {
     }
 }
 
-/// The URL without its query, and without the other places where the URL of a redirect may have a credential.
+/// Returns the URL without its query, and without other parts that may be a credential in the URL of a redirect.
 pub(super) fn shown(url: &Url) -> String {
     let mut url = url.clone();
     // Both fail only for URLs without a host, which have neither a user name nor a password.
@@ -94,7 +94,7 @@ fn is_final(error: &(dyn Error + 'static)) -> bool {
     use rustls::{AlertDescription as Alert, Error as Tls};
     let is_tls = |error: &Tls| match error {
         Tls::InvalidCertificate(_) | Tls::PeerIncompatible(_) | Tls::InvalidMessage(_) => true,
-        // The other server wants a certificate of the client, which dayone does not have, or something that dayone does not offer.
+        // The other server requires a client certificate, which dayone does not have, or something else that dayone does not offer.
         Tls::AlertReceived(alert) => matches!(
             alert,
             Alert::BadCertificate

@@ -37,7 +37,7 @@ pub struct Boot {
     view: watch::Sender<View>,
     /// When this process told the BMC to start the host.
     started: parking_lot::Mutex<Option<Instant>>,
-    /// How many bytes of the image this process sent between the insert and the start of the host. `None` if it does not know.
+    /// How many bytes of the image this process sent between the insert and the start of the host. `None` if this process does not know.
     sent_before: parking_lot::Mutex<Option<u64>>,
     /// Cancelled when the boot is forgotten.
     pub(super) forgotten: CancellationToken,
@@ -96,7 +96,7 @@ impl Boot {
         *self.started.lock()
     }
 
-    /// Sets how many bytes of the image were sent since its insert. `None`: nobody knows.
+    /// Sets how many bytes of the image were sent since its insert. `None` if this process does not know.
     pub(super) fn set_sent_before(&self, bytes: Option<u64>) {
         *self.sent_before.lock() = bytes;
     }

@@ -24,9 +24,9 @@ pub struct NotABootId;
 pub struct BootId([u8; LENGTH]);
 
 impl BootId {
-    /// Makes an id for a boot that is requested now. It is greater than `last`, the id of the boot before, even in the same millisecond,
-    /// or if the clock was set back: clients list boots page by page, each after the last id of the page before. After a restart, the last one
-    /// is that of the records that are left.
+    /// Makes an id for a boot that is requested now. The id is greater than `last`, the id of the boot before, even in the same millisecond
+    /// or if the clock was set back. Clients depend on this: they list boots page by page, each page after the last id of the page before.
+    /// After a restart, `last` is the greatest id of the remaining records.
     pub(super) fn after(last: Option<Self>) -> Result<Self, getrandom::Error> {
         let random = getrandom::u32()?;
         let now = (u128::from(Timestamp::now().millis()) << 32) | u128::from(random);
@@ -40,7 +40,7 @@ impl BootId {
         Ok(Self(id))
     }
 
-    /// The 80 bits of the id as a number. The alphabet of ids is that of numbers to the base 32.
+    /// The 80 bits of the id as a number. The alphabet of ids is the alphabet of numbers to the base 32.
     fn number(&self) -> u128 {
         u128::from_str_radix(self.as_str(), 32).unwrap_or_default()
     }

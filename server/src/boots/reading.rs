@@ -18,9 +18,9 @@ const AT_REST: Duration = Duration::from_mins(1);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Requested {
     Yes,
-    /// Nobody since the host was switched on, and what the BMC read before is too little for a boot.
+    /// Nobody has read it since the host was switched on, and the BMC has read too little for a boot before.
     Never,
-    /// Nobody since the host was switched on. But the BMC may have kept enough of what it read before.
+    /// Nobody has read it since the host was switched on. But the BMC may have kept enough of what it read before.
     OnlyBefore,
     /// dayone was restarted since the host was started, and does not know earlier requests.
     Unknown,
@@ -71,12 +71,12 @@ pub(super) fn reads(image: &Arc<StoredImage>, record: &BootRecord, boot: &Boot) 
     }
 }
 
-/// Whether a host may boot from what the BMC read before its start, which was `sent` bytes. `needed` is what every boot reads.
+/// Whether a host may boot from the `sent` bytes that the BMC read before the host started. Every boot reads `needed` bytes.
 fn is_enough(sent: Option<u64>, needed: impl FnOnce() -> Option<u64>) -> bool {
     sent.is_none_or(|sent| sent > 0 && needed().is_none_or(|needed| sent >= needed))
 }
 
-/// How many bytes of an image every boot reads, if dayone knows which files a boot reads.
+/// Returns how many bytes of an image every boot reads. `None` if dayone does not know which files a boot reads.
 fn needed(image: &StoredImage) -> Option<u64> {
     let planned = image.available()?;
     MediumReads::of_format(&planned.base.base, image.format()).map(|reads| reads.at_least)

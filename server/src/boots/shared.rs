@@ -83,8 +83,8 @@ pub(super) struct Shared {
     pub(super) boots: Mutex<BTreeMap<BootId, Arc<Boot>>>,
     /// The last listing. Taken before `boots`.
     pub(super) listing: Mutex<Arc<Listing>>,
-    /// Held while boots begin, so that two requests do not begin two boots with the same BMC. The id of the last boot that has begun: those
-    /// of later ones are greater.
+    /// The id of the last boot that has begun. Later boots have greater ids. The lock is held while boots begin, so that two requests do not
+    /// begin two boots with the same BMC.
     pub(super) beginning: tokio::sync::Mutex<Option<BootId>>,
     /// Held while a boot claims slots that boots of other Systems may use, so that two boots do not claim the same slot.
     pub(super) claiming: tokio::sync::Mutex<()>,

@@ -32,7 +32,7 @@ pub trait ImageProvider: Send + Sync + 'static {
     /// Makes the drive, and serves it in place of the owner's previous one.
     fn publish_drive(&self, request: &DriveRequest<'_>) -> Result<PublishedImage, BuildError>;
 
-    /// The drive that is served as the owner's, without findings.
+    /// The drive that the store serves for the owner, without findings.
     fn drive(&self, owner: &str) -> Option<PublishedImage>;
 
     /// Discards what this owner has, at once. Returns its image, if it had one.

@@ -108,7 +108,7 @@ async fn label(api: &Api<Secret>, secret: &Secret) -> Result<Option<Secret>, Req
 fn owner_refused(error: &RequestError, context: &Context<PreprovisioningImage>) {
     context.metrics.owners_refused(true);
     if context.owner_permission.refused() {
-        // The words of OwnerReferencesPermissionEnforcement. Whatever else refuses an owner says itself why.
+        // The admission plugin OwnerReferencesPermissionEnforcement uses these words. Any other refusal gives its own reason.
         let fix = if error.to_string().contains("you can't delete") {
             ". Fix: grant the right to delete Secrets, if Kubernetes is to delete them with the last PreprovisioningImage \
              that names them"

@@ -70,7 +70,7 @@ pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> 
     config.read_timeout = Some(SILENCE);
     // The time counts from the request, not from when its connection went idle.
     config.reset_reader_on_write = true;
-    // The library's own attempts would hide the API server's answers from the metrics and from the log.
+    // If the library repeated requests itself, the metrics and the log would miss answers of the API server.
     config.default_retry = false;
     Ok(Client::try_from(config)?)
 }
@@ -102,8 +102,8 @@ pub fn counted(client: Client, metrics: KubernetesMetrics) -> Client {
     Client::new(service, namespace)
 }
 
-/// The API server rejects requests that are too many with a text, and with the time to wait in a header, which the library does not read.
-/// In a `Status`, both reach whoever sent the request.
+/// If there are too many requests, the API server answers with a text, and with the time to wait in a header. The library does not read
+/// the header. In a `Status`, text and time reach the code that sent the request.
 fn with_retry_after(answer: http::Response<Body>) -> http::Response<Body> {
     let headers = answer.headers();
     let is_status = headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
@@ -148,7 +148,7 @@ mod tests {
         });
         let directory = tempfile::tempdir().unwrap();
         let (file, authority) = (directory.path().join("kubeconfig"), directory.path().join("ca.crt"));
-        // Without one, the client would need those of the system, which may have none.
+        // Without a certificate authority, the client would need those of the system, which may have none.
         let issued = rcgen::generate_simple_self_signed(["a".to_owned()]).unwrap();
         std::fs::write(&authority, issued.cert.pem()).unwrap();
         let config = format!(

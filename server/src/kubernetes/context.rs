@@ -119,8 +119,8 @@ impl<K: Kind> Context<K> {
         Some(again)
     }
 
-    /// Reports that the URL of an object stops answering, which dayone must not change. A replica that does not lead only logs it:
-    /// another one may still serve the image.
+    /// Reports that the URL of an object stops answering, although dayone must not change the URL. A replica that does not lead only
+    /// logs this, because another replica may still serve the image.
     pub(super) async fn report_lost(&self, object: &K, lost: &Failure, leads: bool) {
         if leads {
             self.metrics.failed(lost.reason);

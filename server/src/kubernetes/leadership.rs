@@ -187,7 +187,7 @@ impl Candidate {
     /// Takes or renews the Lease if possible, and returns how long to wait before the next step.
     async fn step(&mut self) -> Duration {
         let started = Instant::now();
-        // A Lease that has ended leaves no time for an answer: from now on, this replica is one that holds none.
+        // A Lease that has ended leaves no time for an answer. From now on, this replica counts as a replica that holds no Lease.
         self.rely_on_the_lease(Duration::ZERO);
         let attempt = self.attempt(started).await;
         if matches!(attempt, Attempt::Held(_) | Attempt::HeldByAnother) {
@@ -225,7 +225,7 @@ impl Candidate {
     }
 
     async fn attempt(&mut self, started: Instant) -> Attempt {
-        // An API server that takes almost 5 s for each answer is slow, but it is enough for an election.
+        // An API server that takes almost 5 s for each answer is slow, but fast enough for an election.
         let patience = self.relied_upon.map_or(RELIED_UPON, |until| until.saturating_duration_since(started));
         match timeout(patience, self.take_or_renew()).await {
             Ok(Ok(Some(sent))) => Attempt::Held(sent),

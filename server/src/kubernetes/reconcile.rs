@@ -33,7 +33,7 @@ impl ReconcileError {
         matches!(self, Self::Request(error) if error.is_conflict())
     }
 
-    /// How long the API server asks to wait, within reason.
+    /// How long the API server asks to wait, up to the maximum above.
     fn retry_after(&self) -> Duration {
         let Self::Request(error) = self else { return Duration::ZERO };
         error.retry_after().unwrap_or_default().min(LONGEST_REQUESTED_WAIT)
@@ -97,7 +97,7 @@ pub(super) async fn build<T: Send + 'static>(work: impl FnOnce() -> T + Send + '
 /// Schedules the next attempt after an error.
 #[expect(clippy::needless_pass_by_value, reason = "the signature is given")]
 pub(super) fn after_error<K: Kind>(object: Arc<K>, error: &ReconcileError, context: Arc<Context<K>>) -> Action {
-    // Without the jitter, all objects that a policy refuses would come at the same moment each time.
+    // Without the jitter, dayone would retry all objects that a policy refuses at the same moment each time.
     let wait = jittered(context.retries.failed(&object.owner()).max(error.retry_after()));
     let seconds = wait.as_secs_f64();
     let (kind, namespace, name) = (K::kind(&()), object.namespace(), object.name());

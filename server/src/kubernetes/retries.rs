@@ -29,7 +29,8 @@ impl Retries {
     }
 }
 
-/// Adds up to a fifth, so that replicas do not send their requests at the same moment, nor one replica those for all its objects.
+/// Adds up to a fifth, so that replicas do not send their requests at the same moment, and a replica does not send the requests for all
+/// its objects at the same moment.
 pub(super) fn jittered(wait: Duration) -> Duration {
     let mut random = [0_u8];
     // Without random numbers, the plain wait works as well.

@@ -1,4 +1,4 @@
-//! For how long images have not been ready, and why; and which ones this process has published.
+//! For how long images have not been ready, and why. Also which images this process has published.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -53,8 +53,8 @@ impl Unready {
         self.published.lock().get(owner).is_some_and(|published| published == url)
     }
 
-    /// Notes why the image of an object that is being deleted is lost, or that it is not. Returns whether that has to be reported: once
-    /// for each failure, and once more when this replica begins to write.
+    /// Notes why the image of an object that is being deleted is lost, or that it is not lost. Returns whether dayone must report that: it
+    /// reports each failure once, and once more when this replica begins to write.
     pub(super) fn is_news(&self, owner: &str, lost: Option<&Failure>, leads: bool) -> bool {
         let mut all = self.lost.lock();
         let Some(lost) = lost else {

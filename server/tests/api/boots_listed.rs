@@ -23,7 +23,7 @@ async fn boots_of_one_request_are_listed_in_the_order_of_their_hosts() {
     let rest = Answer::of(dayone.get(&format!("/v1/boots?after={}", first["next"].as_str().unwrap()))).await.ok();
     assert_eq!([hosts(&first["boots"]), hosts(&rest["boots"])].concat(), names);
 
-    // The records are read in any order, and later boots come behind them.
+    // The server reads the records in any order, and later boots follow them.
     let dayone = dayone.restart().await;
     let last = host("worker-20", &system(20));
     Answer::of(dayone.post("/v1/boots?base=coreos", last)).await.ok();

@@ -218,7 +218,7 @@ fn of_several_hosts_those_are_booted_that_have_not_booted() {
     let _callers = Callers::start(server.directory());
     let first = ansible.task("boot", &with(&order, &json!({"host": "worker-0"})), &[]).changed(true);
     assert_eq!(bmcs[1].media()["Inserted"], false);
-    // A mistake in the documents of a host that needs no boot.
+    // The documents of a host that needs no boot have a mistake.
     let wrong = json!({"documents": both.replacen("192.0.2.20", "300.0.2.20", 1)});
     ansible.task("boot", &with(&order, &wrong), &["--check"]).changed(true);
     let all = ansible.task("boot", &order, &[]).changed(true);

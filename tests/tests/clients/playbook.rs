@@ -19,11 +19,11 @@ pub(crate) struct Ansible {
 /// What a task has returned.
 pub(crate) struct TaskResult {
     pub(crate) result: Value,
-    /// All that Ansible has printed, in its most talkative way, and written to the system's log.
+    /// Everything that Ansible has printed with the most verbose output, and written to the system's log.
     pub(crate) printed: String,
 }
 
-/// Python reads this first. It takes what a module writes to the log of the host that it runs on.
+/// Python runs this file first. The file records what a module writes to the log of the host that it runs on.
 const LOGGING: &str = "\
 import os, sys, syslog
 sys.modules['systemd'] = None

@@ -261,8 +261,8 @@ fn cloud_init_keeps_the_default_routes_for_every_program() {
     }
 }
 
-/// dayone warns of the others (`ipv6-not-switched-off`): systemd-networkd listens to routers unless it is told otherwise, and NetworkManager
-/// where a profile has no section for IPv6.
+/// dayone warns of the other readers (`ipv6-not-switched-off`): systemd-networkd listens to routers unless a setting forbids it, and
+/// NetworkManager does so if a profile has no section for IPv6.
 #[test]
 fn cloud_init_tells_netplan_alone_always_to_ignore_routers() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Bonds, VXLANs and MACVLANs, given to NetworkManager: it does not bring up those that dayone warns about, and brings up
-//! the others.
+//! Gives bonds, VXLANs and MACVLANs to NetworkManager: it does not bring up the interfaces that dayone reports, and brings up the
+//! others.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ const CASES: [Case; 18] = [
     ("loopback", "macvlan", "parent=lo\nmode=2\n", Some("parent-refused")),
 ];
 
-/// The profiles of a NIC, which is a port of the interface if that is a bond, and of the interface.
+/// The profiles of the interface and of a NIC, which is a port of the interface if the interface is a bond.
 fn profiles((_, kind, rest, _): &Case) -> [(&'static str, String); 2] {
     let profile = |id: &str, kind: &str, uuid: &str, rest: &str| {
         format!(

@@ -205,7 +205,7 @@ fn an_image_that_sushy_tools_has_inserted_before_it_refuses_is_taken_out() {
     assert!(step(&failed, "ejected")["detail"].as_str().unwrap().starts_with("ejected from "), "{failed:#}");
 }
 
-/// Nothing makes the firmware boot from the URL then.
+/// Without an override, nothing makes the firmware boot from the URL.
 #[tokio::test]
 async fn a_bmc_that_shows_the_url_and_no_override_has_only_accepted_it() {
     let vendor =

@@ -22,7 +22,7 @@ pub const CONFIGURATION: &str = "/etc/NetworkManager/conf.d";
 pub const NO_AUTO_DEFAULT: (&str, &str) = ("99-dayone-no-auto-default.conf", "[main]\nno-auto-default=*\n");
 /// systemd-networkd's directory of units.
 pub const NETWORKD_UNITS: &str = "/etc/systemd/network";
-/// The name of the unit by which systemd-networkd leaves NICs alone that no document mentions.
+/// The name of the unit that keeps systemd-networkd from configuring NICs that no document mentions.
 pub const UNMENTIONED_UNIT: &str = "11-dayone-unmentioned.network";
 
 /// The form in which a system reads its network configuration.

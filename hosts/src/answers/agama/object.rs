@@ -8,7 +8,7 @@ use serde::ser::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// An object with the text of each member, in their order. No name is there twice: [`Unique`] reads the whole text first.
+/// An object with the text of each member, in the order of the members. No name appears twice: [`Unique`] reads the whole text first.
 #[derive(Default)]
 pub(super) struct Object(Vec<(String, Box<RawValue>)>);
 
@@ -65,7 +65,8 @@ impl<'de> Deserialize<'de> for Object {
     }
 }
 
-/// Any JSON in which no object has a member twice. Readers differ in which of the two they take, and Jsonnet refuses such objects.
+/// Any JSON in which no object has a member twice. If a member appears twice, some readers take the first value and others the last, and
+/// Jsonnet refuses the object.
 pub(super) struct Unique;
 
 impl<'de> Deserialize<'de> for Unique {

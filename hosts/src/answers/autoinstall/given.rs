@@ -47,8 +47,9 @@ pub(super) fn check_hostname(
     Err(report.refuse(CODE, &path.key(IDENTITY).key("hostname"), message))
 }
 
-/// Checks that the installer reads the MAC addresses of the network as text, and its numbers as dayone does. It reads YAML 1.1, in which a
-/// MAC address of decimal digits is a number to base 60, and a number with 0 in front one to base 8; netplan itself does not.
+/// Checks that the installer reads the MAC addresses of the network as text, and its numbers as dayone does. The installer reads YAML 1.1:
+/// a MAC address of decimal digits is a number to base 60, and a number with 0 in front is a number to base 8. netplan itself reads
+/// neither in this way.
 ///
 /// `removed` is the number of lines of the user's file that were before the members, and are not in `text`.
 pub(super) fn check_mac_addresses(
@@ -106,7 +107,7 @@ pub(super) fn check_network(
     check_names(members, &path, report)?;
     let given = canonical(members, &path, report)?;
     let members = by_names(members);
-    // The MAC address of a bond or a bridge that no NIC has is the documents' own.
+    // If no NIC has the MAC address of a bond or a bridge, the documents have set this address themselves.
     let nics = wanted.get("ethernets").and_then(Value::as_mapping).into_iter().flatten();
     let of_nics: HashSet<&Value> = nics
         .flat_map(|(_, nic)| [nic.get("macaddress"), nic.get("match").and_then(|found| found.get("macaddress"))])
@@ -173,7 +174,7 @@ fn left_out(network: &Mapping, wanted: &Value, path: &DocumentPath, report: &mut
                     let mode = wanted.get("parameters").and_then(|all| all.get("mode")).and_then(Value::as_str);
                     !matches!(mode, Some("802.3ad" | "balance-tlb" | "balance-alb"))
                 }
-                // With any parameters, netplan writes its own default, which is on.
+                // With any parameters, netplan writes its own default: the protocol is on.
                 "parameters.stp" => {
                     device.get("parameters").is_none()
                         && wanted.get("parameters").is_some_and(|all| is_true(all, "stp"))
@@ -257,7 +258,7 @@ fn difference(
             {
                 None
             }
-            // Without parameters, netplan leaves the protocol to the kernel, which has it off; [`left_out`] warns.
+            // Without parameters, netplan leaves the protocol to the kernel, whose default is off; [`left_out`] warns.
             (Some(_), Some(_)) if name == "stp" && !written.is_mapping() => None,
             (Some(given), Some(wanted)) => {
                 difference(given, wanted, written.get(key).unwrap_or(&nothing), &path.key(name), of_nics)
@@ -267,7 +268,7 @@ fn difference(
     })
 }
 
-/// Whether two lists differ only in what netplan does not keep: the order of ports, and addresses that are there twice.
+/// Whether two lists differ only in what netplan does not keep: the order of ports, and repeated addresses.
 fn is_same_list(key: &str, given: &Value, wanted: &Value) -> bool {
     if !matches!(key, "interfaces" | "addresses") {
         return false;
@@ -284,7 +285,7 @@ fn is_same_list(key: &str, given: &Value, wanted: &Value) -> bool {
     given == wanted
 }
 
-/// Returns a network of the user's with the names of its NICs as their ids, as [`canonical`] has them.
+/// Returns the user's network with the names of its NICs as their ids, as in the result of [`canonical`].
 fn by_names(network: &Mapping) -> Mapping {
     let mut network = network.clone();
     if let Some(Value::Mapping(nics)) = network.get_mut("ethernets") {

@@ -14,7 +14,7 @@ const SECTIONS: [&str; 4] = ["ethernets", "bonds", "bridges", "vlans"];
 const OTHER_SECTIONS: [&str; 8] =
     ["wifis", "modems", "tunnels", "vrfs", "dummy-devices", "virtual-ethernets", "nm-devices", "openvswitch"];
 
-/// The overrides of DHCP that systemd-networkd has once for both families.
+/// The overrides of DHCP for which systemd-networkd has only one setting for both families.
 const OVERRIDES: [&str; 9] = [
     "hostname",
     "route-metric",
@@ -37,9 +37,9 @@ enum Kind {
     Whole,
     List,
     MacAddress,
-    /// A word for which the kernel, and dayone's reader, also have a number.
+    /// A word for which the kernel and dayone's reader also accept a number.
     Word,
-    /// How an address of IPv6 is made.
+    /// How the host makes an IPv6 address.
     Generation,
     /// dayone's reader checks it, or it changes nothing.
     Any,
@@ -67,7 +67,7 @@ enum Place<'a> {
 
 /// Who knows a setting.
 enum Setting {
-    /// dayone's reader does, and checks all but the form.
+    /// dayone's reader knows the setting, and checks everything except the form.
     Read(Kind),
     /// netplan does, and dayone's reader skips it wherever it is.
     Skipped(Kind),
@@ -94,7 +94,7 @@ fn setting(key: &str, place: Place<'_>) -> Setting {
     }
 }
 
-/// The form of a setting that dayone's reader knows, where it accepts others than netplan.
+/// The form of a setting that dayone's reader knows, if the reader also accepts forms that netplan refuses.
 fn form(key: &str, place: Place<'_>) -> Kind {
     match (place, key) {
         (Place::Interface(_), "mtu" | "id")
@@ -162,8 +162,8 @@ pub(super) fn is_of_network_manager(device: &Value, devices: &Value, network: &M
     renderer.and_then(Value::as_str) == Some("NetworkManager")
 }
 
-/// Checks what netplan refuses only for interfaces of systemd-networkd: another way to make IPv6 addresses than networkd's, and different
-/// overrides for DHCP of both families.
+/// Checks what netplan refuses only for interfaces of systemd-networkd: a way to make IPv6 addresses that networkd does not have, and
+/// different overrides for DHCP of both families.
 fn check_networkd(network: &Mapping, path: &DocumentPath, report: &mut Report) {
     for section in SECTIONS {
         let Some(devices) = network.get(section) else { continue };
@@ -194,14 +194,14 @@ fn check_networkd(network: &Mapping, path: &DocumentPath, report: &mut Report) {
     }
 }
 
-/// What an override says, if that is not the default.
+/// The value of an override, if it is not the default.
 fn said(key: &str, value: &Value) -> Option<String> {
     if !matches!(key, "hostname" | "route-metric" | "use-domains") {
         return boolean(value).filter(|is_on| !is_on).map(|is_on| is_on.to_string());
     }
     match value {
         Value::Bool(value) => Some(value.to_string()),
-        // Without quotes, the installer's reader makes a boolean of these. In quotes it does not, which cannot be told here.
+        // Without quotes, the installer's reader makes a boolean of these words. In quotes it does not, but this code cannot see the quotes.
         Value::String(text) if key == "use-domains" && text.len() > 1 && boolean(value).is_some() => {
             boolean(value).map(|is_on| is_on.to_string())
         }
@@ -299,7 +299,7 @@ fn check_form(value: &Value, kind: Kind, path: &DocumentPath, report: &mut Repor
         Kind::List => (value.is_sequence(), "a list"),
         Kind::Generation => (is_one(value, &["eui64", "stable-privacy"]), "eui64 or stable-privacy"),
         Kind::MacAddress => {
-            // What is no MAC address for dayone either, it reports with more.
+            // If dayone does not accept the MAC address either, its reader reports it in more detail.
             let has_dashes = |text: &str| text.contains('-') && text.parse::<MacAddress>().is_ok();
             (!value.as_str().is_some_and(has_dashes), "a MAC address with colons")
         }
@@ -309,7 +309,7 @@ fn check_form(value: &Value, kind: Kind, path: &DocumentPath, report: &mut Repor
     }
 }
 
-/// Whether a value is a number for netplan, which takes no fraction, and takes quotes.
+/// Whether a value is a number for netplan, which accepts quotes, but no fraction.
 fn is_whole(value: &Value) -> bool {
     match value {
         Value::Number(number) => number.as_u64().is_some_and(|number| u32::try_from(number).is_ok()),

@@ -12,7 +12,7 @@ const CORE: &str = "tag:yaml.org,2002:";
 /// The types that the safe loader knows.
 const TYPES: [&str; 12] =
     ["binary", "bool", "float", "int", "map", "null", "omap", "pairs", "seq", "set", "str", "timestamp"];
-/// Those of them that are sequences, and those that are mappings.
+/// The tags of sequences, and the tags of mappings.
 const SEQUENCES: [&str; 3] = ["omap", "pairs", "seq"];
 const MAPPINGS: [&str; 2] = ["map", "set"];
 const BOOLEANS: [&str; 6] = ["yes", "no", "true", "false", "on", "off"];
@@ -62,7 +62,7 @@ pub(super) fn first_refusal(text: &str) -> Option<(usize, Refusal)> {
     refused_node(text).into_iter().chain(tab).chain(refused_anchor(text)).min_by_key(|(line, _)| *line)
 }
 
-/// `PyYAML` knows fewer names than YAML 1.2 (`scan_anchor`), and each of them once in a document (`compose_node`).
+/// `PyYAML` accepts fewer names of anchors than YAML 1.2 (`scan_anchor`), and each name only once in a document (`compose_node`).
 fn refused_anchor(text: &str) -> Option<(usize, Refusal)> {
     let is_known = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_');
     let mut names = HashSet::new();
@@ -163,9 +163,9 @@ fn of_collection(tag: &Tag, is_sequence: bool) -> Option<Refusal> {
     (!fits).then_some(Refusal::TagMismatch)
 }
 
-/// Whether Python decodes a text as base64 (`binascii.a2b_base64`): it skips other characters of ASCII, and stops behind the padding.
+/// Whether Python decodes a text as base64 (`binascii.a2b_base64`). Python skips other ASCII characters, and stops after the padding.
 fn is_base64(text: &str) -> bool {
-    // How many characters of the last group of four there are, and how many signs of padding behind them.
+    // The number of characters in the last group of four, and the number of padding characters after them.
     let (mut in_group, mut padding) = (0_u8, 0_u8);
     for byte in text.bytes() {
         match byte {
@@ -191,7 +191,7 @@ fn is_known(tag: &Tag) -> bool {
     core.is_some_and(|name| TYPES.contains(&&*name)) || tag.suffix_in_namespace("!").is_some_and(|name| name.is_empty())
 }
 
-/// Whether `PyYAML` takes a text for a binary or a hexadecimal number (`yaml/resolver.py`) that has underscores and no digits.
+/// Whether `PyYAML` takes a text for a binary or hexadecimal number (`yaml/resolver.py`), although it has only underscores and no digits.
 fn is_empty_number(text: &str) -> bool {
     let number = text.strip_prefix(['+', '-']).unwrap_or(text);
     let digits = number.strip_prefix("0b").or_else(|| number.strip_prefix("0x"));
@@ -207,7 +207,7 @@ struct Timestamp {
 }
 
 impl Timestamp {
-    /// Reads a text of the form of a date or of a date with a time (`yaml/resolver.py`), whether there is such a time or not.
+    /// Reads a text in the form of a date or of a date with a time (`yaml/resolver.py`), even if no such date or time exists.
     fn read(text: &str) -> Option<Self> {
         let (year, rest) = digits(text, 4, 4)?;
         let (month, rest) = digits(rest.strip_prefix('-')?, 1, 2)?;
@@ -241,14 +241,14 @@ fn minutes_from_utc(zone: &str) -> Option<u32> {
     rest.is_empty().then_some(hours * 60 + minutes)
 }
 
-/// The number at the beginning of a text, which has so many digits, and the rest of the text.
+/// The number at the beginning of a text, which has this many digits, and the rest of the text.
 fn digits(text: &str, least: usize, most: usize) -> Option<(u32, &str)> {
     let length = text.bytes().take(most).take_while(u8::is_ascii_digit).count();
     let (number, rest) = text.split_at_checked(length).filter(|_| length >= least)?;
     Some((number.parse().ok()?, rest))
 }
 
-/// Whether a text has the form of a date or of a date with a time, and Python has no such date or time.
+/// Whether a text has the form of a date or of a date with a time that does not exist in Python.
 fn is_wrong_date(text: &str) -> bool {
     let Some(found) = Timestamp::read(text) else { return false };
     let Timestamp { date: [year, month, day], time: [hour, minute, second], offset } = found;

@@ -138,7 +138,7 @@ interfaces:
         let findings = completed(bond, &yaml_text::document(&own)).1;
         assert!(findings.len() == 1 && findings[0].ends_with("[answers-unchecked]"), "{findings:?}");
     }
-    // The order of the ports decides about none of this.
+    // None of this depends on the order of the ports.
     let mut own = value(&whole);
     own["network"]["bonds"]["bond0"]["interfaces"].as_sequence_mut().unwrap().reverse();
     assert_eq!(completed(bond, &yaml_text::document(&own)).1, [""; 0]);
@@ -146,7 +146,7 @@ interfaces:
     let mut own = value(file(&completed(&fixed, "version: 1\n").0.unwrap(), AUTOINSTALL_FILE));
     assert!(own["network"]["bonds"]["bond0"].as_mapping_mut().unwrap().remove("macaddress").is_some());
     assert_eq!(completed(&fixed, &yaml_text::document(&own)).1, [""; 0]);
-    // An address of the bond's own is not one that dayone has taken from a port.
+    // The documents set this address of the bond: dayone has not taken it from a port.
     let with_address = fixed.replace("type: bond,", "type: bond, mac-address: '52:54:00:aa:bb:cc',");
     let mut own = value(file(&completed(&with_address, "version: 1\n").0.unwrap(), AUTOINSTALL_FILE));
     assert!(own["network"]["bonds"]["bond0"].as_mapping_mut().unwrap().remove("macaddress").is_some());

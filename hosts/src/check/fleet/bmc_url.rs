@@ -1,7 +1,7 @@
-//! What identifies a BMC, however its address is written.
+//! Identifies a BMC by its address, in whatever form the address is written.
 //!
-//! The crate `redfish` reads the addresses of boots. It has an HTTP client, so this crate does not use it: a test of the server
-//! (`boots/bmc_key.rs`) compares both.
+//! Boots read addresses with the crate `redfish`. This crate cannot use `redfish`, because `redfish` has an HTTP client. A test of the
+//! server (`boots/bmc_key.rs`) compares both readers.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -26,13 +26,13 @@ const OTHERS: [&str; 8] = ["ipmi", "libvirt", "idrac", "ilo4", "ilo4-virtualmedi
 /// The host and the port of a BMC.
 pub(super) type Place = (Result<IpAddr, String>, String);
 
-/// The address of a BMC, read as far as it can be compared.
+/// The parts of a BMC's address that dayone compares.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct BmcUrl {
     pub(super) place: Place,
     /// The path of the machine at the BMC. `None` for the only System of a Redfish service.
     pub(super) system: Option<String>,
-    /// Whether the address has another port than that of its protocol.
+    /// Whether the address has another port than the default port of its protocol.
     pub(super) has_own_port: bool,
 }
 
@@ -163,7 +163,7 @@ mod tests {
             ("ipmi://[2001:db8::9]", "ipmi://[2001:db8:0::9]:623"),
             ("ipmi://192.0.2.9", "ipmi:192.0.2.9"),
             ("redfish+http://BMC.example.com/redfish/v1", "redfish+http://bmc.example.com.:80/redfish/v1"),
-            // Boots read an address without a scheme as one of HTTPS, unlike Metal3, for which it is one of IPMI.
+            // Boots read an address without a scheme as HTTPS. Metal3 reads it as IPMI.
             ("192.0.2.9", "redfish://192.0.2.9"),
             ("192.0.2.9", "redfish:192.0.2.9"),
             ("192.0.2.9", "redfish://[::ffff:192.0.2.9]/redfish/v1"),

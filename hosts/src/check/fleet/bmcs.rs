@@ -30,10 +30,10 @@ pub(super) fn check(hosts: &[CheckedHost<'_>], found: &mut Comparison) {
     gateways(hosts, &by_address, &mut found.report);
 }
 
-/// A machine at a BMC. Without a System, it is the same as each other machine there, as for boots.
+/// A machine at a BMC. Without a System in the address, it counts as the same machine as any other at this BMC, as for boots.
 type Machine = (Place, Option<String>);
 
-/// The machine that the address names, or one that another host has already, if both may be the same.
+/// The machine that the address names, or a machine of another host, if both may be the same.
 fn machine(url: BmcUrl, seen: &Holders<'_, Machine>) -> Machine {
     let BmcUrl { place, system, has_own_port: _ } = url;
     let without_system = (place, None);

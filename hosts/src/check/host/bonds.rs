@@ -85,7 +85,7 @@ fn refused(network: &Network<'_>, interface: &Interface, bond: &Bond, report: &m
 }
 
 /// Reports targets with which the kernel does not create the bond (`bond_is_ip_target_ok`, `bond_is_ip6_target_ok`), and
-/// targets that it leaves out. systemd-networkd leaves out some by itself, so this is about NetworkManager.
+/// targets that the kernel leaves out. This is only about NetworkManager, because systemd-networkd leaves out some targets by itself.
 fn targets(network: &Network<'_>, interface: &Interface, bond: &Bond, report: &mut Report) {
     // NetworkManager refuses targets without an interval.
     let asks = bond.number("arp_interval").is_some_and(|interval| interval > 0);
@@ -96,7 +96,7 @@ fn targets(network: &Network<'_>, interface: &Interface, bond: &Bond, report: &m
         let text = bond.option(option).unwrap_or_default();
         let addresses: Vec<IpAddr> = text.split(',').filter_map(|target| target.trim().parse().ok()).collect();
         let mut seen = BTreeSet::new();
-        // NetworkManager gives the kernel no more than these.
+        // NetworkManager gives the kernel no more targets than these.
         let refused = addresses.iter().take(Bond::MOST_TARGETS).find_map(|target| {
             match (is_asked(*target), seen.insert(*target)) {
                 (false, _) => Some(format!("has {target}, which no host has as its address")),
@@ -118,7 +118,7 @@ fn targets(network: &Network<'_>, interface: &Interface, bond: &Bond, report: &m
     }
 }
 
-/// Whether the kernel takes an address for a target.
+/// Whether the kernel accepts an address as a target.
 fn is_asked(target: IpAddr) -> bool {
     match target {
         IpAddr::V4(address) => !address.is_unspecified() && !address.is_broadcast(),

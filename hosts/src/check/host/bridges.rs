@@ -22,7 +22,7 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     }
 }
 
-/// NetworkManager takes 0 for nothing, and sets its default (`default_if_zero` in `nm-device-bridge.c`).
+/// NetworkManager treats 0 as no value, and sets its default (`default_if_zero` in `nm-device-bridge.c`).
 fn zeros(network: &Network<'_>, interface: &Interface, report: &mut Report) {
     for port in &interface.ports {
         let Some(settings) = network.interface(&port.name).map(|port| &port.options.bridge_port) else { continue };

@@ -79,9 +79,9 @@ fn pair(network: &Network<'_>, interface: &Interface, peer: &str, report: &mut R
             );
             report.error("veth-peer", &path, message);
         }
-        // NetworkManager also takes a profile for a NIC for the end of a pair.
+        // NetworkManager also uses the profile of a NIC for the end of a pair.
         Kind::Ethernet if other.device != Device::Name || !references::is_of_a_nic(peer) => {}
-        // What stays down is not there, unless it is a NIC.
+        // An interface that stays down does not exist, unless it is a NIC.
         kind if !other.active && *kind != Kind::Ethernet => {}
         kind => {
             let message = format!(

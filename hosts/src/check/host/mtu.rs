@@ -42,7 +42,7 @@ fn by_itself(network: &Network<'_>, interface: &Interface, report: &mut Report) 
     let most = match interface.kind {
         Kind::Infiniband(_) => 65_520,
         Kind::Vrf(_) if network.files == NetworkFiles::Keyfiles => {
-            // `nmstatectl show` prints the kernel's.
+            // `nmstatectl show` prints the kernel's default.
             if interface.mtu.is_some_and(|mtu| mtu != 0 && mtu != 65_575) {
                 let message = "has no effect: NetworkManager does not set the MTU of a VRF";
                 report.warning("vrf-mtu-unused", &place(network, interface), message);
@@ -102,7 +102,7 @@ impl<'a> Mtus<'_, 'a> {
         let parent = interface.kind.parent().and_then(|parent| network.interface(parent));
         let mtu = match (interface.mtu, &interface.kind) {
             (Some(bytes), _) => Mtu { bytes, said_of: Some(interface) },
-            // A VXLAN on no interface has the usual one.
+            // A VXLAN without a base interface has the usual MTU.
             (None, Kind::Vlan(_) | Kind::MacVlan { .. } | Kind::Macsec { .. } | Kind::Vxlan(_))
                 if interface.kind.parent().is_some() =>
             {

@@ -54,7 +54,7 @@ fn on_parent(network: &Network<'_>, interface: &Interface, report: &mut Report) 
     }
 }
 
-/// Why the kernel does not put an interface, which people call `upper`, on its parent.
+/// Why the kernel does not put an interface on its parent. `upper` is what people call the interface.
 fn refusal_of_parent(network: &Network<'_>, interface: &Interface, upper: &str) -> Option<String> {
     let name = interface.kind.parent()?;
     let Some(parent) = network.interface(name) else {
@@ -75,12 +75,12 @@ fn refusal_of_parent(network: &Network<'_>, interface: &Interface, upper: &str) 
         (Kind::Infiniband(_), _) => {
             return Some(format!("is {name}, an InfiniBand interface ({path}), and the kernel puts no {upper} on one"));
         }
-        // A MACVLAN on another one stands on the interface below both, for the kernel.
+        // The kernel puts a MACVLAN on another MACVLAN on the interface below both.
         (_, Kind::Vlan(_)) | (Kind::MacVlan { .. }, Kind::MacVlan { .. }) => return None,
         _ => {}
     }
     let controller = network.interface(parent.controller.as_deref()?).filter(|controller| controller.active)?;
-    // Both take all frames of the interface (`netdev_rx_handler_register`); a VRF does not.
+    // Both take all frames of the interface (`netdev_rx_handler_register`). A VRF does not.
     let what = match controller.kind {
         Kind::Bond(_) => "bond",
         Kind::LinuxBridge(_) => "bridge",

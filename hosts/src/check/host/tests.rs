@@ -179,7 +179,7 @@ fn bonds_with_the_address_of_a_port_have_no_other() {
     }
 }
 
-/// The kernel does not create a bond with the first, and rounds the second.
+/// The kernel does not create a bond with such targets, and rounds such delays.
 #[test]
 fn targets_and_delays_of_bonds_are_those_that_the_kernel_takes() {
     let of = |options: &str| {
@@ -217,7 +217,7 @@ fn targets_and_delays_of_bonds_are_those_that_the_kernel_takes() {
     }
 }
 
-/// Those of `vxlan_config_validate`.
+/// The rules of `vxlan_config_validate`.
 #[test]
 fn addresses_of_vxlans_are_those_that_the_kernel_takes() {
     for (rest, code) in [
@@ -241,7 +241,7 @@ fn addresses_of_vxlans_are_those_that_the_kernel_takes() {
     }
 }
 
-/// The kernel hands the frames of an interface to one of its controller, its MACVLANs and its `MACsec` links.
+/// The kernel hands the frames of an interface to only one of these: its controller, its MACVLANs or its `MACsec` links.
 #[test]
 fn frames_of_an_interface_go_to_one_kind_of_interface() {
     const DISABLED: &str = "[ipv6]\nmethod=disabled\n";

@@ -8,7 +8,7 @@ use vocabulary::host::MacAddress;
 use vocabulary::network_files::NetworkFiles;
 use vocabulary::report::Report;
 
-/// How many MACVLANs that stand on each other are looked through. Rings have a finding of their own.
+/// The maximum number of stacked MACVLANs that dayone follows. Rings have a finding of their own.
 const DEPTH: usize = 32;
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
@@ -18,7 +18,7 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     modes_of_macvlans(network, report);
 }
 
-/// The interface on which the kernel puts a MACVLAN: the one below all MACVLANs (`macvlan_common_newlink`).
+/// The interface on which the kernel puts a MACVLAN: the interface below all MACVLANs (`macvlan_common_newlink`).
 fn base<'a>(network: &Network<'a>, parent: &'a str) -> &'a str {
     let mut base = parent;
     for _ in 0..DEPTH {

@@ -13,7 +13,7 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     addresses(network, report);
 }
 
-/// What tells VXLANs apart. The interface below counts only where the local address means something on one link alone.
+/// What tells VXLANs apart. The base interface counts only if the local address is valid on one link only.
 type VxlanKey<'a> = (u32, u16, Family, Option<&'a str>);
 
 fn key(vxlan: &Vxlan) -> VxlanKey<'_> {
@@ -21,7 +21,7 @@ fn key(vxlan: &Vxlan) -> VxlanKey<'_> {
     (vxlan.id, vxlan.udp_port(), vxlan.family(), vxlan.parent.as_deref().filter(|_| is_of_a_link))
 }
 
-/// Whether an address means something on one link alone (`IPV6_ADDR_LINKLOCAL`), also that of a group.
+/// Whether an address, which may be a multicast address, is valid on one link only (`IPV6_ADDR_LINKLOCAL`).
 fn is_of_a_link(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(_) => false,
@@ -30,8 +30,8 @@ fn is_of_a_link(address: IpAddr) -> bool {
     }
 }
 
-/// Reports addresses with which the kernel creates no VXLAN (`vxlan_config_validate`). It does create one for port 0, with
-/// another port, which NetworkManager does not take for that of its profile.
+/// Reports addresses with which the kernel creates no VXLAN (`vxlan_config_validate`). For port 0, the kernel creates the VXLAN with
+/// another port, and NetworkManager does not recognise this port as the port of its profile.
 fn addresses(network: &Network<'_>, report: &mut Report) {
     for interface in network.active() {
         let Kind::Vxlan(vxlan) = &interface.kind else { continue };
@@ -67,7 +67,7 @@ fn addresses(network: &Network<'_>, report: &mut Report) {
     }
 }
 
-/// Why the kernel does not create a VXLAN without an interface below.
+/// Why the kernel does not create a VXLAN without a base interface.
 fn need_of_base(vxlan: &Vxlan) -> Option<String> {
     if let Some(remote) = vxlan.remote.filter(IpAddr::is_multicast) {
         return Some(format!(
@@ -82,7 +82,7 @@ fn need_of_base(vxlan: &Vxlan) -> Option<String> {
     ))
 }
 
-/// Packets of one identifier that come in at one port go to one interface (`vxlan_config_validate`).
+/// The kernel gives the packets of one identifier that arrive at one port to one interface (`vxlan_config_validate`).
 fn twins(network: &Network<'_>, report: &mut Report) {
     let mut seen: BTreeMap<VxlanKey<'_>, &Interface> = BTreeMap::new();
     for interface in network.active() {

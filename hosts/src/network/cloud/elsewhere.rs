@@ -51,8 +51,8 @@ pub(super) fn warn(network: &Network<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// cloud-init writes `IPv6AcceptRA` for systemd-networkd only beside `DHCPv6`. It writes NetworkManager no section for a family without
-/// addresses, for which NetworkManager takes the method `auto`. And it writes ifupdown `accept_ra` only with the first addresses of a NIC.
+/// cloud-init writes `IPv6AcceptRA` for systemd-networkd only beside `DHCPv6`. For NetworkManager, it writes no section for a family without
+/// addresses, and NetworkManager then uses the method `auto`. For ifupdown, it writes `accept_ra` only with the first addresses of a NIC.
 fn warn_of_routers(interface: &Interface, findings: &mut Findings<'_>) {
     let Interface { path, controller, ipv6, .. } = interface;
     if controller.is_some() || ipv6.is_automatic() {

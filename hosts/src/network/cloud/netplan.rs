@@ -161,8 +161,8 @@ fn set_overrides(written: &mut Object, interface: &Interface, findings: &mut Fin
     }
 }
 
-/// Refuses what netplan cannot leave out of what the network offers. Where cloud-init may translate the document, that is everything, and
-/// has been refused.
+/// Refuses a document that leaves out a part of what the network offers, if netplan cannot leave out this part. Where cloud-init may
+/// translate the document, no part can be left out, and dayone has already refused such documents.
 fn refuse_untaken(interface: &Interface, findings: &mut Findings<'_>) {
     let Interface { ipv4, ipv6, .. } = interface;
     for ip in [ipv4, ipv6].into_iter().filter(|ip| ip.is_automatic()) {
@@ -218,7 +218,7 @@ fn route_of(route: &Route, device: &Device<'_>) -> Object {
     entry
 }
 
-/// netplan's names of options of bonds that are words, each with the kernel's.
+/// netplan's names of the options of bonds that are words, each with the kernel's name.
 const WORDS: [(&str, &str); 4] = [
     ("ad-select", "ad_select"),
     ("arp-validate", "arp_validate"),
@@ -226,7 +226,7 @@ const WORDS: [(&str, &str); 4] = [
     ("primary-reselect-policy", "primary_reselect"),
 ];
 
-/// And of those that are numbers.
+/// netplan's names of the options of bonds that are numbers, each with the kernel's name.
 const NUMBERS: [(&str, &str); 5] = [
     ("arp-interval", "arp_interval"),
     ("learn-packet-interval", "lp_interval"),
@@ -253,7 +253,7 @@ fn bond(bond: &Bond, network: &Network<'_>) -> Object {
     for (key, option) in NUMBERS {
         parameters.set_some(key, bond.number(option));
     }
-    // One number of the kernel under two names.
+    // The kernel has one number under two names.
     let repeated = bond.number("num_grat_arp").or_else(|| bond.number("num_unsol_na"));
     parameters.set_some("gratuitous-arp", repeated);
     let all_active = bond.option("all_slaves_active").map(|word| word == "delivered");

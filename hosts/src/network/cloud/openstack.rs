@@ -62,8 +62,8 @@ fn warn_of_names(devices: &[&Device<'_>], network: &Network<'_>, findings: &mut 
     }
 }
 
-/// No member of the format says that a link takes nothing from routers. Of static addresses, cloud-init 22.4 makes NetworkManager's method
-/// `auto`, and systemd-networkd listens to routers unless it is told otherwise.
+/// No member of the format says that a link takes nothing from routers. For static addresses, cloud-init 22.4 writes NetworkManager's
+/// method `auto`, and systemd-networkd listens to routers unless a setting forbids it.
 fn warn_of_ipv6(devices: &[&Device<'_>], findings: &mut Findings<'_>) {
     for device in devices {
         let Interface { path, controller, ipv6, .. } = device.interface.as_ref();

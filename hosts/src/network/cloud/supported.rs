@@ -14,7 +14,7 @@ pub(super) const NETPLAN: Form = Form {
     reasons: &[],
     takes,
 };
-/// For systems that have netplan, which nobody translates for other programs.
+/// For systems with netplan, where nothing translates the file for other programs.
 pub(super) const NETPLAN_ALONE: Form = Form {
     name: "netplan's format",
     files: NetworkFiles::Netplan,
@@ -49,7 +49,7 @@ const NETPLAN_SECTIONS: &[Section] = &[
     ),
 ];
 
-/// netplan's bonds have options that not all of cloud-init's writers keep.
+/// netplan has options of bonds that some of cloud-init's writers lose.
 const ALONE_SECTIONS: &[Section] = &[Section::new(
     "interfaces.*.link-aggregation.options",
     "miimon updelay downdelay lacp_rate primary ad_select all_slaves_active arp_all_targets arp_interval arp_ip_target lp_interval \
@@ -57,7 +57,7 @@ const ALONE_SECTIONS: &[Section] = &[Section::new(
     &[
         ("xmit_hash_policy", HASH_POLICIES),
         ("arp_validate", Words(&["none", "0", "active", "1", "backup", "2", "all", "3"])),
-        // netplan takes 0 for nothing, and the kernel then has 1.
+        // netplan treats 0 as no value, and the kernel then uses 1.
         ("num_grat_arp", Within(1, 255)),
         ("num_unsol_na", Within(1, 255)),
         ("packets_per_slave", Within(1, 65535)),

@@ -47,7 +47,7 @@ pub struct UnreachedPath {
     pub reason: String,
     /// The firmware that starts it by default.
     pub default_of: Option<Firmware>,
-    /// Whether it may start nothing on this medium: an unknown boot loader, or another file system.
+    /// Whether this way to boot may start nothing on this medium: an unknown boot loader, or another file system.
     pub unknown: bool,
 }
 
@@ -223,7 +223,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Adds the directories of HFS or HFS+ beside those of ISO 9660. They keep the lengths and the places that the files had.
+    /// Adds the directories of HFS or HFS+ beside those of ISO 9660. They still have the lengths and the places of the base's files.
     fn hfs(&self, paths: &mut BootPaths) {
         let Some(name) = self.editor.and_then(|_| hfs::beside(self.source)) else { return };
         let reason = "is not changed by dayone: firmware that starts from it, as Apple's does, finds the boot menus and initrds \
@@ -342,7 +342,7 @@ impl BootPaths {
         self.add_possible(place, reason, default_of);
     }
 
-    /// Adds what may start nothing on this medium.
+    /// Adds a way to boot that may start nothing on this medium.
     fn add_possible(&mut self, place: &str, reason: &str, default_of: Option<Firmware>) {
         self.add(place.to_owned(), reason.to_owned(), default_of);
         if let Some(path) = self.unreached.get_mut(place) {

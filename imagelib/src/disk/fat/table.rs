@@ -80,7 +80,7 @@ fn bad(width: Width) -> u32 {
 /// A table with these entries, which a table of another width had.
 pub(super) fn encode(entries: &[u32], old: Width, new: Width) -> Vec<u8> {
     let shift = bad(new) - bad(old);
-    // The first entry has the kind of medium, and is 0xFF0 for some: less than that of a bad cluster.
+    // The first entry has the kind of medium. For some kinds it is 0xFF0, which is less than the mark of a bad cluster.
     let shifted = |index: usize, entry: u32| if index == 0 || entry >= bad(old) { entry + shift } else { entry };
     let entries = entries.iter().enumerate().map(|(index, entry)| shifted(index, *entry));
     match new {

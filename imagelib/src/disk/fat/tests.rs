@@ -152,7 +152,7 @@ fn fat12_becomes_fat16_and_fat16_does_not_become_fat32() {
     assert!(matches!(error, Some(FatError::Full { .. })), "{error:?}");
 }
 
-/// The first entry of an allocation table is the kind of medium with ones above it (Microsoft's fatgen103).
+/// The first entry of an allocation table is the kind of medium, and all bits above it are 1 (Microsoft's fatgen103).
 #[test]
 fn the_kind_of_medium_stays_when_fat12_becomes_fat16() {
     let mut small = IMAGES[0].clone();

@@ -37,7 +37,7 @@ struct Fails {
     status: u16,
     has_retry_after: bool,
     key: &'static str,
-    /// Whether the machine carries the reset out all the same.
+    /// Whether the machine carries out the reset although it answers so.
     is_done: bool,
 }
 
@@ -55,9 +55,9 @@ struct Machine {
     unready: usize,
     /// What it answers to the first read after it was asked to shut down.
     odd: Option<Odd>,
-    /// How it answers the first reset.
+    /// How the BMC answers the first reset.
     fails: Option<Fails>,
-    /// How many resets it was asked for.
+    /// How many resets dayone requested.
     requests: usize,
     sent: Vec<String>,
     switched: Vec<bool>,
@@ -383,7 +383,7 @@ async fn a_reset_that_may_have_been_carried_out_is_not_sent_twice() {
                 let machine = machine.lock().unwrap();
                 let about = format!("{reset_type}: {fails:?}: {result:?}");
                 assert_eq!(machine.requests, if says_busy { 2 } else { 1 }, "{about}");
-                // The power state shows what became of the button, and nothing about a restart.
+                // The power state shows the effect of the button, but not of a restart.
                 let is_unknown = reset_type == "PowerCycle" && !says_busy;
                 assert_eq!(result.is_ok(), is_done || is_unknown || says_busy, "{about}");
                 if let Ok(change) = result {

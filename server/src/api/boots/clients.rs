@@ -17,7 +17,7 @@ use crate::boots::{BootMethod, NewBoot, static_addresses};
 /// The addresses with which a host connects to this server, or why dayone does not know them.
 pub(super) type HostAddresses = Result<Vec<IpAddr>, String>;
 
-/// Finds the addresses with which a host connects to the media URL. If that has an address, they are of the same family.
+/// Finds the addresses with which a host connects to the media URL. If the media URL has an address, they are of the same family.
 pub(super) fn of_host(media_url: &MediaUrl, topology: &Topology) -> HostAddresses {
     let addresses = static_addresses(topology);
     let Some(server) = media_url.address() else {
@@ -32,8 +32,8 @@ pub(super) fn of_host(media_url: &MediaUrl, topology: &Topology) -> HostAddresse
         ));
     }
     let active = || topology.interfaces.iter().filter(|interface| interface.active);
-    // A network of the host's own is as near as any. A route of its own that is not the default one counts as near, too, although the
-    // network may tell the host of a nearer one: then the media plane refuses it.
+    // Nothing is nearer than a network of the host's own. A route of its own other than the default route counts as near, too. If the
+    // network tells the host of a nearer route, the media plane refuses the host.
     let leads_there = active().filter(|interface| !interface.ip(family).is_automatic()).any(|interface| {
         let mut routes = topology.main_routes(interface).map(|route| route.destination);
         interface.ip(family).addresses.iter().any(|own| own.network.contains(&server))
@@ -70,7 +70,7 @@ pub(super) fn restrict(
 }
 
 /// The clients of one boot: the BMC, and the host if it fetches its root file system from this server. `server` is the address in the
-/// media URL, if that has one.
+/// media URL, if the URL has an address.
 fn clients(
     server: Option<IpAddr>,
     boot: &NewBoot,
@@ -107,7 +107,7 @@ fn clients(
     Ok(clients)
 }
 
-/// The address with which the BMC reads the image, or why dayone does not know it and what to give.
+/// Returns the address with which the BMC reads the image. The error says why dayone does not know it, and what the user must give.
 fn bmc(server: Option<IpAddr>, boot: &NewBoot) -> Result<IpAddr, String> {
     let bmc: IpAddr = match boot.address.canonical_host() {
         Host::Ipv4(address) => address.into(),
@@ -174,7 +174,7 @@ mod tests {
         assert!(found(by_ipv6, &[&with_slaac]).unwrap_err().contains("no static IPv6 address"));
         assert!(found(by_name, &[DHCP]).unwrap_err().contains("no static address"));
 
-        // An address of the network's may be used, unless the server is beside a static one.
+        // The host may use an address from the network, unless the server is in the network of a static address.
         assert!(found(by_ipv4, &[&both, DHCP]).unwrap_err().contains("also gets IPv4 addresses"));
         assert_eq!(found("http://192.0.2.5", &[&both, DHCP]).unwrap(), "192.0.2.50");
         // Or a route of the host's own leads there.

@@ -120,7 +120,7 @@ async fn undo(shared: &Arc<Shared>, boot: &Boot, bmc: &Bmc) -> Result<Undone, St
     Ok(undone)
 }
 
-/// What to say of a slot that does not show an image which the BMC has not refused.
+/// Returns what to say about a slot that does not show an image, although the BMC has not refused the image.
 fn may_follow(slot: &str) -> String {
     format!(
         "{slot} does not show the image, but the BMC has not refused it, and may still insert it: look at the slot later, and eject the \

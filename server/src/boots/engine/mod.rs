@@ -181,7 +181,7 @@ async fn run(shared: &Arc<Shared>, boot: &Arc<Boot>) -> Result<(), Stop> {
     };
     runner.close().await;
     if let Some(power) = power {
-        // A request to start the host may have got no answer before the boot failed.
+        // Before the boot failed, dayone may have sent a request to start the host that got no answer.
         let (why, then) = match boot.record().state {
             BootState::Running => ("failed", "dayone has not seen it start, and does not start it again"),
             _ => ("was deleted", "dayone did not start it"),

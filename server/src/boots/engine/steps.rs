@@ -32,7 +32,7 @@ pub(super) struct Steps<'a> {
     resumed: bool,
     /// The host's call, from the moment at which the host is switched on.
     call: Option<ExpectedCall>,
-    /// Whether the host may be off for this boot: dayone was about to switch it off, and has not seen it start since.
+    /// Whether the host may be off because of this boot: dayone was about to switch the host off, and has not seen it start since.
     may_be_off: bool,
     /// Since when the BMC reported a running system before dayone switched the host off, by the BMC's clock.
     running_since: Option<String>,

@@ -93,12 +93,12 @@ impl Reconcile for DataImage {
     }
 }
 
-/// Whether dayone has written the URL `kept`, and does not serve this drive under it.
+/// Whether dayone has written the URL `kept`, and does not serve this drive under this URL.
 fn is_lost(kept: &str, drive: &PublishedImage) -> bool {
     is_former_url(kept, &drive.url) && drive.other_url.as_deref() != Some(kept)
 }
 
-/// Whether dayone has written the URL `kept`, for another drive than the present one. A URL with another host is its user's.
+/// Whether dayone has written the URL `kept` for another drive than the present drive. A URL with another host comes from the user.
 fn is_former_url(kept: &str, present: &str) -> bool {
     fn host(url: &str) -> Option<&str> {
         url.split('/').nth(2)

@@ -22,7 +22,7 @@ pub(super) mod reason {
     pub(in crate::kubernetes) const MISSING_NETWORK_DATA: &str = "MissingNetworkData";
     pub(in crate::kubernetes) const FORBIDDEN: &str = "SecretForbidden";
     pub(in crate::kubernetes) const INVALID: &str = "ImageBuildInvalid";
-    /// In Events, not in conditions: the object must keep the URL of an image that dayone can no longer make.
+    /// The object must keep the URL of an image that dayone can no longer make. This reason is in Events, not in conditions.
     pub(in crate::kubernetes) const LOST: &str = "ImageLost";
 }
 
@@ -53,7 +53,7 @@ impl Failure {
         Self { reason: reason::FORBIDDEN, message: message.to_owned() }
     }
 
-    /// The object must keep its URL, which is not that of the image that dayone makes now.
+    /// The object must keep its URL, which is not the URL of the image that dayone makes now.
     pub(super) fn lost(why_kept: &str, field: &str) -> Self {
         let message = format!(
             "the image no longer has the URL in {field}, because a Secret, a setting, a base image or the installation key \

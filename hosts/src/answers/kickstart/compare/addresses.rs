@@ -9,7 +9,7 @@ use crate::model::{Interface, Ip, Method, Topology};
 
 /// The prefix length of `--ipv6` without one.
 const IPV6_PREFIX: u8 = 64;
-/// Where the name servers come from that a host learns.
+/// The sources from which a host learns its name servers.
 const OF_THE_NETWORK: &str = "the name servers of the network";
 
 /// Returns what a command and the documents do not agree on.

@@ -41,7 +41,7 @@ pub(super) fn candidates<'t>(command: &Command, topology: &'t Topology) -> Resul
     }
 }
 
-/// Whether the documents keep whatever has this name or MAC address down: they say so, or do not describe it.
+/// Whether the documents keep the NIC with this name or MAC address down: they say `state: down`, or do not describe the NIC.
 fn is_down(device: &str, topology: &Topology) -> bool {
     let mac = device.parse::<MacAddress>().ok();
     let is_it = |own: &Interface| {

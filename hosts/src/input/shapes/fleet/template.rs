@@ -249,7 +249,7 @@ fn number(text: &str) -> Value {
     text.parse::<u32>().map_or_else(|_| Value::String(text.to_owned()), |number| Value::Number(Number::from(number)))
 }
 
-/// Splits a text into pieces: `${name}` is a variable, whose name has no braces, `$${` stands for `${`, and every other `$` for itself.
+/// Splits a text into pieces. `${name}` is a variable, whose name has no braces. `$${` stands for `${`, and every other `$` for itself.
 fn pieces(text: &str) -> Result<Vec<Piece>, String> {
     let mut pieces = Vec::new();
     let mut literal = String::new();

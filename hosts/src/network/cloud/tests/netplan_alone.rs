@@ -1,4 +1,4 @@
-//! What only a system with netplan gets, because cloud-init's other writers lose it.
+//! Settings that only a system with netplan gets, because cloud-init's other writers lose them.
 
 use serde_json::json;
 

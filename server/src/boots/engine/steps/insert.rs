@@ -31,7 +31,7 @@ impl Steps<'_> {
             }
         };
         if inserted.form.is_none() {
-            // The BMC may have read any part of it before.
+            // The BMC may have read any part of the image before.
             self.boot.set_sent_before(None);
         }
         let copied = reading::is_copied(image, record.file_name(), sent_before);
@@ -55,7 +55,7 @@ impl Steps<'_> {
         .await
     }
 
-    /// Forgets what was read of the image: only later reads count. Leaves it if other boots use the image now.
+    /// Forgets what was read of the image, so that only later reads count. Does nothing if other boots use the image now.
     pub(super) fn restart_reading(&self, image: &StoredImage) {
         if !self.shared.is_shared(self.boot) {
             self.boot.add_sent_before(reading::sent(image, self.boot.record().file_name()));

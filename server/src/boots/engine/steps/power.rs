@@ -14,7 +14,7 @@ use crate::boots::step::Step;
 impl Steps<'_> {
     pub(super) async fn power(&mut self) -> Result<(), Stop> {
         self.check_not_deleted()?;
-        // An earlier attempt, or dayone before a restart, may have switched it off.
+        // An earlier attempt, or dayone before a restart, may have switched the host off.
         self.may_be_off |= self.resumed;
         let graceful = Duration::from_secs(self.boot.record().options.shutdown_within);
         let mut is_off = false;
@@ -150,7 +150,7 @@ impl Steps<'_> {
         let (Some(started), Some(set)) = (&at_bmc.started, &at_bmc.boot_override) else { return Ok(None) };
         let limits = self.shared.settings().limits;
         let mut state = self.connected().await?.power_state().await?;
-        // The BMC may be between off and on of a PowerCycle.
+        // The host may be between off and on, in the middle of a PowerCycle.
         let end = Instant::now() + limits.power;
         while !started.was_off && state != PowerState::On && Instant::now() < end {
             self.check_not_deleted()?;

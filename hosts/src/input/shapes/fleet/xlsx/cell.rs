@@ -86,8 +86,8 @@ fn date() -> String {
 
 const AS_TEXT: &str = "give the cell the format Text, and write the value again";
 
-/// Returns an integer of at most 15 digits: Excel keeps no more. It is as the user sees it, unless the cell has a special format. There is
-/// nothing if the cell looks empty.
+/// Returns an integer of at most 15 digits, because Excel keeps no more. The integer is what the user sees, unless the cell has a special
+/// format. Returns nothing if the cell looks empty.
 fn number(stored: &str, format: Format) -> Result<Option<String>, String> {
     let Ok(number) = stored.trim().parse::<f64>() else {
         return Err("is a number that dayone cannot read".to_owned());

@@ -23,7 +23,7 @@ pub(super) enum Shown {
 /// How a cell shows a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
-    /// An integer above zero as it is stored, perhaps with separators of thousands; those below and zero in ways of their own.
+    /// An integer above zero as it is stored, perhaps with separators of thousands. Negative integers and zero have forms of their own.
     Integer { negative: Shown, zero: Shown },
     /// As a date or a time.
     Date,
@@ -116,7 +116,7 @@ fn of_integers(code: &str) -> Option<Format> {
     if sections.iter().any(|section| section.contains(['[', '"', '\\', '_', '*'])) {
         return None;
     }
-    // Alone, the section for texts shows numbers as they are stored.
+    // If the section for texts is the only section, it shows numbers as they are stored.
     if sections == ["@"] {
         return Some(Format::PLAIN);
     }
@@ -139,7 +139,7 @@ fn of_integers(code: &str) -> Option<Format> {
     Some(Format::Integer { negative, zero })
 }
 
-/// Returns how a section that shows integers as they are stored shows zero. `#` is a digit that is left out if it is a leading zero.
+/// Returns how a section shows zero, if it shows integers as they are stored. `#` is a digit that is left out if it is a leading zero.
 fn zero_in(section: &str) -> Option<Shown> {
     let plain = ["General", "#,##0"];
     match section.trim_start_matches('#') {
@@ -149,8 +149,8 @@ fn zero_in(section: &str) -> Option<Shown> {
     }
 }
 
-/// Returns a section without the language before it, as in `[$-407]General`. Larger numbers also choose other digits, or the format of
-/// the system.
+/// Returns a section without the language before it, as in `[$-407]General`. Larger numbers in the brackets also choose other digits, or
+/// the format of the system.
 fn without_locale(section: &str) -> &str {
     let stripped = section.strip_prefix("[$-").and_then(|rest| rest.split_once(']'));
     match stripped {

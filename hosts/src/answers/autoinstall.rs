@@ -50,7 +50,7 @@ pub(super) fn complete(
     if let Some(network) = answers.get(NETWORK) {
         let line_ends = |text: &str| text.matches('\n').count();
         let removed = line_ends(text).saturating_sub(line_ends(&content));
-        given::check_mac_addresses(&content, removed, &document(), report)?;
+        given::check_plain_numbers(&content, removed, &document(), report)?;
         given::check_network(network, &wanted, &path.key(NETWORK), report)?;
     } else {
         // The installer's reader takes MAC addresses without quotes for numbers.

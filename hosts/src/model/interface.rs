@@ -237,6 +237,16 @@ impl Bond {
     /// How often NetworkManager looks at a bond's links where nobody says it, in milliseconds. The kernel would not look at all.
     pub const USUAL_MIIMON: u64 = 100;
 
+    /// Whether the bond finds out by ARP or by neighbour discovery if it has a link.
+    pub fn asks_for_targets(&self) -> bool {
+        self.number("arp_interval").is_some_and(|interval| interval > 0)
+    }
+
+    /// How often NetworkManager looks at the bond's links, in milliseconds. `None` if it asks for targets instead.
+    pub fn miimon(&self) -> Option<u64> {
+        self.number("miimon").or_else(|| (!self.asks_for_targets()).then_some(Self::USUAL_MIIMON))
+    }
+
     /// An option's value; the word, where the document has the kernel's number for one.
     pub fn option(&self, name: &str) -> Option<&str> {
         let value = self.options.get(name)?;

@@ -10,6 +10,7 @@ use super::first_boot_device;
 use super::http_uri;
 use super::medium::Medium;
 use super::next_reset;
+use super::offered;
 use super::planned_request::PlannedRequest;
 use super::state::{Boot, BootMode};
 use super::survey::{Survey, System};
@@ -211,7 +212,11 @@ fn targets(survey: &Survey, boot: &Boot, medium: Medium, quirks: &mut Vec<String
         return usual.map(|target| (*target).to_owned()).collect();
     };
     // In the BMC's spelling, because some BMCs refuse any other.
-    let found = candidates.iter().filter_map(|candidate| in_list(offered, candidate)).collect::<Vec<_>>();
+    let found = candidates
+        .iter()
+        .filter_map(|candidate| offered::find(offered, candidate))
+        .map(str::to_owned)
+        .collect::<Vec<_>>();
     if found.first().is_some_and(|target| target.eq_ignore_ascii_case("UsbCd")) {
         quirks.push("the target is UsbCd, because this BMC shows virtual media as a drive on USB".to_owned());
     }
@@ -222,11 +227,6 @@ fn targets(survey: &Survey, boot: &Boot, medium: Medium, quirks: &mut Vec<String
         return vec![first.to_owned()];
     }
     found
-}
-
-/// Returns a word as a list of the BMC spells it. Ignores case.
-pub(super) fn in_list(offered: &[String], word: &str) -> Option<String> {
-    offered.iter().find(|each| each.eq_ignore_ascii_case(word)).cloned()
 }
 
 /// The values for `BootSourceOverrideMode`, in the order in which they are tried.
@@ -259,7 +259,7 @@ fn wanted_modes(
 /// The values for `BootSourceOverrideEnabled`, in the order in which they are tried.
 pub(super) fn wanted_enables(boot: &Boot) -> Vec<Option<String>> {
     let offered = |word: &str| match &boot.enables {
-        Some(offered) if !offered.is_empty() => in_list(offered, word),
+        Some(offered) if !offered.is_empty() => offered::find(offered, word).map(str::to_owned),
         _ => Some(word.to_owned()),
     };
     let mut enables = Vec::new();

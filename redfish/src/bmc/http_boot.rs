@@ -1,10 +1,11 @@
 //! UEFI HTTP boot: the firmware fetches the image by itself (`Boot.HttpBootUri` of `ComputerSystem` 1.9 and later).
 
 use super::boot_option;
-use super::boot_override::{OverrideForm, in_list, wanted_enables};
+use super::boot_override::{OverrideForm, wanted_enables};
 use super::error::BmcError;
 use super::firmware::FirmwareError;
 use super::http_uri::{TARGET, URI};
+use super::offered;
 use super::state::{Boot, BootMode};
 use super::survey::Survey;
 use super::vendor::Vendor;
@@ -43,7 +44,7 @@ pub(super) fn forms(survey: &Survey, mode: Option<BootMode>) -> Result<(Vec<Over
 /// A target in the BMC's spelling. `None` if the BMC lists its targets without this target.
 fn offered(boot: &Boot, wanted: &str) -> Option<String> {
     match &boot.targets {
-        Some(targets) => in_list(targets, wanted),
+        Some(targets) => offered::find(targets, wanted).map(str::to_owned),
         None => Some(wanted.to_owned()),
     }
 }

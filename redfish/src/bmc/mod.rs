@@ -37,6 +37,7 @@ mod limits;
 mod mask;
 mod medium;
 mod next_reset;
+mod offered;
 mod plan;
 mod planned_request;
 mod power;

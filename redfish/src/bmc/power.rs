@@ -10,6 +10,7 @@ use super::Bmc;
 use super::attempt::{Attempt, Meaning};
 use super::error::BmcError;
 use super::limits::{MAX_TRIES, Poll};
+use super::offered;
 use super::planned_request::PlannedRequest;
 use super::properties::Properties;
 use super::reset_types::{BUTTON, POWER_CYCLE, ResetTypes, Restart};
@@ -348,8 +349,7 @@ impl Bmc {
 
 /// A reset type in the BMC's spelling.
 fn spelling<'a>(reset: &'a Reset, reset_type: &'a str) -> &'a str {
-    let listed = reset.types.iter().flatten().find(|listed| listed.eq_ignore_ascii_case(reset_type));
-    listed.map_or(reset_type, String::as_str)
+    offered::find(reset.types.as_deref().unwrap_or_default(), reset_type).unwrap_or(reset_type)
 }
 
 fn is_internal(error: &RedfishError) -> bool {

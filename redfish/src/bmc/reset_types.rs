@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::offered;
 use super::state::PowerState;
 
 /// How to restart a running host.
@@ -32,7 +33,7 @@ impl<'a> ResetTypes<'a> {
     }
 
     fn offers(&self, reset_type: &str) -> bool {
-        self.listed.is_none_or(|listed| listed.iter().any(|each| each.eq_ignore_ascii_case(reset_type)))
+        self.listed.is_none_or(|listed| offered::find(listed, reset_type).is_some())
     }
 
     fn offered(&self, types: impl IntoIterator<Item = &'static str>) -> Vec<&'static str> {

@@ -52,7 +52,7 @@ pub(super) fn check_hostname(
 /// neither in this way.
 ///
 /// `removed` is the number of lines of the user's file that were before the members, and are not in `text`.
-pub(super) fn check_mac_addresses(
+pub(super) fn check_plain_numbers(
     text: &str,
     removed: usize,
     path: &DocumentPath,

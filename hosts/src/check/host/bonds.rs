@@ -88,8 +88,7 @@ fn refused(network: &Network<'_>, interface: &Interface, bond: &Bond, report: &m
 /// targets that the kernel leaves out. This is only about NetworkManager, because systemd-networkd leaves out some targets by itself.
 fn targets(network: &Network<'_>, interface: &Interface, bond: &Bond, report: &mut Report) {
     // NetworkManager refuses targets without an interval.
-    let asks = bond.number("arp_interval").is_some_and(|interval| interval > 0);
-    if !asks || !WITH_TARGETS.contains(&bond.mode.as_str()) {
+    if !bond.asks_for_targets() || !WITH_TARGETS.contains(&bond.mode.as_str()) {
         return;
     }
     for option in ["arp_ip_target", "ns_ip6_target"] {
@@ -137,9 +136,7 @@ fn system(network: &Network<'_>, interface: &Interface, bond: &Bond, report: &mu
 
 /// Reports delays that the kernel rounds down, because it counts them in monitoring intervals (`bond_option_updelay_set`).
 fn delays(network: &Network<'_>, interface: &Interface, bond: &Bond, report: &mut Report) {
-    let asks = bond.number("arp_interval").is_some_and(|interval| interval > 0);
-    let usual = Some(Bond::USUAL_MIIMON).filter(|_| !asks);
-    let Some(miimon) = bond.number("miimon").or(usual).filter(|miimon| *miimon > 0) else { return };
+    let Some(miimon) = bond.miimon().filter(|miimon| *miimon > 0) else { return };
     for option in ["updelay", "downdelay"] {
         let Some(delay) = bond.number(option).filter(|delay| delay % miimon != 0) else { continue };
         let message = format!(

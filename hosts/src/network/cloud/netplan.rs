@@ -238,9 +238,7 @@ const NUMBERS: [(&str, &str); 5] = [
 fn bond(bond: &Bond, network: &Network<'_>) -> Object {
     let mut parameters = Object::default();
     parameters.set("mode", bond.mode.as_str());
-    let has_arp = bond.number("arp_interval").is_some_and(|interval| interval != 0);
-    let usual = (!has_arp).then_some(Bond::USUAL_MIIMON);
-    parameters.set_some("mii-monitor-interval", bond.number("miimon").or(usual));
+    parameters.set_some("mii-monitor-interval", bond.miimon());
     parameters.set_some("up-delay", bond.number("updelay"));
     parameters.set_some("down-delay", bond.number("downdelay"));
     parameters.set_some("lacp-rate", bond.option("lacp_rate"));

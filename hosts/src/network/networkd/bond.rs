@@ -45,12 +45,10 @@ pub(super) fn write(bond: &Bond, path: &DocumentPath, netdev: &mut Content, find
     if let Some(dynamic) = bond.option("tlb_dynamic_lb") {
         netdev.set("Bond", "DynamicTransmitLoadBalancing", yes(is_true(Some(&Value::from(dynamic)))));
     }
-    let interval = bond.number("arp_interval");
-    if let Some(interval) = interval {
+    if let Some(interval) = bond.number("arp_interval") {
         netdev.set("Bond", "ARPIntervalSec", format!("{interval}ms"));
     }
-    let usual = interval.is_none_or(|interval| interval == 0).then_some(Bond::USUAL_MIIMON);
-    if let Some(miimon) = bond.number("miimon").or(usual) {
+    if let Some(miimon) = bond.miimon() {
         netdev.set("Bond", "MIIMonitorSec", format!("{miimon}ms"));
     }
     if let Some(targets) = bond.option("arp_ip_target") {

@@ -96,7 +96,7 @@ impl Steps<'_> {
 
     /// The power state of a host that may stay off because the boot ends now. `None` if it is on. Sends no credentials that the BMC
     /// `refuses`: it may lock the account.
-    pub(in super::super) async fn power_left(&mut self, refuses: bool) -> Option<PowerState> {
+    pub(in crate::boots::engine) async fn power_left(&mut self, refuses: bool) -> Option<PowerState> {
         if !self.may_be_off {
             return None;
         }

@@ -1,4 +1,5 @@
-//! How texts are packed: gzip (RFC 1952) for large files and Secrets, and base64 in Secrets.
+//! How texts are packed: gzip (RFC 1952) for large files and Secrets, and base64 in Secrets. And in which encoding they are: Windows
+//! PowerShell and Excel write UTF-16.
 
 use std::borrow::Cow;
 use std::io::Read as _;
@@ -42,4 +43,44 @@ pub(super) fn decompressed<'a>(
 pub(super) fn base64_decoded(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
     let compact: Vec<u8> = text.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
     BASE64_STANDARD.decode(compact)
+}
+
+/// Returns a text in UTF-8. A text without the byte order mark of UTF-16 stays as it is (YAML 1.2, section 5.2).
+pub(super) fn as_utf8(text: Cow<'_, [u8]>) -> Result<Cow<'_, [u8]>, Problem> {
+    let (units, is_little) = match text.as_ref() {
+        [0xff, 0xfe, units @ ..] => (units, true),
+        [0xfe, 0xff, units @ ..] => (units, false),
+        _ => return Ok(text),
+    };
+    let (pairs, rest) = units.as_chunks::<2>();
+    let unit = |pair: &[u8; 2]| if is_little { u16::from_le_bytes(*pair) } else { u16::from_be_bytes(*pair) };
+    let decoded: Result<String, _> = char::decode_utf16(pairs.iter().map(unit)).collect();
+    match decoded {
+        Ok(text) if rest.is_empty() => Ok(Cow::Owned(text.into_bytes())),
+        _ => {
+            let message = "has the byte order mark of UTF-16, and is not UTF-16 text; save the file as UTF-8";
+            Err(Problem::new("not-utf-8", message))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_byte_order_mark_tells_the_encoding() {
+        let text = "name\tmäc 🖥\r\n";
+        let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        let little = [&[0xff, 0xfe][..], &little].concat();
+        let big = [&[0xfe, 0xff][..], &big].concat();
+        for marked in [&little[..], &big, text.as_bytes()] {
+            assert_eq!(&*as_utf8(marked.into()).unwrap(), text.as_bytes());
+        }
+        assert_eq!(&*as_utf8(b"\xe4,b"[..].into()).unwrap(), b"\xe4,b");
+        for broken in [&b"\xff\xfea"[..], b"\xfe\xff\xd8\x00"] {
+            assert_eq!(as_utf8(broken.into()).unwrap_err().code, "not-utf-8", "{broken:?}");
+        }
+    }
 }

@@ -74,6 +74,10 @@ impl<'a> Text<'a> {
                 TextKind::Table => TextKind::Documents,
                 kind => kind,
             },
+            Some(name) if has_no_suffix(name) && begins_as_other_text(self.text) => match TextKind::of(self.name) {
+                TextKind::Documents => TextKind::Table,
+                kind => kind,
+            },
             Some(name) if is_unicode_text(name, self.text) => TextKind::Table,
             name => TextKind::of(name),
         }
@@ -91,14 +95,14 @@ impl<'a> Text<'a> {
         self.name.unwrap_or("workbook.xlsx")
     }
 
-    /// Returns the decompressed content.
+    /// Returns the content, decompressed and in UTF-8.
     pub(super) fn content(&self, budget: &mut Budget) -> Result<Cow<'a, [u8]>, Problem> {
         let most = budget.limits().text;
         if self.text.len() > most {
             let message = format!("is {} bytes long; dayone reads at most {most}", self.text.len());
             return Err(Problem::new("input-too-large", message));
         }
-        encoding::decompressed(Cow::Borrowed(self.text), most, budget)
+        encoding::as_utf8(encoding::decompressed(Cow::Borrowed(self.text), most, budget)?)
     }
 
     /// Whether the text begins like an inventory in Ansible's INI form. dayone recognizes these only by their names.
@@ -162,9 +166,19 @@ fn is_plain_inventory(name: &str) -> bool {
     name.rsplit('/').next().is_some_and(|file| PLAIN_INVENTORIES.contains(&file))
 }
 
+/// Whether the name of a file has no suffix, as names of inventories often have none: `production`, `02-rack`.
+fn has_no_suffix(name: &str) -> bool {
+    name.rsplit('/').next().is_some_and(|file| !file.is_empty() && !file.contains('.'))
+}
+
+/// Whether this is text, and not compressed, and does not begin as YAML does.
+fn begins_as_other_text(text: &[u8]) -> bool {
+    !text.trim_ascii().is_empty() && str::from_utf8(text).is_ok() && !begins_as_yaml(text)
+}
+
 /// Whether a file with this name may be an inventory in INI form: it is one if it is not YAML.
 pub(super) fn is_ini(name: &str) -> bool {
-    is_plain_inventory(name) || INVENTORIES.iter().any(|end| name.to_ascii_lowercase().ends_with(end))
+    has_no_suffix(name) || INVENTORIES.iter().any(|end| name.to_ascii_lowercase().ends_with(end))
 }
 
 /// Whether a line ends here. In CR LF there is an empty one between the two.
@@ -177,8 +191,12 @@ fn ends_line(byte: u8) -> bool {
 fn begins_as_yaml(text: &[u8]) -> bool {
     let mut lines = text.split(|byte| ends_line(*byte)).map(<[u8]>::trim_ascii);
     let Some(first) = lines.find(|line| !line.is_empty() && !line.starts_with(b"#")) else { return false };
-    let word = first.split(u8::is_ascii_whitespace).next().unwrap_or_default();
-    matches!(word, b"---" | b"-") || word.starts_with(b"{") || (word.ends_with(b":") && !word.contains(&b'='))
+    let mut words = first.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let word = words.next().unwrap_or_default();
+    matches!(word, b"---" | b"-" | b"%YAML" | b"?")
+        || word.starts_with(b"{")
+        || (word.ends_with(b":") && !word.contains(&b'='))
+        || words.next() == Some(b":")
 }
 
 /// The steps of a path, without those that lead nowhere: `./a//b/../c` is `a/c`. In an absolute path, the first one is empty. All paths
@@ -241,6 +259,27 @@ mod tests {
         }
         assert_eq!(of("../a/./group_vars/x"), Some(("../a".to_owned(), true, "x".to_owned())));
         assert_eq!(of("a/groups_vars/all.yml"), None);
+    }
+
+    #[test]
+    fn a_file_without_a_suffix_is_an_inventory_unless_it_is_yaml() {
+        for (name, text, expected) in [
+            ("inventory/production", "[web]\nw0 ansible_host=192.0.2.1\n", TextKind::Table),
+            ("02-rack", "# the second rack\n\nw0\n", TextKind::Table),
+            ("rack.2", "w0\n", TextKind::Documents),
+            ("production", "all:\n  hosts:\n", TextKind::Documents),
+            ("63", "\n%YAML 1.2\n---\na: 1\n", TextKind::Documents),
+            ("63", "kind : HostFleet\n", TextKind::Documents),
+            ("63", "\"kind\": HostFleet\n", TextKind::Documents),
+            ("63", "\u{feff}kind: HostFleet\n", TextKind::Documents),
+            ("63", "\n", TextKind::Documents),
+            ("group_vars/all", "w0\n", TextKind::Variables),
+        ] {
+            let text = Text { name: Some(name), text: text.as_bytes() };
+            assert_eq!(text.kind(), expected, "{name} {:?}", text.text);
+        }
+        let compressed = Text { name: Some("63"), text: b"\x1f\x8b\x08" };
+        assert_eq!(compressed.kind(), TextKind::Documents);
     }
 
     #[test]

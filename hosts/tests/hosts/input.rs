@@ -150,15 +150,22 @@ fn all_ways_of_writing_a_host_are_the_same_host() {
     let same: Vec<&PathBuf> =
         all.iter().filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("same-")).collect();
     assert!(same.len() > 4);
-    let hosts = |path: &Path| {
-        let hosts = read(&fs::read(path).unwrap()).hosts;
+    let hosts_of = |text: &[u8]| {
+        let hosts = read(text).hosts;
         hosts
             .into_iter()
             .map(|host| (host.name, host.boot_mac, host.network.as_nmstate().unwrap().value.clone()))
             .collect::<Vec<_>>()
     };
+    let expected = hosts_of(&fs::read(same[0]).unwrap());
     for path in &same {
-        assert_eq!(hosts(path), hosts(same[0]), "{}", path.display());
+        let text = fs::read(path).unwrap();
+        assert_eq!(hosts_of(&text), expected, "{}", path.display());
+        // As Windows PowerShell writes what a command prints.
+        if let Ok(text) = str::from_utf8(&text) {
+            let utf_16: Vec<u8> = format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+            assert_eq!(hosts_of(&utf_16), expected, "{}", path.display());
+        }
     }
 }
 
@@ -169,7 +176,7 @@ fn what_cannot_be_a_file_of_text_is_refused() {
         (b"\xef\xbb\xbf", "error: the input contains no document"),
         (b"a: \xff", "error: the input is not UTF-8 text: byte 3 (line 1, column 4)"),
         (b"interfaces: []\nb: \0\n", "error: the input contains the control character U+0000 (line 2, column 4)"),
-        (b"\xff\xfea\0", "error: the input is not UTF-8 text"),
+        (b"\xff\xfea", "error: the input has the byte order mark of UTF-16, and is not UTF-16 text"),
         (
             b"interfaces:\n\t- name: eth0\n",
             "error: the input is not YAML: a tab where YAML wants spaces (line 2, column 1)",

@@ -130,7 +130,10 @@ fn search(
     }
     // Sort the names, so that the file system does not determine which of two links to follow.
     entries.sort();
+    let is_inventory = |name: &&str| directory.join(name).is_file();
+    let is_of_inventory = INVENTORIES.iter().any(is_inventory) || VARIABLES.iter().any(|name| directory.join(name).is_dir());
     for name in entries {
+        let may_be_inventory = is_of_inventory && has_name_of_inventory(&name.to_string_lossy());
         let text = name.to_string_lossy().to_ascii_lowercase();
         if text.starts_with('.') {
             continue;
@@ -143,11 +146,16 @@ fn search(
         };
         if metadata.is_dir() {
             search(&path, depth - 1, seen, found)?;
-        } else if metadata.is_file() && is_document(&text) {
+        } else if metadata.is_file() && (may_be_inventory || is_document(&text)) {
             found.push(path);
         }
     }
     Ok(())
+}
+
+/// Whether a file beside an inventory, or beside its variables, may be an inventory, too: `production`, but not `README` or `Makefile`.
+fn has_name_of_inventory(name: &str) -> bool {
+    !name.contains('.') && !name.ends_with('~') && !name.starts_with(|c: char| c.is_ascii_uppercase())
 }
 
 fn is_document(name: &str) -> bool {

@@ -80,6 +80,29 @@ fn findings_name_files_from_the_directory_on() {
     assert!(ended.out.starts_with(&expected), "{}", ended.out);
 }
 
+/// Ansible reads every file of an inventory's directory, whatever its name.
+#[test]
+fn inventories_of_any_name_are_read_or_said_to_be_unused() {
+    let place = tempfile::tempdir().unwrap();
+    let fleet = "apiVersion: dayone.metal3.io/v1alpha1\nkind: HostFleet\nmetadata: {name: f}\nspec:\n  hosts: {inventoryFile: \
+                 inv/production}\n  template:\n    name: ${inventory_hostname}\n    network:\n      interfaces: [{name: eth0, type: \
+                 ethernet, ipv4: {enabled: true, dhcp: true}}]\n";
+    write(place.path(), "fleet.yaml", fleet);
+    write(place.path(), "inv/production", "[web]\nw0\nw1\n");
+    let in_place = |arguments: &[&str]| ended(dayone().current_dir(place.path()).args(arguments).output().unwrap());
+    let named = in_place(&["check", "fleet.yaml", "inv/production"]);
+    assert_eq!((named.code, named.out.as_str()), (0, "2 hosts: no errors, no warnings\n"), "{}", named.err);
+    // Only beside an inventory, or the variables of one, a file in a directory may be an inventory, too.
+    write(place.path(), "inv/group_vars/web.yml", "a: b\n");
+    write(place.path(), "inv/02-more", "w2\n");
+    write(place.path(), "inv/README", "Hosts of two racks.\n");
+    write(place.path(), "notes", "w3\n");
+    let found = in_place(&["check", "--short", "."]);
+    assert_eq!(found.code, 0, "{}{}", found.out, found.err);
+    assert!(found.out.contains("inv/02-more") && found.out.contains("[fleet-file-unused]"), "{}", found.out);
+    assert!(found.out.ends_with("2 hosts: no errors, 1 warning\n"), "{}", found.out);
+}
+
 #[test]
 fn unreadable_files_of_a_directory_are_reported() {
     let place = tempfile::tempdir().unwrap();

@@ -23,7 +23,10 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
                 bonds::check(network, interface, kind, report);
             }
             Kind::Veth(ref peer) => pair(network, interface, peer, report),
-            Kind::Ethernet => of_another_type(network, interface, report),
+            Kind::Ethernet => {
+                of_another_type(network, interface, report);
+                of_odd_name(network, interface, report);
+            }
             Kind::Vrf(table) if interface.active => {
                 if let Some(first) = tables.insert(table, interface) {
                     let message = format!("uses table {table}, like {} ({})", first.name, first.path);
@@ -116,6 +119,20 @@ fn of_another_type(network: &Network<'_>, interface: &Interface, report: &mut Re
         network.words().of_type(made)
     );
     report.warning("type-unlike-name", &network.place(interface, &["type"], &["connection", "type"]), message);
+}
+
+/// A NIC whose name has a character that looks like another one, or like none. The kernel compares names byte by byte.
+fn of_odd_name(network: &Network<'_>, interface: &Interface, report: &mut Report) {
+    if interface.device != Device::Name {
+        return;
+    }
+    let Some(odd) = interface.name.chars().find(|c| !c.is_ascii_graphic()) else { return };
+    let message = format!(
+        "is \"{}\", which contains the character U+{:04X}: no NIC has this character in its name",
+        interface.name.escape_default(),
+        u32::from(odd)
+    );
+    report.warning("nic-name-odd", &network.place(interface, &["name"], &["connection", "interface-name"]), message);
 }
 
 /// A bond without a port that comes up has no link.

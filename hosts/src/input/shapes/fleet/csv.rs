@@ -1,8 +1,7 @@
 //! Tables as text (RFC 4180): a line of names, then a line for each host. As spreadsheets and people differ, commas, semicolons or
-//! tabs separate the values, and the reader accepts blanks around values, blank lines, lines that begin with `#`, a byte order mark,
-//! UTF-16 and all kinds of line ends.
+//! tabs separate the values, and the reader accepts blanks around values, blank lines, lines that begin with `#`, a byte order mark
+//! and all kinds of line ends.
 
-mod encoding;
 mod lines;
 mod separator;
 
@@ -28,9 +27,9 @@ pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Re
         report.error_in_text("fleet-table-line", path, format!("{message} (line {line})"), Some(at));
         Reported
     };
-    let text = encoding::as_utf8(text).map_err(|message| refuse(message, 1))?;
-    let separator = Separator::of(&text).map_err(|(message, line)| refuse(message, line))?;
-    let text = without_comments(&text, separator.byte);
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let separator = Separator::of(text).map_err(|(message, line)| refuse(message, line))?;
+    let text = without_comments(text, separator.byte);
     if let Some((offset, fault)) = unclosed(&text, separator.byte) {
         let message = match fault {
             Fault::Unclosed => {

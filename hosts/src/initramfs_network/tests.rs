@@ -70,7 +70,7 @@ fn the_most_exact_route_decides() {
 #[test]
 fn what_the_initramfs_cannot_configure_is_refused_with_the_reason() {
     let ip = "ipv4: {enabled: true, address: [{ip: 192.0.2.10, prefix-length: 24}]}";
-    let eap = "802.1x: {eap-methods: [tls], identity: x, client-cert: /c, private-key: /k}";
+    let eap = "802.1x: {eap-methods: [tls], identity: x, client-cert: /c, private-key: /k, private-key-password: p}";
     let nic = |more: &str| format!("interfaces: [{{name: eth0, type: ethernet, {more}}}]");
     for (document, reason) in [
         (

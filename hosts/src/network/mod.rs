@@ -131,8 +131,8 @@ fn reported(
         let mut network = checked.keyfiles(&interfaces, path, &mut report)?;
         network.topology = checked.topology(&interfaces, path).at_origins(origins);
         check::host(CheckedHost { host, topology: &network.topology }, files, &mut checks);
-        let refusals = refusals::check(&network.keyfiles, &checked.document, &interfaces, path).at_origins(origins);
-        checks.append_new(refusals);
+        let refusals = refusals::check(&network.keyfiles, files, &checked.document, &interfaces, path);
+        checks.append_new(refusals.at_origins(origins));
         drop(interfaces);
         Some((checked, network))
     });

@@ -3,7 +3,7 @@
 //! nmstate looks for the settings of a bridge's or a bond's port by the name of the port's device, which a profile that
 //! finds its NIC by another sign does not have: it writes the profile without them. In a profile they are a group like
 //! any other. So dayone converts the document once more with these ports found by their names, and takes the groups
-//! from there.
+//! from there. No other part of those profiles counts.
 
 use std::collections::BTreeMap;
 
@@ -29,8 +29,11 @@ pub(super) fn by_name(document: &Mapping, interfaces: &[Interface<'_>]) -> Optio
     let lost: Vec<usize> = interfaces.iter().filter(lost).map(|interface| interface.index).collect();
     let mut document = (!lost.is_empty()).then(|| document.clone())?;
     let entries = document.get_mut("interfaces").and_then(Value::as_sequence_mut)?;
-    for index in lost {
-        if let Some(Value::Mapping(entry)) = entries.get_mut(index) {
+    for (index, entry) in entries.iter_mut().enumerate() {
+        let Value::Mapping(entry) = entry else { continue };
+        // nmstate refuses to copy from a port that has no address any more.
+        entry.remove("copy-mac-from");
+        if lost.contains(&index) {
             for key in ["identifier", "mac-address", "pci-address"] {
                 entry.remove(key);
             }

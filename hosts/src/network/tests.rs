@@ -97,3 +97,77 @@ fn an_address_is_copied_from_the_nics_own() {
         assert_eq!(mac.map(|mac| mac.to_string()).as_deref(), Some("52:54:00:00:00:01"));
     }
 }
+
+#[test]
+fn a_nic_that_cannot_log_in_is_refused() {
+    let nic = "- {name: e, type: ethernet, 802.1x: {identity: x, …}}";
+    let at = "authentication-secret-missing interfaces[1][\"802.1x\"]";
+    let tls = "eap-methods: [tls], client-cert: /c, private-key: /k";
+    let password = format!("{tls}, private-key-password: p");
+    for (there, otherwise, key) in [
+        ("eap-methods: [md5]", "eap-methods: [md5], password: p", "password"),
+        ("eap-methods: [pwd], password: ''", "eap-methods: [pwd], password: p", "password"),
+        ("eap-methods: [peap], phase2-auth: gtc", "eap-methods: [peap], phase2-auth: otp", "password"),
+        ("eap-methods: [sim]", "eap-methods: [external]", "pin"),
+        (tls, password.as_str(), "private-key-password"),
+        (
+            "eap-methods: [ttls], phase2-auth: tls",
+            "eap-methods: [ttls], phase2-auth: otp",
+            "phase2-private-key-password",
+        ),
+    ] {
+        lost(nic, there, otherwise, &format!("error {at}.{key}"));
+    }
+    let token = tls.replace("/k", "'pkcs11:k'");
+    lost(nic, &token, &password, &format!("warning {at}.private-key-password"));
+}
+
+#[test]
+fn settings_of_hardware_have_no_effect_on_other_interfaces() {
+    let unused = "warning value-unused interfaces[1]";
+    let bond = "type: bond, link-aggregation: {mode: active-backup, port: [eth0]}";
+    for other in ["type: dummy", bond, "type: vlan, vlan: {base-iface: eth9, id: 5}"] {
+        let login = "- {name: o, …, 802.1x: {identity: x, eap-methods: [md5], password: p}}";
+        lost(login, other, "type: ethernet", &format!("{unused}[\"802.1x\"]"));
+        lost("- {name: o, …, ethtool: {ring: {rx: 5}}}", other, "type: ethernet", &format!("{unused}.ethtool.ring.rx"));
+    }
+    let fec = "- {name: e, type: ethernet, ethtool: {fec: {…, mode: rs}}}";
+    lost(fec, "auto: true", "auto: false", "warning not-in-keyfiles interfaces[1].ethtool.fec.mode");
+}
+
+#[test]
+fn names_that_no_server_gets_and_options_that_no_resolver_gets_are_reported() {
+    let name = "- {name: e, type: ethernet, ipv4: {enabled: true, dhcp: true, dhcp-custom-hostname: …}}";
+    let at = "interfaces[1].ipv4.dhcp-custom-hostname";
+    lost(name, "a b", "a-b", &format!("warning value-unused {at}"));
+    lost(name, "a, dhcp-send-hostname: false", "a, dhcp-send-hostname: true", &format!("warning not-in-keyfiles {at}"));
+    let of = |options: &str, servers: &str| {
+        format!(
+            "- {{name: e, type: ethernet, ipv4: {{enabled: true, address: [{{ip: 192.0.2.5, prefix-length: 24}}]}}, ipv6: \
+             {{enabled: true, address: [{{ip: '2001:db8::5', prefix-length: 64}}]}}}}\ndns-resolver: {{config: {{options: \
+             [{options}], server: [{servers}]}}}}\n"
+        )
+    };
+    let finding = "warning value-unused dns-resolver.config.options";
+    lost(&of("…", "192.0.2.1"), "'ndots:x'", "'ndots:3'", finding);
+    lost(&of("…", "192.0.2.1"), "inet6", "rotate", finding);
+    lost(&of("inet6", "…"), "192.0.2.1", "'2001:db8::1'", finding);
+    lost(&of("trust-ad", "192.0.2.1…"), ", '2001:db8::1'", ", 192.0.2.2", finding);
+}
+
+#[test]
+fn an_address_is_copied_from_a_port_with_settings() {
+    let yaml = "interfaces:\n- {name: up, type: ethernet, identifier: mac-address, mac-address: '52:54:00:00:00:01'}\n- {name: b, type: \
+                bond, copy-mac-from: up, link-aggregation: {mode: active-backup, ports-config: [{name: up, queue-id: 1}]}, ipv4: \
+                {enabled: true, dhcp: true}}\n";
+    let document = NmstateDocument::new(serde_yaml::from_str(yaml).unwrap(), DocumentPath::root());
+    let (network, report) = convert(&HostSpec::with_network(document));
+    let network = network.unwrap_or_else(|| panic!("{:?}", report.findings()));
+    let content = |name: &str| &network.keyfiles.iter().find(|keyfile| keyfile.name.as_str() == name).unwrap().content;
+    assert!(
+        content("b.nmconnection").contains("cloned-mac-address=52:54:00:00:00:01"),
+        "{}",
+        content("b.nmconnection")
+    );
+    assert!(content("up.nmconnection").contains("[bond-port]\nqueue-id=1"), "{}", content("up.nmconnection"));
+}

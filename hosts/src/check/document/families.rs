@@ -58,6 +58,9 @@ fn check_one(ip: &Mapping, family: Family, carries: bool, path: &DocumentPath, r
         };
         unused(ip, AUTOMATIC, without, path, report);
     }
+    if automatic && get(ip, "dhcp-send-hostname").is_some_and(|sends| !sends.is_null() && !is_true(Some(sends))) {
+        unused(ip, ["dhcp-custom-hostname"], "is not used: dhcp-send-hostname is not true", path, report);
+    }
     if family == Family::V6 {
         check_automatic(ip, path, report);
     } else if !wanted && !carries {

@@ -38,7 +38,8 @@ const fn newer(at: Pattern, message: &'static str) -> Feature {
 }
 
 const OTHER_FAMILY: &str = "is a setting of the other address family, and is missing from the keyfiles";
-const CERTIFICATE: &str = "names a file that dayone does not put into the image: it must be in the ramdisk already";
+const CERTIFICATE: &str =
+    "names a file that must be in the image: bring it with --file (files in the API), unless the ramdisk has it";
 
 #[rustfmt::skip]
 const FEATURES: &[Feature] = &[
@@ -74,9 +75,6 @@ const FEATURES: &[Feature] = &[
     lost(&["interfaces", "*", "ipv4", "token"], OTHER_FAMILY),
     lost(&["interfaces", "*", "ipv4", "addr-gen-mode"], OTHER_FAMILY),
     lost(&["interfaces", "*", "ipv6", "dhcp-client-id"], OTHER_FAMILY),
-    lost(&["interfaces", "*", "802.1x", "ca-cert"], CERTIFICATE),
-    lost(&["interfaces", "*", "802.1x", "client-cert"], CERTIFICATE),
-    lost(&["interfaces", "*", "802.1x", "private-key"], CERTIFICATE),
     // Some types.
     reported_only(&["interfaces", "*", "ethernet", "sr-iov", "max-vfs"]),
     reported_only(&["interfaces", "*", "ethernet", "sr-iov", "vfs", "*", "iface-name"]),
@@ -142,6 +140,13 @@ const SECRETS: &[Pattern] = &[
 ];
 const HIDDEN_SECRET: &str = "<_password_hid_by_nmstate>";
 
+/// Certificates and keys: the path of a file, its content, or where a token has it.
+const CERTIFICATES: &[Pattern] = &[
+    &["interfaces", "*", "802.1x", "ca-cert"],
+    &["interfaces", "*", "802.1x", "client-cert"],
+    &["interfaces", "*", "802.1x", "private-key"],
+];
+
 /// Numbers that nmstate passes on and NetworkManager refuses with the whole profile: where, least, greatest.
 const RANGES: &[(Pattern, u64, u64)] = &[
     (&["interfaces", "*", "vlan", "id"], 0, 4094),
@@ -202,6 +207,14 @@ pub(crate) fn check(document: &Searched<'_>, path: &DocumentPath, report: &mut R
         document.each(feature.at, &mut |steps, value| {
             if !value.is_null() {
                 report.add(feature.severity, feature.code, &descend(path, steps), feature.message);
+            }
+        });
+    }
+    for at in CERTIFICATES {
+        document.each(at, &mut |steps, value| {
+            let is_path = |text: &str| !text.is_empty() && !text.starts_with("data:") && !text.starts_with("pkcs11:");
+            if value.as_str().is_some_and(is_path) {
+                report.warning("certificate-file", &descend(path, steps), CERTIFICATE);
             }
         });
     }

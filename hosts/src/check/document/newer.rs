@@ -39,6 +39,7 @@ const LOOPBACK: Condition = |interface, kind| {
 const ROUTE: Condition = |route, _| text(route, "state") != Some("absent");
 /// Without `arp_ip_target`, which `arp_interval` needs where this is not known.
 const ONLY_TARGET: Condition = |options, _| !options.contains_key("arp_ip_target");
+const NO_AAAA: Effect = Effect::Does("leaves no-aaaa out");
 const ONE_OF_TARGETS: Condition = |options, _| options.contains_key("arp_ip_target");
 
 #[rustfmt::skip]
@@ -67,6 +68,9 @@ const FEATURES: &[Feature] = &[
     // 1.30.6 does not know these two and 1.42.4 does; which release between was the first is not known.
     ignored(&["routes", "config", "*", "quickack"], Since::new(42), ROUTE),
     ignored(&["routes", "config", "*", "advmss"], Since::new(42), ROUTE),
+    // Not in libnm 1.42.4; the packages of 1.43.6, on the way to 1.44, list it as new.
+    Feature { at: &["dns-resolver", "config", "options"], since: Since::new(44), effect: NO_AAAA,
+        when: |_, options| options.as_sequence().is_some_and(|all| all.iter().any(|one| one.as_str() == Some("no-aaaa"))) },
     Feature { at: &["route-rules", "config", "*", "action"], since: Since::new(32), effect: NO_RULE, when: ROUTE },
 ];
 
@@ -119,6 +123,15 @@ mod tests {
         let yaml = "interfaces:\n- {name: v, type: vlan, vlan: {protocol: 802.1q}, accept-all-mac-addresses: false}\n- {name: b, \
                     type: bond, link-aggregation: {options: {balance-slb: false}}}\nroutes:\n  config:\n  - {state: absent, destination: 192.0.2.0/24, weight: 5}\n";
         assert_eq!(findings(yaml, Some("1.30.0")), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_option_of_the_resolver_is_newer_than_others() {
+        let options = |options: &str| format!("dns-resolver: {{config: {{options: [{options}]}}}}");
+        let found = findings(&options("rotate, no-aaaa"), Some("1.42.4"));
+        assert_eq!(found, ["warning dns-resolver.config.options"]);
+        assert!(findings(&options("rotate, no-aaaa"), Some("1.44.0")).is_empty());
+        assert!(findings(&options("rotate"), Some("1.42.4")).is_empty());
     }
 
     #[test]

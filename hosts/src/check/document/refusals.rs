@@ -4,34 +4,47 @@
 
 use serde_yaml::{Mapping, Value};
 
-use crate::check::profile::{self, Effect, Problem};
+use crate::check::profile::resolver::{TRUST_LOST, Trust};
+use crate::check::profile::{self, Effect, Problem, SECRET_MISSING};
 use crate::keyfile_format::GroupedKeys;
 use crate::members::get;
 use crate::nmstate_document::interfaces::Interface;
 use crate::nmstate_document::{Step, descend, elements, number, ports, text};
-use vocabulary::network_files::{Keyfile, KeyfileName};
+use vocabulary::network_files::{Keyfile, KeyfileName, NetworkFiles};
 use vocabulary::report::{DocumentPath, Report};
 
-/// Reports what NetworkManager refuses or ignores in `keyfiles`, which are those of `document`.
+/// Reports what NetworkManager refuses or ignores in `keyfiles`, which are those of `document`. What its daemon does with them
+/// matters only to a host that gets them as `files`.
 pub(crate) fn check(
     keyfiles: &[Keyfile],
+    files: NetworkFiles,
     document: &Mapping,
     interfaces: &[Interface<'_>],
     path: &DocumentPath,
 ) -> Report {
     let mut report = Report::new();
+    let is_activated = files == NetworkFiles::Keyfiles;
+    let mut trust = Trust::default();
     for keyfile in keyfiles {
         // What nmstate writes and dayone escapes is a keyfile.
         let Ok(keys) = GroupedKeys::parse(&keyfile.content) else { continue };
         let profile = Profile { keys: &keys, name: &keyfile.name, document, interfaces, path };
-        for problem in profile::problems(&keys) {
+        let at_activation = if is_activated { profile::activation_problems(&keys) } else { Vec::new() };
+        for problem in profile::problems(&keys).into_iter().chain(at_activation) {
             let at = profile.place(&problem);
             match problem.effect {
                 Effect::Refused => report.error("profile-refused", &at, problem.message),
+                Effect::NotActivated => report.error(SECRET_MISSING, &at, problem.message),
+                Effect::NotActivatedByLater => report.warning(SECRET_MISSING, &at, problem.message),
                 Effect::Ignored => report.error("value-ignored", &at, problem.message),
                 Effect::Dropped => report.warning("value-unused", &at, problem.message),
             }
         }
+        let Trust { asked, is_refused } = Trust::of(&keys);
+        trust = Trust { asked: trust.asked.or(asked), is_refused: trust.is_refused || is_refused };
+    }
+    if is_activated && trust.asked.is_some() && trust.is_refused {
+        report.warning("value-unused", &path.key("dns-resolver").key("config").key("options"), TRUST_LOST);
     }
     report
 }
@@ -121,7 +134,7 @@ impl<'a> Profile<'a> {
         let known = |wanted: &str| PLACES.iter().find(|(of, name, _)| *of == group && *name == wanted);
         let Some((_, name, way)) = known(key).or_else(|| known("*")) else { return interface.path.clone() };
         let at = descend(&interface.path, &way.iter().map(|key| Step::Key(key)).collect::<Vec<_>>());
-        if *name != "*" {
+        if *name != "*" || key.is_empty() {
             return at;
         }
         let inside = way.iter().try_fold(interface.map, |map, key| get(map, key)?.as_mapping());
@@ -176,6 +189,7 @@ impl<'a> Profile<'a> {
         let names = match key {
             "dns" => "server",
             "dns-search" => "search",
+            "dns-options" => "options",
             _ => "",
         };
         if !names.is_empty() {

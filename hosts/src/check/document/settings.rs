@@ -1,10 +1,12 @@
 //! Settings of an interface that are lost under a condition. What is lost always is in the tables of `features.rs`.
 
+use std::collections::BTreeSet;
+
 use serde_yaml::{Mapping, Value};
 
 use crate::members::get;
 use crate::nmstate_document::interfaces::Interface;
-use crate::nmstate_document::{elements, is_true, mapping, number, text};
+use crate::nmstate_document::{elements, is_true, mapping, number, quoted, text};
 use vocabulary::report::{DocumentPath, Report};
 
 /// Reports settings that are lost under a condition, and those with which a profile is not what it says.
@@ -25,6 +27,13 @@ pub(crate) fn check(interface: &Interface<'_>, report: &mut Report) {
             let message = "is missing from the keyfiles unless autoneg is false";
             report.warning("not-in-keyfiles", &path.key("ethtool").key("pause").key(key), message);
         }
+    }
+    if let Some(fec) = mapping(map, "ethtool").and_then(|ethtool| mapping(ethtool, "fec"))
+        && is_true(get(fec, "auto"))
+        && get(fec, "mode").is_some_and(|mode| !mode.is_null())
+    {
+        let message = "is missing from the keyfiles unless auto is false";
+        report.warning("not-in-keyfiles", &path.key("ethtool").key("fec").key("mode"), message);
     }
     let flags = mapping(map, "mptcp").and_then(|mptcp| mptcp.get("address-flags")).and_then(Value::as_sequence);
     if flags.is_some_and(|flags| !flags.is_empty()) {
@@ -52,6 +61,7 @@ pub(crate) fn check(interface: &Interface<'_>, report: &mut Report) {
     check_section(interface, report);
     check_virtual_functions(interface, report);
     check_bridge_ports(interface, report);
+    check_bond_ports(interface, report);
 }
 
 /// Types that need a section of the same name.
@@ -84,10 +94,32 @@ fn check_virtual_functions(Interface { map, path, .. }: &Interface<'_>, report: 
         }
         return;
     }
+    let mut numbers = BTreeSet::new();
     for (index, function) in elements(functions, &["vfs"]).iter().enumerate() {
+        if let Some(number) = number(function.get("id")).filter(|number| !numbers.insert(*number)) {
+            let message = format!("is a second entry for the function {number}: nmstate {ONE_OF_TWO}");
+            report.error("settings-twice", &at.key("vfs").index(index).key("id"), message);
+        }
         let Some(function) = function.as_mapping().filter(|function| !is_set(function, "vlan-id")) else { continue };
         for key in ["qos", "vlan-proto"].into_iter().filter(|key| is_set(function, key)) {
             lost(&at.key("vfs").index(index), key, "without vlan-id", report);
+        }
+    }
+}
+
+const ONE_OF_TWO: &str = "uses only one of the two, and says nothing; write one entry with the settings of both";
+
+/// Settings of a bond's ports. nmstate refuses a port that is listed twice, unless `port` lists the ports as well: then it takes
+/// the first entry with settings.
+fn check_bond_ports(Interface { map, path, .. }: &Interface<'_>, report: &mut Report) {
+    let at = path.key("link-aggregation").key("ports-config");
+    let mut names = BTreeSet::new();
+    for (index, port) in elements(map, &["link-aggregation", "ports-config"]).iter().enumerate() {
+        let Some(port) = port.as_mapping() else { continue };
+        let Some(name) = text(port, "name").filter(|name| !names.insert(*name)) else { continue };
+        if port.len() > 1 {
+            let message = format!("is a second entry for the port {}: nmstate {ONE_OF_TWO}", quoted(name));
+            report.error("settings-twice", &at.index(index).key("name"), message);
         }
     }
 }

@@ -56,6 +56,7 @@ impl Key {
 const NO_PORT: Effect = Effect::Does("ignores it, so the interface is not a port");
 const STABLE_PRIVACY: Effect = Effect::Does("uses stable-privacy instead");
 const ORDINARY_ROUTE: Effect = Effect::Does("ignores it and makes an ordinary route");
+const NO_AAAA: Effect = Effect::Does("leaves no-aaaa out");
 const NO_SERVER: Effect = Effect::Does("leaves the server out");
 
 const ETHERNET: &str = "802-3-ethernet";
@@ -104,6 +105,8 @@ const KEYS: &[Key] = &[
     new("ipv4", "shared-dhcp-range", Since::new(52)),
     new("ipv4|ipv6", "dns#", Since::new(42)).does(NO_SERVER).when(|_, value| value.contains('#')),
     new("ipv4|ipv6", "dns#", Since::new(52)).does(NO_SERVER).when(|_, value| value.contains("://")),
+    new("ipv4|ipv6", "dns-options", Since::new(44)).does(NO_AAAA)
+        .when(|_, value| value.split([';', ',']).any(|option| option.trim() == "no-aaaa")),
     new("ipv4|ipv6", "route#_options", Since::new(36)).does(ORDINARY_ROUTE).when(|_, value|
         matches!(route_option(value, "type"), Some("blackhole" | "prohibit" | "unreachable"))),
     new("ipv4|ipv6", "route#_options", Since::new(38)).does(ORDINARY_ROUTE)

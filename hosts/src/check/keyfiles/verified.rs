@@ -2,7 +2,8 @@
 
 use super::newer;
 use crate::check::profile::groups;
-use crate::check::profile::{self, Effect};
+use crate::check::profile::resolver::{TRUST_LOST, Trust};
+use crate::check::profile::{self, Effect, SECRET_MISSING};
 use crate::keyfile_format::GroupedKeys;
 use vocabulary::report::{DocumentPath, Report, Severity};
 
@@ -29,16 +30,21 @@ const NOT_VERIFIED: [&str; 17] = [
 
 /// Reports what NetworkManager refuses or ignores in the profile at `path`.
 pub(crate) fn check(keys: &GroupedKeys<'_>, path: &DocumentPath, report: &mut Report) {
-    for problem in profile::problems(keys) {
+    for problem in profile::problems(keys).into_iter().chain(profile::activation_problems(keys)) {
         let group = path.key(&problem.group);
         let at = problem.key.as_deref().map_or_else(|| group.clone(), |key| group.key(key));
         let is_said = report.findings().iter().any(|found| found.severity == Severity::Error && found.path == at);
         match problem.effect {
             _ if is_said => {}
             Effect::Refused => report.error("keyfile-refused", &at, problem.message),
+            Effect::NotActivated => report.error(SECRET_MISSING, &at, problem.message),
+            Effect::NotActivatedByLater => report.warning(SECRET_MISSING, &at, problem.message),
             Effect::Ignored => report.error("keyfile-value-invalid", &at, problem.message),
             Effect::Dropped => report.warning("keyfile-value-unused", &at, problem.message),
         }
+    }
+    if let Trust { asked: Some(family), is_refused: true } = Trust::of(keys) {
+        report.warning("keyfile-value-unused", &path.key(family).key("dns-options"), TRUST_LOST);
     }
     let kind = keys.get("connection", "type").map(|entry| groups::canonical(entry.raw().trim_end()));
     let at_type =

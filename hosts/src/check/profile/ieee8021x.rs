@@ -1,6 +1,6 @@
 //! `[802-1x]`.
 
-use super::Profile;
+use super::{Effect, Profile};
 use crate::nmstate_document::quoted;
 
 const GROUP: &str = "802-1x";
@@ -15,6 +15,12 @@ const CERTIFICATES: [(&str, Option<&str>); 6] = [
     ("private-key", None),
     ("phase2-private-key", None),
 ];
+
+/// Methods that log in with a password, by themselves or in the tunnel of another one. `otp` asks for none.
+const WITH_PASSWORD: [&str; 9] = ["leap", "md5", "fast", "pwd", "pap", "chap", "mschap", "mschapv2", "gtc"];
+
+/// Types that NetworkManager activates at once, without authentication.
+const WITHOUT_AUTHENTICATION: [&str; 7] = ["bond", "bridge", "dummy", "macvlan", "vlan", "vrf", "vxlan"];
 
 pub(super) fn check(profile: &mut Profile<'_, '_>) {
     if !profile.has(GROUP) {
@@ -103,4 +109,87 @@ fn check_certificate(profile: &mut Profile<'_, '_>, key: &str, password: Option<
         let what = format!("is set, and {key} is not on a token (pkcs11:)");
         profile.refuse(GROUP, password, &what, "remove it");
     }
+}
+
+/// Reports a profile that stays without authentication, and one that NetworkManager cannot activate: it asks for a secret, and at
+/// boot nobody answers.
+///
+/// What it asks for is in libnm's `nm-setting-8021x.c`, `need_secrets`; that it fails then, in the daemon's log
+/// (`need-auth -> failed (reason 'no-secrets')`).
+pub(super) fn check_activation(profile: &mut Profile<'_, '_>) {
+    if !profile.has(GROUP) {
+        return;
+    }
+    let kind = profile.kind();
+    if WITHOUT_AUTHENTICATION.contains(&&*kind) {
+        let message = format!(
+            "has no effect: NetworkManager does not authenticate an interface of type {kind}; write 802.1X at each \
+             port, or at the base interface"
+        );
+        return profile.problem(GROUP, None, Effect::Dropped, message);
+    }
+    // Who activates a profile by hand can give the secret. Without it, NetworkManager goes on where authentication is optional.
+    if profile.flag("connection", "autoconnect") == Some(false) || profile.flag(GROUP, "optional") == Some(true) {
+        return;
+    }
+    for method in profile.list(GROUP, "eap") {
+        let inner = match &*method {
+            "peap" | "ttls" => ["phase2-auth", "phase2-autheap"].into_iter().find_map(|key| profile.text(GROUP, key)),
+            _ => None,
+        };
+        match inner.as_deref().unwrap_or(&method) {
+            "sim" => need(profile, &method, "pin"),
+            "tls" => need_of_keys(profile, &method, if inner.is_some() { "phase2-" } else { "" }),
+            // An empty one counts as missing, like an empty password.
+            inner if WITH_PASSWORD.contains(&inner) && !has_text(profile, "password-raw") => {
+                need(profile, &method, "password");
+            }
+            _ => {}
+        }
+    }
+}
+
+fn has_text(profile: &Profile<'_, '_>, key: &str) -> bool {
+    profile.text(GROUP, key).is_some_and(|text| !text.is_empty())
+}
+
+/// Reports the password or PIN at `key` if it is missing, unless its flags say that an agent has it, which is another finding.
+fn need(profile: &mut Profile<'_, '_>, method: &str, key: &str) {
+    let flags = profile.number(GROUP, &format!("{key}-flags")).unwrap_or(0);
+    if flags & 3 == 0 && !has_text(profile, key) {
+        not_activated(profile, method, key, "");
+    }
+}
+
+/// Reports missing passwords of a private key and of certificates on tokens. For a key in a file, NetworkManager wants some text,
+/// even if the key is not encrypted. An empty one will do. Of tokens, 1.30 asks for none and 1.42 for all.
+fn need_of_keys(profile: &mut Profile<'_, '_>, method: &str, prefix: &str) {
+    for (name, only_on_token) in [("private-key", false), ("ca-cert", true), ("client-cert", true)] {
+        let value = profile.text(GROUP, &format!("{prefix}{name}")).filter(|value| !value.is_empty());
+        let is_token = value.as_ref().is_some_and(|value| value.starts_with("pkcs11:"));
+        let key = format!("{prefix}{name}-password");
+        let flags = profile.number(GROUP, &format!("{key}-flags")).unwrap_or(0);
+        // NetworkManager refuses a profile without a key, but not if the key is missing inside a tunnel.
+        let is_refused = value.is_none() && prefix.is_empty();
+        if is_refused || (only_on_token && !is_token) || flags & 7 != 0 || profile.entry(GROUP, &key).is_some() {
+            continue;
+        }
+        if is_token {
+            let message = format!(
+                "is missing: NetworkManager 1.42 asks for the PIN of the token, nobody answers at boot, and the interface \
+                 does not come up; add {key}, or {key}-flags=4 in a keyfile of your own"
+            );
+            profile.problem(GROUP, Some(&key), Effect::NotActivatedByLater, message);
+        } else {
+            not_activated(profile, method, &key, "; for a key that is not encrypted, any text will do");
+        }
+    }
+}
+
+fn not_activated(profile: &mut Profile<'_, '_>, method: &str, key: &str, hint: &str) {
+    let message = format!(
+        "is missing, and the method {method} needs it: NetworkManager asks for it, nobody answers at boot, and the \
+         interface does not come up; add {key}{hint}"
+    );
+    profile.problem(GROUP, Some(key), Effect::NotActivated, message);
 }

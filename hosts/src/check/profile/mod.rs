@@ -2,6 +2,7 @@
 //!
 //! The rules are those of libnm, which the daemon is made with: how it reads keyfiles and what it verifies of a
 //! connection. Which values a property can have is data ([`properties`]); what properties must be together is code.
+//! What the daemon does only when it activates a profile stands apart ([`activation_problems`]).
 //! Tests ask libnm of three releases about arbitrary profiles. What a release does not know yet is said elsewhere
 //! ([`super::release`]); here a profile is one for the newest release.
 
@@ -16,6 +17,7 @@ pub(crate) mod groups;
 mod ieee8021x;
 mod ip;
 mod properties;
+pub(crate) mod resolver;
 mod routes;
 mod sriov;
 mod texts;
@@ -30,11 +32,18 @@ use self::groups::canonical;
 use crate::keyfile_format::{Entry, Group, GroupedKeys};
 use crate::nmstate_document::quoted;
 
+/// The code of findings about profiles that NetworkManager cannot activate.
+pub(crate) const SECRET_MISSING: &str = "authentication-secret-missing";
+
 /// What NetworkManager does because of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// It refuses the whole profile.
     Refused,
+    /// It loads the profile, and cannot activate it, because a secret is missing.
+    NotActivated,
+    /// The same, but not in the oldest releases that dayone knows.
+    NotActivatedByLater,
     /// It ignores the value, with a line in its log or without.
     Ignored,
     /// It leaves out a value that is right in itself and has no effect with the others.
@@ -55,8 +64,7 @@ pub(crate) struct Problem {
 
 /// Everything in a profile that NetworkManager does not take, in no particular order.
 pub(crate) fn problems(keys: &GroupedKeys<'_>) -> Vec<Problem> {
-    let groups = keys.groups().iter().map(|group| (canonical(group.name), group)).collect();
-    let mut profile = Profile { groups, problems: Vec::new() };
+    let mut profile = Profile::of(keys);
     profile.check_values();
     texts::check(&mut profile);
     connection::check(&mut profile);
@@ -70,6 +78,15 @@ pub(crate) fn problems(keys: &GroupedKeys<'_>) -> Vec<Problem> {
     sriov::check(&mut profile);
     ip::check(&mut profile);
     routes::check(&mut profile);
+    profile.problems
+}
+
+/// What the daemon leaves out, or cannot do, when it activates a profile that libnm takes without a word.
+pub(crate) fn activation_problems(keys: &GroupedKeys<'_>) -> Vec<Problem> {
+    let mut profile = Profile::of(keys);
+    ieee8021x::check_activation(&mut profile);
+    ethtool::check_activation(&mut profile);
+    resolver::check(&mut profile);
     profile.problems
 }
 
@@ -101,6 +118,11 @@ struct Profile<'k, 'a> {
 }
 
 impl<'k, 'a> Profile<'k, 'a> {
+    fn of(keys: &'k GroupedKeys<'a>) -> Self {
+        let groups = keys.groups().iter().map(|group| (canonical(group.name), group)).collect();
+        Self { groups, problems: Vec::new() }
+    }
+
     /// The group by NetworkManager's own name for it; of two, the one that the file opens last.
     fn group(&self, name: &str) -> Option<&'k Group<'a>> {
         self.groups.iter().rev().find(|(canonical, _)| *canonical == name).map(|(_, group)| *group)
@@ -192,7 +214,7 @@ impl<'k, 'a> Profile<'k, 'a> {
         let value = if is_secret { String::new() } else { format!("is {}, and ", quoted(value)) };
         let consequence = match effect {
             Effect::Refused => "NetworkManager refuses the whole profile",
-            Effect::Ignored | Effect::Dropped => "NetworkManager ignores it",
+            _ => "NetworkManager ignores it",
         };
         self.problem(group, Some(key), effect, format!("{value}must be {expected}: {consequence}"));
     }

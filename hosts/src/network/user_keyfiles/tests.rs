@@ -94,6 +94,30 @@ fn what_networkmanager_would_refuse_or_ignore_is_an_error_with_its_place() {
 }
 
 #[test]
+fn a_profile_that_cannot_be_activated_is_refused_unless_somebody_can_give_the_secret() {
+    let profile = |more: &str| ETH0.replace("[ipv4]", &format!("[802-1x]\nidentity=x\n{more}\n\n[ipv4]"));
+    let missing = |key: &str| format!("error: eth0.nmconnection: 802-1x.{key} is missing");
+    for (more, key) in [
+        ("eap=md5;", "password"),
+        ("eap=md5;\npassword-flags=4", "password"),
+        ("eap=tls;\nclient-cert=/c\nprivate-key=/k", "private-key-password"),
+    ] {
+        let found = findings(&[("eth0.nmconnection", &profile(more))]);
+        assert!(found.len() == 1 && found[0].starts_with(&missing(key)), "{more}: {found:#?}");
+        let by_hand = profile(more).replace("[connection]\n", "[connection]\nautoconnect=false\n");
+        let found = findings(&[("eth0.nmconnection", &by_hand)]);
+        assert!(!found.iter().any(|found| found.starts_with("error")), "{more}: {found:#?}");
+    }
+    for more in [
+        "eap=md5;\npassword-raw=97;98;",
+        "eap=md5;\noptional=true",
+        "eap=tls;\nclient-cert=/c\nprivate-key=/k\nprivate-key-password-flags=4",
+    ] {
+        assert_eq!(findings(&[("eth0.nmconnection", &profile(more))]), Vec::<String>::new(), "{more}");
+    }
+}
+
+#[test]
 fn what_is_odd_is_a_warning() {
     let any = "[connection]\nid=a\nid=b\ntype=ethernet\npermissions=user:joe;\n[ip4]\nmethod=auto\n[802-1x]\neap=peap;\n\
                identity=a\nphase2-auth=mschapv2\npassword-flags=1\n[ipv4]\nmethod=manual\naddress1=192.0.2.1\n";

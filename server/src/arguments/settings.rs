@@ -62,7 +62,7 @@ pub struct Settings {
     #[arg(long, env = "DAYONE_BASE_SOURCE", value_name = "URL|DIR", value_delimiter = ',')]
     pub base_source: Vec<AllowedSource>,
 
-    /// File with GPG keys that may sign bases, in place of Fedora's and Red Hat's; repeatable
+    /// File with GPG keys that may sign bases; repeatable [default: Fedora's and Red Hat's]
     #[arg(long, env = "DAYONE_BASE_KEYS", value_name = "FILE", value_delimiter = '\n')]
     pub base_keys: Vec<PathBuf>,
 

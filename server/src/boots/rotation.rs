@@ -9,8 +9,8 @@ use super::shared::Shared;
 
 impl Boots {
     /// Writes into the records of boots what depends on the previous installation key: the URL that their BMCs have, and their
-    /// credentials under the present key. When this returns without an error, no boot needs the previous key. Cheap if there is
-    /// none.
+    /// credentials under the present key. When this returns without an error, no boot needs the previous key, except those that are
+    /// [`unreadable`](Self::unreadable). Cheap if there is none.
     pub async fn follow_key(&self) -> io::Result<()> {
         if !self.0.store.has_previous_key() {
             return Ok(());
@@ -26,6 +26,11 @@ impl Boots {
             }
         }
         Ok(())
+    }
+
+    /// The names of the boots whose records could not be read at the start: they may need the previous installation key.
+    pub fn unreadable(&self) -> &[String] {
+        &self.0.unreadable
     }
 }
 

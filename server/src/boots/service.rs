@@ -21,7 +21,7 @@ use super::metrics::BootMetrics;
 use super::permits::Permits;
 use super::record::{BootRecord, BootState, NewBoot};
 use super::record_writer::RecordWriter;
-use super::records;
+use super::records::{self, Records};
 use super::shared::{BootSettings, MAX_ACTIVE, Shared, name_of};
 use super::step::Step;
 use crate::audit::Audit;
@@ -64,7 +64,8 @@ impl Boots {
         stopping: CancellationToken,
     ) -> io::Result<Self> {
         let reading = Arc::clone(&store);
-        let found = tokio::task::spawn_blocking(move || records::load(&reading)).await.map_err(io::Error::other)??;
+        let read = tokio::task::spawn_blocking(move || records::load(&reading)).await.map_err(io::Error::other)??;
+        let Records { found, unreadable } = read;
         let at_once = settings.at_once.clamp(1, MAX_ACTIVE);
         let boots = Self(Arc::new(Shared {
             credentials: CredentialsStore::new(Arc::clone(&store)),
@@ -79,6 +80,7 @@ impl Boots {
             boot_permits: Permits::new(at_once),
             eject_permits: Permits::new(at_once),
             boots: Mutex::default(),
+            unreadable,
             listing: Mutex::default(),
             beginning: tokio::sync::Mutex::new(found.last().map(|record| record.id)),
             claiming: tokio::sync::Mutex::default(),

@@ -81,6 +81,8 @@ pub(super) struct Shared {
     /// Permits of boots that eject: these do not wait for running boots.
     pub(super) eject_permits: Permits,
     pub(super) boots: Mutex<BTreeMap<BootId, Arc<Boot>>>,
+    /// The names of the boots whose records could not be read at the start.
+    pub(super) unreadable: Vec<String>,
     /// The last listing. Taken before `boots`.
     pub(super) listing: Mutex<Arc<Listing>>,
     /// The id of the last boot that has begun. Later boots have greater ids. The lock is held while boots begin, so that two requests do not

@@ -34,7 +34,7 @@ impl KeyFollower {
     pub(super) async fn follow(self, stopping: CancellationToken) {
         let mut pace = interval(self.pace);
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let (mut trouble, mut kept) = (None, 0);
+        let (mut trouble, mut kept) = (None, (0, 0));
         loop {
             tokio::select! {
                 _ = pace.tick() => {}
@@ -50,15 +50,21 @@ impl KeyFollower {
                 }
                 trouble = text;
             }
-            let images = self.store.images_of_ended_key();
-            if let (Some(example), true) = (images.first(), images.len() != kept) {
+            let has_ended = self.store.has_ended_key();
+            let images = if has_ended { self.store.images_of_previous_key() } else { Vec::new() };
+            let boots = if has_ended { self.boots.unreadable() } else { &[] };
+            let example = images.first().map(ToString::to_string).or_else(|| boots.first().cloned());
+            if let (Some(example), true) = (example, (images.len(), boots.len()) != kept) {
                 warn!(
-                    images = images.len(), %example,
-                    "the previous installation key has ended, and dayone keeps it for images that are not available; bring their base \
-                     back, or delete them"
+                    images = images.len(),
+                    boots = boots.len(),
+                    example,
+                    "the previous installation key has ended, and dayone keeps it for images that are not available and for records that it \
+                     cannot read; bring the images' base back, make the records readable and restart dayone, or delete these images and \
+                     move these boots' records away"
                 );
             }
-            kept = images.len();
+            kept = (images.len(), boots.len());
         }
     }
 
@@ -69,7 +75,7 @@ impl KeyFollower {
         if let Err(error) = &needed {
             warn!(%error, "cannot write the record of a boot after a rotation of the installation key; dayone tries again");
         }
-        let is_needed = needed.is_err();
+        let is_needed = needed.is_err() || !self.boots.unreadable().is_empty();
         self.record(self.store_work(move |store| store.remove_previous_key(is_needed)).await?);
         Ok(())
     }

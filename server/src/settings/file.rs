@@ -95,12 +95,25 @@ impl Reader<'_> {
             return self.bases(node);
         }
         let mut texts = Vec::new();
+        let delimiter = setting.delimiter.unwrap_or('\n');
         match (&node.content, setting.is_list) {
             (Content::Null, _) => return,
             (Content::Scalar(text), _) => texts.push((text.clone(), node.at)),
             (Content::List(items), true) => {
+                if let (true, Some(default)) = (items.is_empty(), &setting.default) {
+                    let message = format!("{name} is an empty list, and dayone would use its default: {default}");
+                    return self.complain("wrong-value", node.at, message, "write a value, or remove the setting");
+                }
                 for item in items {
                     match &item.content {
+                        // The command line would take it for several values.
+                        Content::Scalar(text) if text.contains(delimiter) => {
+                            let shown = url_credentials::hide_in_value(text);
+                            let between = if delimiter == '\n' { "an end of a line" } else { "a comma" };
+                            let message =
+                                format!("{name}: {shown:?} is one item with {between}, which no value can have");
+                            return self.complain("wrong-value", item.at, message, "write an item for each value");
+                        }
                         Content::Scalar(text) => texts.push((text.clone(), item.at)),
                         _ => return self.wrong_type(&setting, item.at),
                     }
@@ -117,8 +130,7 @@ impl Reader<'_> {
             }
         }
         if self.problems.len() == before && !texts.is_empty() {
-            let delimiter = setting.delimiter.unwrap_or('\n').to_string();
-            let joined = texts.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>().join(&delimiter);
+            let joined = texts.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>().join(&delimiter.to_string());
             self.found.values.insert(setting.id, (joined, *at));
         }
     }

@@ -205,7 +205,7 @@ impl Store {
             let some = users.iter().take(EXAMPLES).copied().collect();
             return Err(RemoveBaseError::InUse { images: users.len(), some });
         }
-        match self.images.unreadable() {
+        match self.images.unreadable().len() {
             0 => {}
             unreadable => return Err(RemoveBaseError::Unreadable(unreadable)),
         }
@@ -225,7 +225,7 @@ impl Store {
     pub(super) fn release_replaced_bases(&self) {
         let Ok(data) = self.persistence.directory() else { return };
         // Nobody knows which bases the images of unreadable records use.
-        let are_users_known = self.images.unreadable() == 0;
+        let are_users_known = self.images.unreadable().is_empty();
         let replaced = self.bases.replaced();
         let _alone = (!replaced.is_empty()).then(|| self.added.publishing.write());
         for base in replaced {

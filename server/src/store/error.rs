@@ -42,16 +42,17 @@ pub enum OpenError {
         /// The reason.
         source: KeyError,
     },
-    /// There are images but no key.
+    /// There are images or boots but no key.
     #[error(
-        "the installation key {} is missing, but there are images in {}: with a new key, all their URLs would change; \
-         restore the key from a backup, or move the images away to start again", path.display(), images.display()
+        "the installation key {} is missing, but there are records in {}: with a new key, the URLs of all images would change, and dayone \
+         could not undo boots at their BMCs; restore the key from a backup, or start again: eject the media of the boots (`dayone eject`), \
+         and move the records away", path.display(), shown(records)
     )]
     KeyMissing {
         /// The file of the key.
         path: PathBuf,
-        /// The directory of the images.
-        images: PathBuf,
+        /// The directories of the records that depend on it.
+        records: Vec<PathBuf>,
     },
     /// The definitions of the bases contradict each other.
     #[error(transparent)]
@@ -70,6 +71,10 @@ pub enum OpenError {
         /// The reason.
         source: OpenBaseError,
     },
+}
+
+fn shown(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" and ")
 }
 
 /// Why an image cannot be published or released.
@@ -104,8 +109,11 @@ pub enum StoreError {
     /// The recipe gives no image. The client can correct that.
     #[error(transparent)]
     Image(#[from] ImageError),
-    /// Another version of dayone has published the image, with other bytes.
-    #[error("an image of the same content was published by another version of dayone; release it and publish it again")]
+    /// Another version of dayone has published the image, with other bytes, or it was published under an installation key that is gone.
+    #[error(
+        "an image of the same content was published with other bytes, by another version of dayone or with another installation key; \
+         release it and publish it again"
+    )]
     OtherBytes,
     /// The image was published already, and its record cannot be read.
     #[error(

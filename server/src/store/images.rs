@@ -123,9 +123,9 @@ impl Images {
         self.maps.read().unreadable.contains_key(id)
     }
 
-    /// How many images have records that this version of dayone cannot read.
-    pub(super) fn unreadable(&self) -> usize {
-        self.maps.read().unreadable.len()
+    /// The images whose records this version of dayone cannot read.
+    pub(super) fn unreadable(&self) -> Vec<RecipeId> {
+        self.maps.read().unreadable.keys().copied().collect()
     }
 
     pub(super) fn all(&self) -> Vec<Arc<StoredImage>> {

@@ -39,22 +39,21 @@ impl KeyLock {
     }
 }
 
-/// Notes in the file that this server takes the present key over, if no server has done so yet. `published` is the last time of
-/// publication of an image.
-pub(super) fn take_over(
-    directory: &DataDirectory,
-    mut file: KeyFile,
-    now: SystemTime,
-    published: Option<SystemTime>,
-) -> Result<KeyFile, KeyError> {
+/// The content of the file when this server has taken the present key over, now if no server has done so yet. `published` is the last time
+/// of publication of an image.
+pub(super) fn taken_over(mut file: KeyFile, now: SystemTime, published: Option<SystemTime>) -> KeyFile {
     if let Some(previous) = file.previous.as_mut().filter(|previous| previous.taken_over.is_none()) {
         let at = persistence::whole_seconds(now);
         // The clock may have been set back since the last publication.
         let images_until = published.map_or(at, |published| published.max(at));
         previous.taken_over = Some(TakenOver { at, images_until });
-        directory.write_record(&RecordFile::installation_key(), &file.to_bytes())?;
     }
-    Ok(file)
+    file
+}
+
+/// Writes the file, also if the disk is full and there is room that was kept.
+pub(super) fn write(directory: &DataDirectory, file: &KeyFile) -> io::Result<()> {
+    directory.with_reserve(|| directory.write_record(&RecordFile::installation_key(), &file.to_bytes()))
 }
 
 impl Store {
@@ -72,14 +71,25 @@ impl Store {
         }
         // Somebody replaces it at the moment: the next look will find what is then there.
         let Some(_lock) = KeyLock::attempt(directory.root())? else { return Ok(None) };
-        let file = read(directory)?;
+        let found = read(directory)?;
+        let mut file = found.clone();
         let was = known.as_ref().map(|known| known.current.clone());
+        // If the start could not write when it took the key over, the grace period goes on.
+        if was.as_ref() == Some(&file.current)
+            && let Some(previous) = &mut file.previous
+            && let Some(before) = known.as_ref().and_then(|known| known.previous.as_ref())
+        {
+            previous.taken_over = previous.taken_over.or(before.taken_over);
+        }
         let (file, change) = {
             // Images that are published until the exchange count as earlier ones, and those after it do not: nobody publishes
             // between that decision and the exchange.
             let _nobody_publishes = self.added.publishing.write();
             let published = self.images.all().iter().map(|image| image.created()).max();
-            let file = take_over(directory, file, self.clock.now().wall, published)?;
+            let file = taken_over(file, self.clock.now().wall, published);
+            if file != found {
+                write(directory, &file)?;
+            }
             let keys = Keys::of(&file, self.clock.now());
             let change = keys.rotated();
             self.exchange_keys(&keys);
@@ -112,22 +122,23 @@ impl Store {
             return Ok(None);
         }
         let file = KeyFile { previous: None, ..file };
-        directory.write_record(&RecordFile::installation_key(), &file.to_bytes())?;
+        write(directory, &file)?;
         self.use_keys(&Keys::of(&file, self.clock.now()));
         *known = Some(file);
         info!("the previous installation key is removed; its URLs answer 404");
         Ok(Some(KeyChange::PreviousRemoved))
     }
 
-    /// The images for which dayone keeps a previous key whose URLs have ended: they hold their own URL, and are not available.
-    pub fn images_of_ended_key(&self) -> Vec<RecipeId> {
-        match &self.keys().other {
-            Some(other) if !other.until.is_valid(self.clock.now()) => {
-                let images = self.images.all().into_iter();
-                images.filter(|image| image.is_undecided()).map(|image| image.id()).collect()
-            }
-            _ => Vec::new(),
-        }
+    /// Whether there is a previous key whose URLs have ended.
+    pub fn has_ended_key(&self) -> bool {
+        self.keys().other.as_ref().is_some_and(|other| !other.until.is_valid(self.clock.now()))
+    }
+
+    /// The images for which dayone keeps a previous key: those that hold their own URL and are not available, and those whose records
+    /// cannot be read.
+    pub fn images_of_previous_key(&self) -> Vec<RecipeId> {
+        let undecided = self.images.all().into_iter().filter(|image| image.is_undecided()).map(|image| image.id());
+        undecided.chain(self.images.unreadable()).collect()
     }
 }
 

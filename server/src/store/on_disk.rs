@@ -6,19 +6,20 @@ use std::sync::Arc;
 use media::access::Clock;
 use media::{MediaUrl, UrlForm};
 use parking_lot::Mutex;
-use tracing::info;
+use tracing::{error, info};
 
 use super::added_bases::{self, AddedBases};
 use super::bases::{self, Bases, OnUnusable};
 use super::data_keys::DataKeys;
 use super::definition::BaseDefinition;
 use super::digest_cache::DigestCache;
-use super::directory::DataDirectory;
+use super::directory::{DataDirectory, DirectoryError};
 use super::error::OpenError;
 use super::key_file::KeyFile;
 use super::key_rotation;
 use super::keys::Keys;
 use super::persistence::Persistence;
+use super::record_cipher::RecordKind;
 use super::stored_image::StoredImage;
 use super::{Store, records, reencrypt};
 
@@ -44,11 +45,17 @@ impl Store {
         let directory = Arc::new(DataDirectory::open(data_dir, keys)?);
         reencrypt::reencrypt(&directory)?;
         let records = records::load(&directory)?;
-        let key_file = open_key(&directory, records.is_empty())?;
+        let found = open_key(&directory, !records.is_empty())?;
         let published = records.found.values().flatten().map(|(_, record)| record.created).max();
-        let is_new = key_file.previous.as_ref().is_some_and(|previous| previous.taken_over.is_none());
-        let key_file = key_rotation::take_over(&directory, key_file, clock.now().wall, published)
-            .map_err(|source| OpenError::Key { path: directory.key(), source })?;
+        let key_file = key_rotation::taken_over(found.clone(), clock.now().wall, published);
+        let is_new = key_file != found;
+        // Without it, only the end of the grace period is later after a restart: no reason to leave the hosts without their images.
+        if is_new && let Err(error) = key_rotation::write(&directory, &key_file) {
+            error!(
+                path = %directory.key().display(), %error,
+                "cannot write into the file of the installation key that this server has taken it over; dayone goes on and tries again"
+            );
+        }
         let keys = Keys::of(&key_file, clock.now());
         let digests = DigestCache::open_in(&directory);
         let on_unusable = if records.is_empty() { OnUnusable::Fail } else { OnUnusable::Continue };
@@ -85,12 +92,22 @@ impl Store {
     }
 }
 
-fn open_key(directory: &DataDirectory, may_create: bool) -> Result<KeyFile, OpenError> {
+/// Reads the key. Creates it if nothing depends on one yet.
+fn open_key(directory: &DataDirectory, has_images: bool) -> Result<KeyFile, OpenError> {
     let path = directory.key();
     let failed = |source| OpenError::Key { path: path.clone(), source };
-    match KeyFile::read(&path, directory.keys()).map_err(failed)? {
-        Some(key) => Ok(key),
-        None if may_create => KeyFile::create(&path, directory.keys()).map_err(failed),
-        None => Err(OpenError::KeyMissing { path, images: directory.images() }),
+    if let Some(key) = KeyFile::read(&path, directory.keys()).map_err(failed)? {
+        return Ok(key);
     }
+    // The credentials in the records of boots are encrypted with it.
+    let boots = directory.records(RecordKind::Boot, |name| Some(name.to_owned()));
+    let boots = boots.map_err(|source| DirectoryError::Io { path: directory.boots(), source })?;
+    let depends = [(has_images, directory.images()), (!boots.is_empty(), directory.boots())];
+    let records: Vec<_> = depends.into_iter().filter_map(|(depends, path)| depends.then_some(path)).collect();
+    if !records.is_empty() {
+        return Err(OpenError::KeyMissing { path, records });
+    }
+    let key = KeyFile::create(&path, directory.keys()).map_err(failed)?;
+    info!(path = %path.display(), "created an installation key");
+    Ok(key)
 }

@@ -54,12 +54,17 @@ pub(super) enum PlanError {
     /// The URL of the root file system cannot be a kernel argument.
     #[error(transparent)]
     RootfsUrl(#[from] RootfsUrlError),
-    /// Another version of dayone published the image with other bytes.
+    /// Another version of dayone published the image with other bytes, or the image holds its URL under an installation key that is gone.
     #[error(
-        "with this version of dayone, the image would have other bytes than when it was published; run the version that \
-         published it, or release the image and publish it again"
+        "with this version of dayone{}, the image would have other bytes than when it was published; run the version that published \
+         it{}, or release the image and publish it again",
+        if *holds_its_url { " or this installation key" } else { "" },
+        if *holds_its_url { ", restore the key that the server had then (the image holds its own URL)" } else { "" }
     )]
-    OtherBytes,
+    OtherBytes {
+        /// Whether the bytes depend on the installation key.
+        holds_its_url: bool,
+    },
 }
 
 /// The URL of the image's own root file system, for a recipe whose host fetches it from the media plane.

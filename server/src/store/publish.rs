@@ -205,7 +205,7 @@ impl Store {
 fn plan_failed(error: PlanError) -> StoreError {
     match error {
         PlanError::Image(error) => StoreError::Image(error),
-        PlanError::OtherBytes => StoreError::OtherBytes,
+        PlanError::OtherBytes { .. } => StoreError::OtherBytes,
         PlanError::Overlay(_)
         | PlanError::NoFile
         | PlanError::Unpack(_)

@@ -26,6 +26,8 @@ struct Survey {
     others: Vec<RecordFile>,
     /// Those whose key is missing: the first, why, and how many there are.
     unreadable: Option<(PathBuf, DecryptError, usize)>,
+    /// Those that the system does not read, so that nobody knows which key they need: the first, why, and how many there are.
+    unknown: Option<(PathBuf, io::Error, usize)>,
 }
 
 /// Checks that there is a key for every file, before anything is changed, and then brings all into the present form. If they cannot be
@@ -35,7 +37,16 @@ pub(super) fn reencrypt(data: &DataDirectory) -> Result<(), OpenError> {
     if let Some((path, reason, count)) = survey.unreadable {
         return Err(OpenError::Encrypted { path, reason, others: count - 1 });
     }
-    let (found, encrypts) = (survey.others.len(), data.keys().encrypts());
+    let (found, encrypts, unneeded) = (survey.others.len(), data.keys().encrypts(), data.keys().only_decrypting());
+    if let Some((path, reason, files)) = &survey.unknown
+        && (encrypts || unneeded > 0)
+    {
+        error!(
+            path = %path.display(), error = %reason, files,
+            "cannot read a file in the data directory, so nobody knows which key it needs; keep all keys in data-key-file until dayone can \
+             read it"
+        );
+    }
     if found > 0 {
         info!(
             files = found,
@@ -47,8 +58,7 @@ pub(super) fn reencrypt(data: &DataDirectory) -> Result<(), OpenError> {
             if found > 0 {
                 info!(files = found - left.damaged, encrypts, "the files in the data directory are rewritten");
             }
-            let unneeded = data.keys().only_decrypting();
-            if left.in_place == 0 && unneeded > 0 {
+            if left.in_place == 0 && survey.unknown.is_none() && unneeded > 0 {
                 info!(
                     keys = unneeded,
                     "no file in the data directory needs the keys in data-key-file that only decrypt"
@@ -96,8 +106,16 @@ fn list(directory: &Path, kind: RecordKind) -> io::Result<Vec<RecordFile>> {
 impl Survey {
     fn add_file(&mut self, data: &DataDirectory, file: RecordFile) {
         let path = data.path_of(&file);
-        // A file that cannot be read is left to those who read its content.
-        let Ok(form) = form(&path) else { return };
+        let form = match form(&path) {
+            Ok(form) => form,
+            // Before the first start, there is no installation key.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            // What that means for its content is left to those who read it.
+            Err(error) => {
+                self.unknown.get_or_insert((path, error, 0)).2 += 1;
+                return;
+            }
+        };
         match data.keys().check(form) {
             Err(reason) if reason.is_about_keys() && file.kind == RecordKind::Damaged => {
                 warn!(path = %path.display(), %reason, "a damaged record stays as it is");

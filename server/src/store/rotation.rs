@@ -103,9 +103,9 @@ impl Store {
     }
 
     /// Writes the records of images that hold their own URL anew, with the identities of the bytes that they have under the
-    /// present key. Returns whether no record depends on the previous key any more.
+    /// present key. Returns whether no record depends on the previous key any more. One that cannot be read may.
     pub(super) fn record_adopted(&self) -> bool {
-        let mut is_done = true;
+        let mut is_done = self.images.unreadable().is_empty();
         for image in self.images.all() {
             let _lock = self.locks.lock(image.id());
             let Some(image) = self.images.get(&image.id()) else { continue };

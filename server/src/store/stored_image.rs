@@ -329,7 +329,7 @@ impl StoredImage {
             let recorded =
                 counterpart.map(|token| self.plan_at(token, base).map(|planned| planned.identities())).transpose()?;
             if recorded.as_ref() != Some(self.identities()) || self.adopted.set(identities).is_err() {
-                return Err(PlanError::OtherBytes);
+                return Err(PlanError::OtherBytes { holds_its_url: self.recipe.holds_its_url });
             }
             Ok(planned)
         });

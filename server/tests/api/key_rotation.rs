@@ -1,10 +1,12 @@
 //! The rotation of the installation key with a running server: its command, its URLs, its boots, its audit log.
 
-use std::fs;
+use std::fs::{self, File};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use dayone::audit::AuditSettings;
+use dayone::services::Config;
 use reqwest::Response;
 use serde_json::{Value, json};
 
@@ -108,7 +110,7 @@ async fn a_running_server_takes_the_key_over_and_says_so() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stopped_server_is_told_of_and_a_reload_looks_at_once() {
     let place = Place::new();
-    let config = dayone::services::Config { recheck: Duration::from_hours(1), ..place.config() };
+    let config = Config { recheck: Duration::from_hours(1), ..place.config() };
     let dayone = Dayone::start_with(place, config).await;
     let before = order(&dayone).await;
     // The server looks in an hour, unless it is told to look.
@@ -122,16 +124,22 @@ async fn a_stopped_server_is_told_of_and_a_reload_looks_at_once() {
     assert_ne!(order(&dayone).await["url"], before["url"]);
 }
 
-/// The records of boots depend on the key in two ways: the credentials, and the URL that the BMC has.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_boot_that_waits_for_its_bmc_keeps_its_credentials() {
-    let dayone = start().await;
+/// Begins a boot whose credentials are in its record. Returns its id and the record.
+async fn begin(dayone: &Dayone) -> (String, PathBuf) {
     let secret = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: bmc}\nstringData: {username: admin, password: hunter2-hunter2}\n";
     let bmc = "bmc: {address: 'redfish-virtualmedia+http://127.0.0.77:9/redfish/v1/Systems/1', credentialsName: bmc}, ";
     let documents = bare_metal_host("worker-0").replace("spec: {", &format!("spec: {{{bmc}")) + secret;
     let boots = Answer::of(dayone.post("/v1/boots?base=coreos", documents)).await.ok();
     let id = boots["boots"][0]["id"].as_str().unwrap().to_owned();
     let record = dayone.place.path(&format!("data/boots/{id}.json"));
+    (id, record)
+}
+
+/// The records of boots depend on the key in two ways: the credentials, and the URL that the BMC has.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_boot_that_waits_for_its_bmc_keeps_its_credentials() {
+    let dayone = start().await;
+    let (id, record) = begin(&dayone).await;
     let sealed = || {
         let json: Value = serde_json::from_slice(&fs::read(&record).unwrap()).unwrap();
         json["bmc"]["credentials"]["sealed"].as_str().map(str::to_owned)
@@ -142,6 +150,41 @@ async fn a_boot_that_waits_for_its_bmc_keeps_its_credentials() {
     audited(&dayone, "previous-key-removed").await;
     if let Some(after) = sealed() {
         assert_ne!(after, before);
+    }
+    let shown = Answer::of(dayone.get(&format!("/v1/boots/{id}"))).await.ok().to_string();
+    assert!(!shown.contains("cannot decrypt"), "{shown}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_boot_whose_record_cannot_be_read_keeps_the_previous_key() {
+    let dayone = start().await;
+    let (id, record) = begin(&dayone).await;
+    let (kept, key_file) = (dayone.place.path("kept.json"), dayone.place.path("data/key"));
+    // More than dayone reads.
+    let spoil = |_: &mut Config| {
+        if !kept.exists() {
+            fs::rename(&record, &kept).unwrap();
+            File::create(&record).unwrap().set_len(1 << 30).unwrap();
+        }
+    };
+    let dayone = dayone.restart_with(spoil).await;
+    let rotated = key(&dayone, &["rotate", "--grace-seconds", "0"]).await;
+    assert!(rotated.status.success(), "{}", text(&rotated));
+    // The server looks ten times.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let holds_one_key = || fs::metadata(&key_file).unwrap().len() == 32;
+    assert!(!holds_one_key(), "the credentials in the record are lost");
+
+    let restore = |_: &mut Config| {
+        if kept.exists() {
+            fs::rename(&kept, &record).unwrap();
+        }
+    };
+    let dayone = dayone.restart_with(restore).await;
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !holds_one_key() {
+        assert!(Instant::now() < deadline);
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let shown = Answer::of(dayone.get(&format!("/v1/boots/{id}"))).await.ok().to_string();
     assert!(!shown.contains("cannot decrypt"), "{shown}");

@@ -154,6 +154,11 @@ fn mistakes_in_the_file_have_positions() {
         ("data-dir: \"\"\n", "1:11", "wrong-value", "the value is missing"),
         ("bmc-network:\n- 192.0.2.0/24\n- 192.0.2.0/99\n", "3:3", "wrong-value", "192.0.2.0/99"),
         ("api-listen: [127.0.0.1:1, 127.0.0.1:2]\n", "1:13", "wrong-type", "one value"),
+        ("base-source: []\n", "1:14", "wrong-value", "its default: https://builds.coreos"),
+        ("bmc-network: []\n", "1:14", "wrong-value", "its default: any address"),
+        ("base-keys: []\n", "1:12", "wrong-value", "remove the setting"),
+        ("base-source: [\"/srv/a,/tmp\"]\n", "1:15", "wrong-value", "write an item for each value"),
+        ("base-keys: [\"/a\\n/b\"]\n", "1:13", "wrong-value", "write an item for each value"),
         ("bases:\n- name: a\n  isso: /a\n", "3:3", "unknown-setting", "did you mean iso?"),
         ("bases:\n- name: A\n  iso: /a\n", "2:3", "wrong-base", "not a name for a base"),
         ("bases:\n- name: a\n", "2:3", "wrong-base", "an ISO"),
@@ -219,6 +224,7 @@ fn what_the_settings_name_must_be_there() {
         ("drain-seconds: 7", "audit-log: DIR/tls.crt", "audit-log", 1),
         ("drain-seconds: 7", "media-listen: 0.0.0.0:8080", "same-address", 1),
         ("drain-seconds: 7", "boots-at-once: 4000000000", "doubtful", 0),
+        ("drain-seconds: 7", "audit-log-max-mib: 5", "doubtful", 0),
         ("drain-seconds: 7", "bmc-ca: DIR/live.iso", "bmc-ca", 1),
         ("drain-seconds: 7", "bmc-credentials: DIR/missing", "bmc-credentials", 1),
         ("drain-seconds: 7", "bmc-credentials: DIR/credentials", "bmc-credentials", 0),
@@ -255,6 +261,8 @@ fn what_the_settings_name_must_be_there() {
     let nowhere = site.check("data-dir: DIR/data\n", &[]);
     assert!(nowhere.code == 1 && nowhere.out.contains("media-url (default): error: "), "{}", nowhere.out);
     assert!(!site.path("data").exists(), "a check creates nothing");
+    let none = site.check(&GOOD.replace("[DIR/tokens]", "[]"), &[]);
+    assert_eq!((none.code, none.err.as_str()), (0, ""), "no tokens are the default: {}", none.out);
     let misspelt =
         site.check_with(GOOD, &[], &[("DAYONE_MEDIA_ULR", "http://192.0.2.1"), ("DAYONE_PORT_80_TCP", "tcp")]);
     assert!(misspelt.code == 0 && misspelt.out.contains("did you mean DAYONE_MEDIA_URL?"), "{}", misspelt.out);

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -334,6 +335,22 @@ fn a_damaged_record_of_a_base_keeps_the_old_key_and_is_named() {
     fs::remove_file(path).unwrap();
     let place = place.with_keys(&[TWO, ONE]);
     assert!(log_of_start(&place).iter().any(|line| line.contains(MAY_GO)));
+}
+
+#[test]
+fn a_file_that_cannot_be_read_keeps_all_keys() {
+    let mut place = Place::new().with_keys(&[ONE]);
+    published(&place);
+    let path = place.records().remove(0);
+    for keys in [&[TWO, ONE][..], &["none", TWO, ONE]] {
+        place = place.with_keys(keys);
+        fs::set_permissions(&path, Permissions::from_mode(0)).unwrap();
+        let log = unprivileged(|| log_of_start(&place));
+        let is_named = |line: &String| line.contains("keep all keys") && line.contains(path.to_str().unwrap());
+        assert!(log.iter().any(is_named) && !log.iter().any(|line| line.contains(MAY_GO)), "{log:?}");
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        assert!(log_of_start(&place).iter().any(|line| line.contains(MAY_GO)));
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use dayone::store::{KeyChange, KeyCommandError, end_grace, key_state, rotate_key};
+use dayone::store::{KeyChange, KeyCommandError, OpenError, end_grace, key_state, rotate_key};
 use serde_json::Value;
 
 use super::limits::Clocks;
@@ -73,6 +73,27 @@ fn the_key_of_a_directory_in_place_of_the_data_directory_is_not_taken_over() {
     assert_eq!(store.image(&image.id()).unwrap().token(), image.token());
     assert_eq!(fs::read(place.data().join("key")).unwrap(), key);
     drop(other);
+}
+
+#[test]
+fn no_key_takes_the_place_of_one_that_images_or_boots_need() {
+    let (place, clocks) = (Place::new(), Clocks::new());
+    publish(&open(&place, &clocks), 1);
+    let [key, images, boots] = ["key", "images", "boots"].map(|name| place.data().join(name));
+    let boot = boots.join("06gq1k2m5v8t3n4p.json");
+    fs::write(&boot, "{}").unwrap();
+    fs::remove_file(&key).unwrap();
+    let missing = || match place.open_at(vec![place.base(NAME)], &clocks.clock()) {
+        Err(error @ OpenError::KeyMissing { .. }) => error.to_string(),
+        other => panic!("{other:?}"),
+    };
+    assert!(missing().contains(&format!("records in {} and {}:", images.display(), boots.display())), "{}", missing());
+    fs::remove_file(&place.records()[0]).unwrap();
+    assert!(missing().contains(&format!("records in {}:", boots.display())), "{}", missing());
+    assert!(missing().contains("`dayone eject`") && !key.exists());
+    fs::remove_file(boot).unwrap();
+    drop(open(&place, &clocks));
+    assert!(key.exists());
 }
 
 #[test]

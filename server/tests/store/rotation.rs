@@ -221,6 +221,46 @@ fn the_previous_key_stays_while_the_base_of_an_image_that_holds_its_url_is_away(
 }
 
 #[test]
+fn the_previous_key_stays_while_the_record_of_an_image_cannot_be_read() {
+    for is_of_later_version in [false, true] {
+        let (place, clocks) = (Place::new(), Clocks::new());
+        let own = publish_own_url(&open(&place, &clocks), 1);
+        let path = place.records().remove(0);
+        let whole = fs::read_to_string(&path).unwrap();
+        if is_of_later_version {
+            fs::write(&path, whole.replacen(r#"{"version":1"#, r#"{"version":9"#, 1)).unwrap();
+        } else {
+            // More than dayone reads.
+            fs::File::options().write(true).open(&path).unwrap().set_len(1 << 30).unwrap();
+        }
+        let store = open(&place, &clocks);
+        rotate(&place, &store);
+        clocks.pass(GRACE);
+        assert_eq!(store.remove_previous_key(false).unwrap(), None);
+        assert_eq!((store.has_ended_key(), store.images_of_previous_key()), (true, vec![own.id()]));
+        drop(store);
+        fs::write(&path, &whole).unwrap();
+        let store = open(&place, &clocks);
+        assert!(look(&store, &token(&present(&store, &own)), "boot.iso").is_file());
+        assert_eq!(store.remove_previous_key(false).unwrap(), Some(KeyChange::PreviousRemoved));
+        assert!(store.images_of_previous_key().is_empty());
+    }
+}
+
+#[test]
+fn an_image_that_holds_its_url_names_another_key_as_a_possible_reason() {
+    let (place, clocks) = (Place::new(), Clocks::new());
+    let own = publish_own_url(&open(&place, &clocks), 1);
+    fs::write(place.data().join("key"), [7; 32]).unwrap();
+    let store = open(&place, &clocks);
+    let seen = look(&store, &token(&present(&store, &own)), "boot.iso");
+    assert!(
+        seen.reason().contains("or this installation key") && seen.reason().contains("restore the key"),
+        "{seen:?}"
+    );
+}
+
+#[test]
 fn every_publication_has_a_url_that_works_while_the_key_is_rotated() {
     let place = Place::new();
     let store = place.open();

@@ -20,6 +20,7 @@ use media::UrlForm;
 use media::access::{AccessLimits, Clock};
 use media::base_file::BaseFile;
 use media::served::{Lookup, Published as _, ServedFile};
+use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 use tempfile::TempDir;
 
 pub(crate) const NAME: &str = "coreos";
@@ -241,6 +242,18 @@ impl Seen {
     pub(crate) fn is_file(&self) -> bool {
         matches!(self, Self::File { .. })
     }
+}
+
+/// Does something without the right of root to read every file: tests may run as root.
+pub(crate) fn unprivileged<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    let work = || {
+        // Of this thread, and of those that it starts.
+        let mut sets = capabilities(None).unwrap();
+        sets.effective.remove(CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH);
+        set_capabilities(None, sets).unwrap();
+        work()
+    };
+    thread::scope(|scope| scope.spawn(work).join().unwrap())
 }
 
 pub(crate) fn copy(from: &Path, to: &Path) {

@@ -152,34 +152,6 @@ fn pods_restart_when_a_setting_changes() {
 }
 
 #[test]
-fn wrong_values_are_refused_with_their_names() {
-    let helm = Helm::new();
-    let both = json!({"bases": {"claim": "a", "machineOsImages": {"image": "b"}}});
-    for (values, named) in [
-        (json!({"replicas": "two"}), "replicas"),
-        (json!({"replica": 2}), "replica"),
-        (json!({"publishUrl": "192.0.2.20"}), "publishUrl"),
-        (json!({"networkPolicy": {"apiServerPorts": [0]}}), "apiServerPorts"),
-        (json!({"settings": {"IRONIC-BASE-URL": "x"}}), "IRONIC-BASE-URL"),
-        (json!({"bases": {"fetch": [fetched("a.iso", "https://example.com/a.iso")]}}), "bases.fetch needs bases.claim"),
-        (json!({"bases": {"claim": "a", "fetch": [{"file": "a.iso", "url": "https://example.com/"}]}}), "sha256"),
-        (json!({"bases": {"claim": "a", "fetch": [fetched("../a.iso", "https://example.com/")]}}), "file"),
-        (json!({"settings": {"A": 9_007_199_254_740_993_i64}}), "settings.A is a number that Helm does not keep"),
-        (json!({"tls": null}), "missing property 'tls'"),
-        // Without ports, the rule would allow everything.
-        (json!({"networkPolicy": {"apiServerPorts": null}}), "missing property 'apiServerPorts'"),
-        (json!({"networkPolicy": {"enabled": null}}), "missing property 'enabled'"),
-        (json!({"monitoring": {"runbooks": null}}), "missing property 'runbooks'"),
-        (json!({"clusterWide": null}), "missing property 'clusterWide'"),
-        (both, "bases.claim and bases.machineOsImages.image exclude each other"),
-    ] {
-        let output = helm.try_template("one", &values);
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && errors.contains(named), "{values}: {errors}");
-    }
-}
-
-#[test]
 fn the_namespace_that_reads_the_metrics_is_the_one_of_the_values() {
     let helm = Helm::new();
     let allowed = |namespace: Value| {
@@ -195,32 +167,7 @@ fn the_namespace_that_reads_the_metrics_is_the_one_of_the_values() {
     }
 }
 
-#[test]
-fn settings_that_the_deployment_would_override_are_refused() {
-    let helm = Helm::new();
-    for (cluster_wide, own) in [(false, true), (true, false)] {
-        let values = json!({"clusterWide": cluster_wide});
-        let objects = helm.template("one", &values);
-        let deployment = objects.into_iter().find(|object| object["kind"] == "Deployment").expect("a Deployment");
-        let variables = deployment["spec"]["template"]["spec"]["containers"][0]["env"].as_array().unwrap().clone();
-        let names: Vec<&str> = variables.iter().map(|variable| variable["name"].as_str().unwrap()).collect();
-        assert_eq!(names.contains(&"WATCH_NAMESPACE"), own);
-        for name in names {
-            let mut values = values.clone();
-            values["settings"] = json!({name: "any"});
-            let output = helm.try_template("one", &values);
-            let errors = String::from_utf8_lossy(&output.stderr);
-            assert!(
-                !output.status.success() && errors.contains(&format!("settings.{name} would have no effect")),
-                "{errors}"
-            );
-        }
-    }
-    // Who may watch all namespaces may choose one.
-    helm.template("one", &json!({"clusterWide": true, "settings": {"WATCH_NAMESPACE": "hosts"}}));
-}
-
-fn fetched(file: &str, url: &str) -> Value {
+pub(super) fn fetched(file: &str, url: &str) -> Value {
     json!({"file": file, "url": url, "sha256": Digest::of(b"a base").to_string()})
 }
 

@@ -250,14 +250,24 @@ systemctl show -p NRestarts dayone.service
 ln -sf coreos.iso /srv/live.iso
 echo "read-only: $(dayone config check -- --audit-log /srv/audit.jsonl | grep -c 'service-read-only')"
 echo "read-only: $(dayone config check | grep -c 'service-read-only')"
+echo "too long: $(dayone config check -- --drain-seconds 120 | grep -c 'kills the service after 30 s')"
+echo "too long: $(dayone config check | grep -c 'kills the service')"
 echo "hidden: $(dayone config check | grep -c 'base-closed')"
 for _ in {1..20}; do systemctl is-active --quiet dayone.service && break; sleep 1; done
 systemctl show -p ActiveState dayone.service
 "#,
     );
-    for line in
-        ["hidden: 1", "started: no", "NRestarts=1", "read-only: 1", "read-only: 0", "hidden: 0", "ActiveState=active"]
-    {
+    for line in [
+        "hidden: 1",
+        "started: no",
+        "NRestarts=1",
+        "read-only: 1",
+        "read-only: 0",
+        "too long: 1",
+        "too long: 0",
+        "hidden: 0",
+        "ActiveState=active",
+    ] {
         assert!(shown.lines().any(|shown| shown == line), "{line} is not in\n{shown}");
     }
 }

@@ -205,6 +205,28 @@ fn a_stop_on_a_full_file_system_does_not_lose_how_often_an_image_was_read() {
 }
 
 #[test]
+fn a_key_that_was_rotated_is_taken_over_on_a_full_file_system() {
+    let mut machine = Machine::start();
+    let first = made(machine.order("worker-0"), 201);
+    // The command writes the key, and would then wait for a server.
+    machine.run(
+        "kill -TERM $server; wait $server; \"$binary\" key rotate --data-dir data & rotation=$!; \
+         while [ $(stat -c %s data/key) = 32 ]; do sleep 0.05; done; kill $rotation; \
+         dd if=/dev/zero of=data/fill bs=4k; serve",
+    );
+    wait_for(&machine.url("/healthz"), Duration::from_secs(60), || machine.log());
+    assert!(machine.log().contains("cannot write into the file of the installation key"), "{}", machine.log());
+    let second = made(machine.order("worker-0"), 200);
+    assert_ne!(first["url"], second["url"]);
+    machine.run("rm data/fill");
+    machine.run(
+        "for _ in $(seq 300); do grep -q taken_over data/key && break; sleep 0.1; done; grep -q taken_over data/key",
+    );
+    machine.serves(&first);
+    machine.serves(&second);
+}
+
+#[test]
 fn a_read_only_file_system_is_503_and_takes_nothing_back() {
     let mut machine = Machine::start();
     let first = made(machine.order("worker-0"), 201);

@@ -39,13 +39,28 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if and .Values.bases.fetch (not .Values.bases.claim) -}}
 {{- fail "bases.fetch needs bases.claim: the volume that the Job fills" -}}
 {{- end -}}
+{{- $files := dict -}}
+{{- range .Values.bases.fetch -}}
+{{- if hasKey $files .file -}}
+{{- fail (printf "bases.fetch has the file %s twice, and the Job would keep either of them: give each file its own name" .file) -}}
+{{- end -}}
+{{- $_ := set $files .file true -}}
+{{- end -}}
 {{- $own := list "POD_NAME" "POD_NAMESPACE" "IMAGES_PUBLISH_ADDR" "IMAGE_SHARED_DIR" "DEPLOY_ISO" "DEPLOY_INITRD" "DEPLOY_KERNEL" -}}
+{{- /* The variables of the Deployment's arguments, which override them. */ -}}
+{{- $own = concat $own (list "DAYONE_IMAGES_BIND_ADDR" "DAYONE_IMAGES_PUBLISH_ADDR" "DAYONE_METRICS_ADDR" "DAYONE_CACHE_DIR" "DAYONE_SHUTDOWN_DELAY_SECONDS" "DAYONE_DRAIN_SECONDS") -}}
+{{- if .Values.tls.secret -}}
+{{- $own = concat $own (list "DAYONE_IMAGES_TLS_CERT_FILE" "DAYONE_IMAGES_TLS_KEY_FILE") -}}
+{{- end -}}
+{{- if .Values.siteKey.secret -}}
+{{- $own = concat $own (list "DAYONE_SITE_CERTIFICATE" "DAYONE_SITE_KEY") -}}
+{{- end -}}
 {{- if not .Values.clusterWide -}}
 {{- $own = append $own "WATCH_NAMESPACE" -}}
 {{- end -}}
 {{- range $name, $value := .Values.settings -}}
 {{- if has $name $own -}}
-{{- fail (printf "settings.%s would have no effect, because the Deployment sets this variable: remove it. publishUrl, clusterWide and bases set the URL, the namespaces and the base images" $name) -}}
+{{- fail (printf "settings.%s would have no effect, because the Deployment sets it itself: remove it. publishUrl, clusterWide, bases, tls and siteKey set the URL, the namespaces, the base images, TLS and the site's key; shutdownDelaySeconds and drainSeconds set how the Pods stop" $name) -}}
 {{- end -}}
 {{- /* Helm reads numbers in files of values as floating-point numbers, which are not exact from 2^53 on. */ -}}
 {{- if and (kindIs "float64" $value) (or (gt $value 9007199254740991.0) (lt $value -9007199254740991.0)) -}}

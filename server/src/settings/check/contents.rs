@@ -38,7 +38,7 @@ pub(super) fn check(mut checking: Checking<'_>) -> Vec<Problem> {
     checking.log(Some(&images.log));
     checking.images(&images);
     checking.contents(&contents);
-    checking.audit_log(given(images.audit_log.as_deref()));
+    checking.audit_log(given(images.audit_log.as_deref()), images.audit_log_max_mib.is_some());
     for file in given(kubeconfig.as_deref()).map(kubeconfig_files).unwrap_or_default() {
         if let Some(unusable) = files::unreadable(&file) {
             checking.mistake("kubeconfig", "file", unusable.message, unusable.fix);

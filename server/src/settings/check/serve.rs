@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use imagelib::base::Base;
 use media::base_file::BaseFile;
@@ -18,6 +19,12 @@ use crate::logging::LogFilter;
 use crate::open_files;
 use crate::services::Config;
 use crate::store::{BaseDefinition, DataKeys, check_names};
+
+/// How long the unit of the packages gives the server to stop (`TimeoutStopSec=`).
+const SERVICE_STOP_SECONDS: u64 = 30;
+
+/// How long the server may wait for the disk after the last request.
+const LAST_SECONDS: u64 = 5;
 
 /// Checks all settings.
 pub(super) fn check(mut checking: Checking<'_>) -> Vec<Problem> {
@@ -46,7 +53,7 @@ pub(super) fn check(mut checking: Checking<'_>) -> Vec<Problem> {
     } else {
         checking.read_only_for_service("data-dir", &data_dir);
     }
-    checking.audit_log(settings.audit_log.as_deref());
+    checking.audit_log(settings.audit_log.as_deref(), settings.audit_log_max_mib.is_some());
     if let Some(Err(error)) = settings.data_key_file.as_deref().map(DataKeys::from_file) {
         checking.mistake("data-key-file", "data-key-file", error.to_string(), "");
     }
@@ -62,8 +69,12 @@ impl Checking<'_> {
         }
     }
 
-    /// The file of the audit log.
-    pub(super) fn audit_log(&mut self, path: Option<&Path>) {
+    /// The file of the audit log, and whether its size has a limit.
+    pub(super) fn audit_log(&mut self, path: Option<&Path>, is_limited: bool) {
+        if path.is_none() && is_limited {
+            let message = "there is no audit log whose size it could limit";
+            self.doubt("audit-log-max-mib", "doubtful", message, "set audit-log, or remove audit-log-max-mib");
+        }
         let Some(AuditTarget::File(path)) = path.map(|path| AuditTarget::from(path.to_owned())) else { return };
         if let Some(unusable) = files::no_audit_log(&path) {
             self.mistake("audit-log", "audit-log", unusable.message, unusable.fix);
@@ -156,6 +167,13 @@ impl Checking<'_> {
                 if let Some(warning) = config.too_many_boots(limit) {
                     self.doubt("boots-at-once", "doubtful", warning, "");
                 }
+                if let Some(warning) = too_long_to_stop(config.drain).filter(|_| self.is_of_service()) {
+                    let fix = format!(
+                        "write {} at most, or set a longer TimeoutStopSec= in a drop-in of the unit",
+                        SERVICE_STOP_SECONDS - LAST_SECONDS
+                    );
+                    self.doubt("drain-seconds", "doubtful", warning, fix);
+                }
                 let url =
                     url.or_else(|| media::MediaUrl::of_listener(config.media_listen?, config.media_tls.is_some()).ok());
                 for (key, message) in url.map(|url| config.warnings(&url)).into_iter().flatten() {
@@ -164,6 +182,17 @@ impl Checking<'_> {
             }
         }
     }
+}
+
+/// A warning if systemd would kill the service while requests still have time to finish.
+fn too_long_to_stop(drain: Duration) -> Option<String> {
+    let drain = drain.as_secs();
+    (drain.saturating_add(LAST_SECONDS) > SERVICE_STOP_SECONDS).then(|| {
+        format!(
+            "running requests may take {drain} s to finish, and the end of the server some seconds more, but systemd kills the service \
+             after {SERVICE_STOP_SECONDS} s, unless a drop-in of its unit has another TimeoutStopSec="
+        )
+    })
 }
 
 /// What is wrong with the files of a base.
@@ -211,4 +240,17 @@ fn closed(name: &str, path: &Path, place: &Place, is_of_service: bool) -> Option
     };
     let fix = "put the file where everyone can read it, such as /srv/dayone";
     Some(Problem::warning("base-closed", place.clone(), message, fix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_stops_within_the_time_of_its_unit() {
+        let unit = include_str!("../../../../packaging/dayone.service");
+        assert!(unit.lines().any(|line| line == format!("TimeoutStopSec={SERVICE_STOP_SECONDS}s")));
+        let warns = |seconds| too_long_to_stop(Duration::from_secs(seconds)).is_some();
+        assert_eq!([20, 25, 26, 120, u64::MAX].map(warns), [false, false, true, true, true]);
+    }
 }

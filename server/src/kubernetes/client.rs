@@ -1,16 +1,17 @@
 //! The client of the API server, which counts its requests.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use http::StatusCode;
-use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::header::{CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
+use http::{HeaderValue, Method, StatusCode};
 use kube::Client;
 use kube::client::Body;
 use kube::config::{InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use serde_json::json;
 
 use super::metrics::KubernetesMetrics;
+use super::{kubeconfig, reloading};
 
 /// How long to wait for the head of a response. A watch's head comes at once.
 const HEAD: Duration = Duration::from_secs(30);
@@ -21,6 +22,9 @@ pub(super) const WATCH_SECONDS: u32 = 30;
 
 /// How long nothing may arrive of a response. On a watch, nothing arrives for up to [`WATCH_SECONDS`].
 const SILENCE: Duration = Duration::from_secs(45);
+
+/// How often dayone looks for changes of the kubeconfig at most.
+const LOOK: Duration = Duration::from_secs(10);
 
 /// Why dayone does not know how to reach the API server.
 #[derive(Debug, thiserror::Error)]
@@ -34,53 +38,59 @@ pub enum ConnectError {
     /// The configuration is not valid for a client.
     #[error(transparent)]
     Client(#[from] kube::Error),
+    /// The kubeconfig has changed, and is now for another API server.
+    #[error("it names another API server, {0}, which dayone uses only after a restart")]
+    OtherServer(http::Uri),
 }
 
-/// The files that a setting for the kubeconfig names. As in kubectl, `KUBECONFIG` may be a list; files in it that do not exist are left
-/// out.
-pub fn kubeconfig_files(setting: &Path) -> Vec<PathBuf> {
-    let listed: Vec<PathBuf> = std::env::split_paths(setting).filter(|file| file.exists()).collect();
-    if setting.exists() || listed.is_empty() { vec![setting.to_owned()] } else { listed }
-}
-
-/// Reads the files of a kubeconfig, which complement one another.
-fn read(setting: &Path) -> Result<Kubeconfig, KubeconfigError> {
-    let mut files = kubeconfig_files(setting).into_iter();
-    files.try_fold(Kubeconfig::default(), |all, file| all.merge(Kubeconfig::read_from(file)?))
-}
-
-/// Makes a client from this kubeconfig. Without one, it uses the user's kubeconfig, or the service account of the Pod.
+/// Makes a client from this kubeconfig, which it follows. Without one, it uses the user's kubeconfig, or the service account of the Pod.
 /// Sends no request yet.
 pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> {
     let file = match kubeconfig {
-        Some(path) => Some(read(path)?),
-        None => Kubeconfig::read().ok(),
+        Some(_) => Some(kubeconfig::read(kubeconfig)?),
+        None => kubeconfig::read(None).ok(),
     };
-    let mut config = match file {
-        Some(file) => {
-            // The environment's proxies are for the hosts. The library would use them for the API server too, and would
-            // match NO_PROXY with the proxy's address instead of the API server's.
-            let proxy_url = proxy(&file);
-            let mut config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
-            config.proxy_url = proxy_url;
-            config
-        }
-        None => kube::Config::infer().await?,
-    };
+    match file {
+        Some(file) => reloading::client(kubeconfig, file, LOOK).await,
+        // The library rereads the files of the service account.
+        None => Ok(Client::try_from(common(kube::Config::infer().await?))?),
+    }
+}
+
+/// The configuration of a client of the current context.
+pub(super) async fn config(file: Kubeconfig) -> Result<kube::Config, KubeconfigError> {
+    // The environment's proxies are for the hosts. The library would use them for the API server too, and would
+    // match NO_PROXY with the proxy's address instead of the API server's.
+    let proxy_url = kubeconfig::proxy(&file);
+    let mut config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
+    config.proxy_url = proxy_url;
+    Ok(common(config))
+}
+
+/// Sets what all clients have in common.
+fn common(mut config: kube::Config) -> kube::Config {
     config.read_timeout = Some(SILENCE);
     // The time counts from the request, not from when its connection went idle.
     config.reset_reader_on_write = true;
     // If the library repeated requests itself, the metrics and the log would miss answers of the API server.
     config.default_retry = false;
-    Ok(Client::try_from(config)?)
+    // The API server also names the manager of fields after it.
+    let agent = HeaderValue::from_static(concat!("dayone/", env!("CARGO_PKG_VERSION")));
+    config.headers.push((USER_AGENT, agent));
+    config
 }
 
-/// The proxy that the kubeconfig itself sets for its current cluster.
-fn proxy(file: &Kubeconfig) -> Option<http::Uri> {
-    let context = file.contexts.iter().find(|context| Some(&context.name) == file.current_context.as_ref())?;
-    let name = &context.context.as_ref()?.cluster;
-    let cluster = file.clusters.iter().find(|cluster| cluster.name == *name)?;
-    cluster.cluster.as_ref()?.proxy_url.as_deref()?.parse().ok()
+/// Counts a request when it ends, even if whoever sent it stops waiting for the answer.
+struct Counting {
+    metrics: KubernetesMetrics,
+    method: Method,
+    status: Option<StatusCode>,
+}
+
+impl Drop for Counting {
+    fn drop(&mut self) {
+        self.metrics.request(&self.method, self.status);
+    }
 }
 
 /// Wraps a client: the new one counts its requests, and does not wait longer than 30 s for a response.
@@ -89,10 +99,9 @@ pub fn counted(client: Client, metrics: KubernetesMetrics) -> Client {
     let service = tower::service_fn(move |request: http::Request<Body>| {
         let (client, metrics) = (client.clone(), metrics.clone());
         async move {
-            let method = request.method().clone();
+            let mut counting = Counting { metrics, method: request.method().clone(), status: None };
             let answer = tokio::time::timeout(HEAD, client.send(request)).await;
-            let status = answer.as_ref().ok().and_then(|answer| answer.as_ref().ok()).map(http::Response::status);
-            metrics.request(&method, status);
+            counting.status = answer.as_ref().ok().and_then(|answer| answer.as_ref().ok()).map(http::Response::status);
             match answer {
                 Ok(answer) => answer.map(with_retry_after).map_err(tower::BoxError::from),
                 Err(_) => Err(format!("the API server does not answer within {} s", HEAD.as_secs()).into()),
@@ -171,33 +180,18 @@ mod tests {
         assert_eq!(counted, Some("kubernetes_api_requests_total{method=\"GET\",status=\"4xx\"} 1"), "{metrics}");
     }
 
-    #[test]
-    fn a_kubeconfig_may_be_in_several_files() {
-        let directory = tempfile::tempdir().unwrap();
-        let file = |name: &str| directory.path().join(name);
-        let clusters = "apiVersion: v1\nkind: Config\nclusters:\n- {name: one, cluster: {server: 'https://a'}}\n";
-        std::fs::write(file("clusters"), clusters).unwrap();
-        let contexts =
-            "apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts:\n- {name: a, context: {cluster: one}}\n";
-        std::fs::write(file("contexts"), contexts).unwrap();
-        let list = std::env::join_paths([file("clusters"), file("none"), file("contexts"), PathBuf::new()]).unwrap();
-        let read = read(Path::new(&list)).unwrap();
-        assert_eq!((read.clusters.len(), read.current_context.as_deref()), (1, Some("a")));
-        assert_eq!(kubeconfig_files(&file("none")), [file("none")], "the error names it");
-    }
-
-    #[test]
-    fn the_proxy_is_that_of_the_current_contexts_cluster() {
-        let file = |current: &str| {
-            let text = format!(
-                "current-context: {current}\ncontexts:\n- {{name: a, context: {{cluster: one, user: u}}}}\n\
-                 - {{name: b, context: {{cluster: two, user: u}}}}\nclusters:\n- name: one\n  cluster: {{server: 'https://a'}}\n\
-                 - name: two\n  cluster: {{server: 'https://b', proxy-url: 'http://proxy:3128'}}\n"
-            );
-            proxy(&Kubeconfig::from_yaml(&text).unwrap()).map(|url| url.to_string())
-        };
-        assert_eq!(file("b").as_deref(), Some("http://proxy:3128/"));
-        assert_eq!(file("a"), None);
-        assert_eq!(file("none"), None);
+    #[tokio::test]
+    async fn a_request_whose_sender_stops_waiting_is_counted() {
+        let silent = tower::service_fn(|_: http::Request<Body>| {
+            std::future::pending::<Result<http::Response<Body>, std::convert::Infallible>>()
+        });
+        let mut registry = Registry::default();
+        let client = counted(Client::new(silent, "hosts"), KubernetesMetrics::new(&mut registry));
+        let secrets: Api<Secret> = Api::namespaced(client, "hosts");
+        assert!(tokio::time::timeout(Duration::from_millis(200), secrets.get("a")).await.is_err());
+        let mut metrics = String::new();
+        text::encode(&mut metrics, &registry).unwrap();
+        let counted = "kubernetes_api_requests_total{method=\"GET\",status=\"none\"} 1";
+        assert!(metrics.lines().any(|line| line == counted), "{metrics}");
     }
 }

@@ -109,23 +109,23 @@ impl<K: Kind> Context<K> {
 
     /// Returns for how long to leave the object to another controller, which replaces what dayone writes. `goal` is the digest
     /// of what dayone wants, and `present` that of what the object has.
-    pub(super) async fn stand_back(&self, object: &K, owner: &str, goal: Digest, present: Digest) -> Option<Duration> {
+    pub(super) fn stand_back(&self, object: &K, owner: &str, goal: Digest, present: Digest) -> Option<Duration> {
         let decision = self.contention.decide(owner, goal, present, Instant::now());
         let Decision::StandBack { first, again } = decision else { return None };
         if first {
             let event = ObjectEvent::warning("AnotherController", ANOTHER_CONTROLLER);
-            self.events.publish(object, &[event]).await;
+            self.events.publish(object, &[event]);
         }
         Some(again)
     }
 
     /// Reports that the URL of an object stops answering, although dayone must not change the URL. A replica that does not lead only
     /// logs this, because another replica may still serve the image.
-    pub(super) async fn report_lost(&self, object: &K, lost: &Failure, leads: bool) {
+    pub(super) fn report_lost(&self, object: &K, lost: &Failure, leads: bool) {
         if leads {
             self.metrics.failed(lost.reason);
             // No condition has the message.
-            self.events.separate().publish(object, &[ObjectEvent::warning(lost.reason, &lost.message)]).await;
+            self.events.separate().publish(object, &[ObjectEvent::warning(lost.reason, &lost.message)]);
         } else {
             let (kind, namespace, name) = (K::kind(&()), object.namespace(), object.name());
             tracing::warn!(%kind, namespace, name, reason = lost.reason, "{}", lost.message);

@@ -67,8 +67,9 @@ impl Controller {
         let client = config.client;
         let (objects, objects_writer) = reflector::store();
         let (secrets, secrets_writer) = reflector::store();
+        let (events, publishing) = EventRecorder::new(client.clone(), &config.identity, config.metrics.clone());
         let context = Arc::new(Context {
-            events: EventRecorder::new(client.clone(), &config.identity),
+            events,
             images: config.images,
             objects: objects.clone(),
             secrets,
@@ -86,6 +87,7 @@ impl Controller {
         });
         let stopping = CancellationToken::new();
         let mut tasks = JoinSet::new();
+        tasks.spawn(until(stopping.clone(), publishing));
         let runtime = Runtime { namespace: config.namespace, concurrency: config.concurrency, stopping: &stopping };
         let images = runtime.spawn(&context, objects_writer, &mut tasks);
         let (drives, drives_writer) = reflector::store();

@@ -39,6 +39,7 @@ pub struct KubernetesMetrics {
     owners_refused: Gauge,
     contested: Gauge,
     requests: Family<[(&'static str, &'static str); 2], Counter>,
+    dropped_events: Counter,
 }
 
 impl KubernetesMetrics {
@@ -56,6 +57,7 @@ impl KubernetesMetrics {
                        condition or the Event; 0 on replicas that do not write";
         let refused = "Whether the API server refuses to set owners of Secrets (1)";
         let contested = "PreprovisioningImages and DataImages whose content another controller replaces";
+        let dropped = "Events that dayone did not publish, because too many others waited for the API server";
         Self {
             reconciliations: registered(registry, "reconciliations", "Reconciled objects, by result"),
             duration: registered_seconds(registry, "reconciliation_duration", duration, SECONDS),
@@ -67,6 +69,7 @@ impl KubernetesMetrics {
             owners_refused: registered(registry, "owner_references_refused", refused),
             contested: registered(registry, "contested_objects", contested),
             requests: registered(registry, "api_requests", "Requests to the API server"),
+            dropped_events: registered(registry, "dropped_events", dropped),
         }
     }
 
@@ -105,6 +108,10 @@ impl KubernetesMetrics {
 
     pub(super) fn contested(&self, count: usize) {
         set(&self.contested, count);
+    }
+
+    pub(super) fn dropped_events(&self, count: usize) {
+        self.dropped_events.inc_by(u64::try_from(count).unwrap_or(u64::MAX));
     }
 
     /// Counts a request. `status` is `None` if the API server did not answer.

@@ -54,7 +54,7 @@ impl Reconcile for PreprovisioningImage {
             let is_news = context.memory.is_news(owner, lost.as_ref(), leads);
             let Some(lost) = lost else { return Ok(Reconciled::settled()) };
             if is_news {
-                context.report_lost(object, &lost, leads).await;
+                context.report_lost(object, &lost, leads);
             }
             let again = decide::conclude(object, &outcome, Timestamp::now()).again;
             return Ok(Reconciled { again: again.unwrap_or(RESYNC), ..Reconciled::settled() });
@@ -69,7 +69,7 @@ impl Reconcile for PreprovisioningImage {
         match conclusion.status {
             Some(status) if context.may_write(object, owner) => {
                 let (goal, present) = (decide::goal(&outcome), decide::content(&object.status));
-                if let Some(again) = context.stand_back(object, owner, goal, present).await {
+                if let Some(again) = context.stand_back(object, owner, goal, present) {
                     return Ok(Reconciled { again, ..Reconciled::settled() });
                 }
                 write_status(object, owner, &status, (&outcome, goal), context).await?;
@@ -193,6 +193,6 @@ async fn write_status(
         Outcome::Failed(failure, ..) => context.metrics.failed(failure.reason),
         Outcome::NotReady(..) => {}
     }
-    context.events.publish(object, &decide::status_events(&object.status, status, report)).await;
+    context.events.publish(object, &decide::status_events(&object.status, status, report));
     Ok(())
 }

@@ -1,20 +1,22 @@
 //! Watches objects and Secrets, keeps them in memory, and queues the objects that a change concerns.
 
 use std::collections::HashSet;
+use std::fmt::Debug;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use futures_util::stream::Stream;
+use futures_util::stream::{self, Stream};
 use k8s_openapi::api::core::v1::Secret;
-use kube::Api;
 use kube::core::DeserializeGuard;
 use kube::runtime::reflector::ObjectRef;
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::utils::Backoff;
 use kube::runtime::watcher::{self, Event};
 use kube::runtime::{WatchStreamExt as _, watcher as watch};
+use kube::{Api, Resource};
+use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::client::WATCH_SECONDS;
@@ -64,7 +66,7 @@ pub(super) async fn objects<K: Kind>(api: Api<DeserializeGuard<K>>, mut writer: 
         None => config,
     };
     let context = &queue.context;
-    let events = tolerate_absence(watch(api, config).backoff(ShortBackoff::default()), Arc::clone(context));
+    let events = tolerate_absence(watched(api, config), Arc::clone(context));
     let mut events = pin!(logged(events, K::plural(&()).into_owned()));
     // The owners in the present list, including objects that dayone cannot read.
     let mut listed = HashSet::new();
@@ -99,6 +101,26 @@ pub(super) async fn objects<K: Kind>(api: Api<DeserializeGuard<K>>, mut writer: 
 /// The known objects that are not in a new list: they were deleted while dayone did not watch.
 fn missing<K: Kind>(context: &Context<K>, listed: &HashSet<String>) -> Vec<Arc<K>> {
     context.objects.state().into_iter().filter(|object| !listed.contains(&object.owner())).collect()
+}
+
+/// Kube's watcher, with a wait after each failure. If the API server refuses to begin a watch with 410, because it no longer knows the
+/// changes since the last one, the watcher would ask for the same changes for ever. A new watcher lists the objects first.
+fn watched<T: Resource + Clone + DeserializeOwned + Debug + Send + 'static>(
+    api: Api<T>,
+    config: watcher::Config,
+) -> impl Stream<Item = Result<Event<T>, watcher::Error>> + Send {
+    let begin = move || watch(api.clone(), config.clone()).boxed();
+    let first = begin();
+    let events = stream::unfold((first, begin), |(mut events, begin)| async move {
+        let event = events.next().await?;
+        if let Err(error @ watcher::Error::WatchStartFailed(_)) = &event
+            && describe_watch(error).0 == 410
+        {
+            events = begin();
+        }
+        Some((event, (events, begin)))
+    });
+    events.backoff(ShortBackoff::default())
 }
 
 /// Kube's wait after each failure of a watch, but never longer than [`MAX_BACKOFF`].
@@ -175,8 +197,7 @@ impl<K: Kind> SecretListener for WorkQueue<K> {
 pub(super) async fn secrets(api: Api<Secret>, mut writer: Writer<Secret>, listeners: Vec<Box<dyn SecretListener>>) {
     let (label, value) = SECRET_LABEL;
     let config = watcher::Config::default().timeout(WATCH_SECONDS).labels(&format!("{label}={value}"));
-    let events = watch(api, config).backoff(ShortBackoff::default());
-    let mut events = pin!(logged(events, "secrets".to_owned()));
+    let mut events = pin!(logged(watched(api, config), "secrets".to_owned()));
     while let Some(event) = events.next().await {
         let event = event.modify(decide::reduce);
         writer.apply_watcher_event(&event);
@@ -259,6 +280,10 @@ fn logged<T>(
 
 #[cfg(test)]
 mod tests {
+    use kube::Client;
+    use kube::client::Body;
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -266,5 +291,27 @@ mod tests {
         let waits: Vec<_> = ShortBackoff::default().take(50).collect();
         assert!(waits[0] < MAX_BACKOFF, "{waits:?}");
         assert!(waits.iter().all(|wait| *wait <= MAX_BACKOFF), "{waits:?}");
+    }
+
+    #[tokio::test]
+    async fn after_a_watch_that_the_api_server_refuses_as_too_old_the_objects_are_listed_again() {
+        let service = tower::service_fn(|request: http::Request<Body>| {
+            let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+            let (status, body) = if is_watch {
+                (410, json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "old", "code": 410}))
+            } else {
+                let metadata = json!({"resourceVersion": "1"});
+                (200, json!({"kind": "SecretList", "apiVersion": "v1", "metadata": metadata, "items": []}))
+            };
+            let body = Body::from(body.to_string().into_bytes());
+            std::future::ready(http::Response::builder().status(status).body(body))
+        });
+        let api: Api<Secret> = Api::namespaced(Client::new(service, "hosts"), "hosts");
+        let lists = watched(api, watcher::Config::default())
+            .filter(|event| std::future::ready(matches!(event, Ok(Event::InitDone))))
+            .take(2)
+            .count();
+        let lists = tokio::time::timeout(Duration::from_secs(20), lists).await;
+        assert_eq!(lists.expect("a second list"), 2);
     }
 }

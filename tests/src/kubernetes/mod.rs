@@ -158,6 +158,11 @@ impl ApiServer {
         path
     }
 
+    /// Returns a new client certificate of a user, and its key (PEM).
+    pub fn client_certificate(&self, user: &str) -> (String, String) {
+        credentials::client(&self.directory, user)
+    }
+
     /// Returns the certificate (PEM) that verifies the server.
     pub fn authority(&self) -> &str {
         &self.authority

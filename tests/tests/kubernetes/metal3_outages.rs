@@ -310,3 +310,46 @@ fn a_silent_connection_to_the_api_server_is_noticed_within_a_minute() {
     site.admin().wait_until_within(Duration::from_secs(80), &path, "ready", |image| is_true(image, "Ready"));
     println!("ready {:.0} s after the connections went silent", begun.elapsed().as_secs_f64());
 }
+
+/// Certificates are renewed in their files, and kubectl reads these each time.
+#[test]
+fn renewed_files_that_the_kubeconfig_names_are_used() {
+    let server = ApiServer::shared();
+    let site = Site::new(server);
+    let settings = site.settings("dayone");
+    // Another user, so that it shows whose certificate is used.
+    site.grant("renewed", RIGHTS_ON_OBJECTS);
+    site.grant("renewed", RIGHTS_OF_REPLICAS);
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
+    let issue = |account: &str| {
+        let (certificate, key) = server.client_certificate(&site.user(account));
+        write("client.crt", &certificate);
+        write("client.key", &key);
+    };
+    let direct = fs::read_to_string(server.kubeconfig(&site.user("dayone"))).unwrap();
+    let mut config: Value = serde_json::from_str(&direct).unwrap();
+    config["clusters"][0]["cluster"] = json!({"server": server.origin, "certificate-authority": "ca.crt"});
+    config["users"][0]["user"] = json!({"client-certificate": "client.crt", "client-key": "client.key"});
+    write("kubeconfig", &config.to_string());
+    write("ca.crt", &rcgen::generate_simple_self_signed(["other".to_owned()]).unwrap().cert.pem());
+    issue("dayone");
+
+    let settings = settings.with_variable("KUBECONFIG", directory.path().join("kubeconfig").to_str().unwrap());
+    let replica = settings.start("dayone-0");
+    replica.wait_for_log(&["WARN", "invalid peer certificate"]);
+    write("ca.crt", server.authority());
+    replica.wait_until_ready();
+    replica.wait("it leads", Duration::from_secs(20), || replica.leads());
+
+    issue("renewed");
+    let asks = || !server.requests(&site.user("renewed")).is_empty();
+    replica.wait("it uses the new certificate", Duration::from_secs(30), asks);
+    site.create_image("host", &spec("iso"));
+    let ready = site.wait_until_ready("host");
+    assert!(site.writes("renewed").iter().any(|one| one.starts_with("patch preprovisioningimages/status")));
+    // The API server names who wrote after the program.
+    let mut managers = ready["metadata"]["managedFields"].as_array().unwrap().iter().map(|one| &one["manager"]);
+    assert!(managers.any(|manager| manager == "dayone"), "{ready:#}");
+    assert!(!replica.log().contains("Unauthorized"), "{}", replica.log());
+}

@@ -70,9 +70,9 @@ impl Reconcile for DataImage {
                 if context.leads() && context.memory.report(owner) {
                     context.metrics.failed(failure.reason);
                     let event = ObjectEvent::warning(failure.reason, &failure.message);
-                    context.events.separate().publish(&**object, &[event]).await;
+                    context.events.separate().publish(&**object, &[event]);
                 } else if frozen && differs && !context.leads() {
-                    context.report_lost(object, &failure, false).await;
+                    context.report_lost(object, &failure, false);
                 }
                 Ok(settled)
             }
@@ -81,7 +81,7 @@ impl Reconcile for DataImage {
             Ok(_) if !context.leads() => Ok(Reconciled { result: "followed", again }),
             Ok((image, drive)) if context.may_write(object, owner) => {
                 let (goal, present) = (Digest::of(image.url.as_bytes()), Digest::of(object.spec.url.as_bytes()));
-                if let Some(left_alone) = context.stand_back(object, owner, goal, present).await {
+                if let Some(left_alone) = context.stand_back(object, owner, goal, present) {
                     return Ok(Reconciled { again: again.min(left_alone), ..settled });
                 }
                 write(object, owner, &image, &drive, context).await?;
@@ -195,7 +195,7 @@ async fn write(
         let published = ObjectEvent::normal("DataImagePublished", format!("The drive is published: {}", drive.kind));
         let findings = decide::finding_events(&image.report, drive.network_data.as_deref().unwrap_or_default());
         let events: Vec<_> = std::iter::once(published).chain(findings).collect();
-        context.events.separate().publish(object, &events).await;
+        context.events.separate().publish(object, &events);
     }
     Ok(())
 }

@@ -38,10 +38,10 @@ pub(super) fn proxy(file: &Kubeconfig) -> Option<http::Uri> {
 /// tokens are left out, because the library rereads them.
 pub(super) fn fingerprint(file: &Kubeconfig) -> Option<Digest> {
     let (cluster, user) = current(file)?;
-    let mut used = serde_json::to_value((cluster, user)).ok()?;
+    let mut both = serde_json::to_value((cluster, user)).ok()?;
     // The library keeps some of it in hash maps, whose order differs each time.
-    used.sort_all_objects();
-    let mut content = used.to_string().into_bytes();
+    both.sort_all_objects();
+    let mut content = both.to_string().into_bytes();
     let of_user = user.map(|user| [&user.client_certificate, &user.client_key]);
     let named = of_user.into_iter().flatten().chain([&cluster.certificate_authority]);
     // Whoever reads a pipe takes its content away from the library.
@@ -100,7 +100,9 @@ mod tests {
         };
         let now = || fingerprint(&read(Some(&directory.path().join("kubeconfig"))).unwrap()).unwrap();
         let files = ["ca.crt", "client.crt", "client.key"];
-        files.into_iter().for_each(|name| write(name, name));
+        for name in files {
+            write(name, name);
+        }
         write("kubeconfig", &kubeconfig("a", "a"));
         let mut seen = vec![now()];
         write("kubeconfig", &kubeconfig("a", "b"));

@@ -344,7 +344,7 @@ fn a_file_that_cannot_be_read_keeps_all_keys() {
     let path = place.records().remove(0);
     for keys in [&[TWO, ONE][..], &["none", TWO, ONE]] {
         place = place.with_keys(keys);
-        fs::set_permissions(&path, Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o0)).unwrap();
         let log = unprivileged(|| log_of_start(&place));
         let is_named = |line: &String| line.contains("keep all keys") && line.contains(path.to_str().unwrap());
         assert!(log.iter().any(is_named) && !log.iter().any(|line| line.contains(MAY_GO)), "{log:?}");

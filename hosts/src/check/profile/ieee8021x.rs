@@ -156,7 +156,7 @@ fn has_text(profile: &Profile<'_, '_>, key: &str) -> bool {
 /// Reports the password or PIN at `key` if it is missing, unless its flags say that an agent has it, which is another finding.
 fn need(profile: &mut Profile<'_, '_>, method: &str, key: &str) {
     let flags = profile.number(GROUP, &format!("{key}-flags")).unwrap_or(0);
-    if flags & 3 == 0 && !has_text(profile, key) {
+    if flags.trailing_zeros() >= 2 && !has_text(profile, key) {
         not_activated(profile, method, key, "");
     }
 }

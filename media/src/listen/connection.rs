@@ -103,7 +103,7 @@ pub(super) async fn serve<S, B, D>(
 async fn serve_http<T, S, B, D>(
     stream: T,
     peer: Peer,
-    certificate: Option<(ClientCertificate, CancellationToken)>,
+    client: Option<(ClientCertificate, CancellationToken)>,
     admission: &Admission,
     (service, direct): (S, D),
     options: &Options,
@@ -122,7 +122,6 @@ async fn serve_http<T, S, B, D>(
     let stream = YieldingStream::new(stream, for_byte.clone(), admission.queue()).with_files(files.clone());
     let standing = admission.standing();
     let mut inner_phase = phase.clone();
-    let (certificate, replaced) = certificate.unzip();
     let all = async {
         let sender = Sender { peer, files: files.as_ref() };
         let conversation = Conversation::new(stream, &direct, sender, standing, &for_head);
@@ -130,11 +129,16 @@ async fn serve_http<T, S, B, D>(
             Next::Ended => return Ok(()),
             Next::Hyper(read, stream) => (read, stream),
         };
-        if replaced.as_ref().is_some_and(CancellationToken::is_cancelled) {
+        let is_over = |(certificate, replaced): &(ClientCertificate, CancellationToken)| {
+            replaced.is_cancelled() || certificate.has_expired()
+        };
+        if client.as_ref().is_some_and(is_over) {
             return Ok(());
         }
+        let certificate = client.as_ref().map(|(certificate, _)| certificate.clone());
         let service = with_extensions(service, peer, certificate, files.clone(), standing, options);
-        by_hyper(Rewound::new(read, stream), service, options, inner_phase, replaced).await.map_err(io::Error::other)
+        let refused = refused(client);
+        by_hyper(Rewound::new(read, stream), service, options, inner_phase, refused).await.map_err(io::Error::other)
     };
     let mut all = pin!(all);
     let mut stalled = pin!(for_byte.overdue(options.idle_timeout));
@@ -220,13 +224,25 @@ where
     })
 }
 
-/// Serves the rest of a connection, until the listener ends, or the authorities that vouch for the client are replaced.
+/// Completes when a new connection of the client would be refused: its certificate has expired, or other authorities replace those that
+/// vouch for it.
+async fn refused(client: Option<(ClientCertificate, CancellationToken)>) {
+    let Some((certificate, replaced)) = client else { return pending().await };
+    // Boxed, because connections without a certificate would take as much memory.
+    let expired = Box::pin(certificate.expired());
+    tokio::select! {
+        () = expired => {}
+        () = replaced.cancelled() => {}
+    }
+}
+
+/// Serves the rest of a connection, until the listener ends, or the client is to be refused.
 async fn by_hyper<T, S>(
     stream: T,
     service: S,
     options: &Options,
     mut phase: watch::Receiver<Phase>,
-    replaced: Option<CancellationToken>,
+    refused: impl Future<Output = ()>,
 ) -> hyper::Result<()>
 where
     T: AsyncRead + AsyncWrite + Unpin,
@@ -246,12 +262,7 @@ where
         biased;
         result = connection.as_mut() => return result,
         _ = phase.wait_for(|phase| !phase.is_serving()) => {}
-        () = async {
-            match &replaced {
-                Some(replaced) => replaced.cancelled().await,
-                None => pending().await,
-            }
-        } => {}
+        () = refused => {}
     }
     connection.as_mut().graceful_shutdown();
     connection.await

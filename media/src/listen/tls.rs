@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use rustls::crypto::CryptoProvider;
-use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::version::{TLS12, TLS13};
 use rustls::{RootCertStore, ServerConfig};
 use rustls_pki_types::pem::{self, PemObject as _};
@@ -245,6 +245,11 @@ fn load(certificate: &Path, key: &Path, authorities: Option<&Path>) -> Result<Ar
         .and_then(|builder| builder.with_client_cert_verifier(verifier).with_single_cert(chain, private));
     let mut config = config.map_err(|source| TlsError::unusable(source, [certificate, key], own.as_ref()))?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    if authorities.is_some() {
+        // A session that is resumed skips the verification, so that an expired certificate would be good for ever.
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+    }
     Ok(Arc::new(config))
 }
 

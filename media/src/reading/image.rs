@@ -48,6 +48,11 @@ impl ImageReading {
         self.0.lock().files.is_empty()
     }
 
+    /// Whether somebody may read more of it: an answer is under way, or about to be.
+    pub fn is_in_use(&self) -> bool {
+        self.0.lock().files.values().any(|file| Arc::strong_count(file) > 1)
+    }
+
     /// Begins a new record, because a boot begins.
     pub fn restart(&self) {
         let mut record = self.0.lock();
@@ -121,6 +126,23 @@ mod tests {
         file.request(&request).sent(&(0..1));
         assert_eq!(image.since("boot.iso", Some(moment)), Since::Asked);
         assert_eq!(image.since("nothing", None), Since::Nothing);
+    }
+
+    #[test]
+    fn an_image_is_in_use_until_its_last_answer_has_ended() {
+        let image = ImageReading::default();
+        let request = Request { peer: None, user_agent: None, tls: None, is_head: false, asks_range: false };
+        assert!(!image.is_in_use());
+        let file = image.file("boot.iso");
+        assert!(image.is_in_use(), "an answer is about to begin");
+        let answers = [file.request(&request), file.request(&request)];
+        drop(file);
+        image.restart();
+        for answer in answers {
+            assert!(image.is_in_use(), "however long it pauses");
+            drop(answer);
+        }
+        assert!(!image.is_in_use());
     }
 
     #[test]

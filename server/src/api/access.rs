@@ -89,7 +89,7 @@ impl Access {
     }
 
     /// Records that a request was refused, if it has not shown who sends it.
-    fn record_refused(&self, problem: &Problem, address: Option<IpAddr>) {
+    pub(crate) fn record_refused(&self, problem: &Problem, address: Option<IpAddr>) {
         if problem.kind() == ProblemKind::Unauthorized {
             self.authentications.request_failed(address);
         }
@@ -156,8 +156,12 @@ impl Access {
         self.caller(uri, headers, certificate)
     }
 
-    /// The client with this certificate. Without clients, every certificate of the authority may do everything.
+    /// The client with this certificate. Without clients, every certificate of the authority may do everything. An expired certificate is
+    /// of no client, so that an answer without an end, such as events, ends with it.
     pub(crate) fn certified(&self, certificate: &ClientCertificate) -> Option<Arc<Caller>> {
+        if certificate.has_expired() {
+            return None;
+        }
         if self.needs_token() || !self.has_certificates() {
             return self.clients.with_certificate(certificate.names());
         }

@@ -90,7 +90,8 @@ impl Buckets {
             }
         }
         let paid = self.paid.entry(address).or_insert(now);
-        *paid = (*paid).max(now) + pace.period;
+        // Requests that were admitted at the same moment may exceed the limit together. None of them makes the next one wait longer.
+        *paid = ((*paid).max(now) + pace.period).min(now + pace.most() + pace.period);
     }
 
     /// Forgets the addresses that have paid, at most once in [`SEARCH_INTERVAL`].
@@ -132,19 +133,58 @@ impl RateLimits {
             limits.failures.count(client, Pace::FAILURES, now);
         }
     }
+
+    /// Counts a request as one without a valid token, before its token is looked at. If there were too many, returns how long the client
+    /// has to wait.
+    fn suspect(&self, client: IpAddr, now: Instant) -> Result<(), Duration> {
+        let mut limits = self.0.lock();
+        if limits.rate.is_some() {
+            limits.failures.check(client, Pace::FAILURES, now)?;
+            limits.failures.count(client, Pace::FAILURES, now);
+        }
+        Ok(())
+    }
+
+    /// Takes back the count of [`suspect`](Self::suspect).
+    fn clear(&self, client: IpAddr) {
+        if let Some(paid) = self.0.lock().failures.paid.get_mut(&client) {
+            *paid = paid.checked_sub(FAILURE_PERIOD).unwrap_or(*paid);
+        }
+    }
+}
+
+/// The logins of a client. The form with the token may arrive long after the head of the request, so that it counts when it has arrived:
+/// otherwise, any number of clients could wait with their forms until all of them are admitted.
+#[derive(Debug, Clone)]
+pub(crate) struct Logins {
+    limits: RateLimits,
+    client: IpAddr,
+}
+
+impl Logins {
+    /// Counts a login as failed, before its token is looked at. If too many have failed, returns the answer.
+    pub(crate) fn begin(&self) -> Option<Response> {
+        self.limits.suspect(self.client, Instant::now()).err().map(refused)
+    }
+
+    /// Takes the count back, because the token is valid.
+    pub(crate) fn succeeded(&self) {
+        self.limits.clear(self.client);
+    }
 }
 
 /// Middleware: refuses a request of a client that has sent too many.
-pub(super) async fn limit(State(limits): State<RateLimits>, request: Request, next: Next) -> Response {
+pub(super) async fn limit(State(limits): State<RateLimits>, mut request: Request, next: Next) -> Response {
     let peer = request.extensions().get::<Peer>().map(|peer| client_of(peer.address.ip()));
     let Some(client) = peer else { return next.run(request).await };
     if let Err(wait) = limits.admit(client, Instant::now()) {
         return refused(wait);
     }
-    let is_login = request.uri().path() == "/login";
+    if request.uri().path() == "/login" {
+        request.extensions_mut().insert(Logins { limits: limits.clone(), client });
+    }
     let response = next.run(request).await;
-    let status = response.status();
-    if status == StatusCode::UNAUTHORIZED || (is_login && status == StatusCode::FORBIDDEN) {
+    if response.status() == StatusCode::UNAUTHORIZED {
         limits.fail(client, Instant::now());
     }
     response
@@ -195,6 +235,25 @@ mod tests {
         assert!(limits.admit(client, start).is_err());
         assert!(limits.admit(address("192.0.2.2"), start).is_ok());
         assert!(limits.admit(client, start + FAILURE_PERIOD).is_ok());
+        // As if a hundred had been admitted before the first one failed.
+        for _ in 0..100 {
+            limits.fail(client, start);
+        }
+        assert!(limits.admit(client, start + FAILURE_PERIOD).is_ok(), "the client waits no longer");
+    }
+
+    #[test]
+    fn a_login_counts_as_failed_until_its_token_is_valid() {
+        let limits = RateLimits::new(NonZeroU32::new(1000));
+        let (client, start) = (address("192.0.2.1"), Instant::now());
+        for _ in 0..100 {
+            assert!(limits.suspect(client, start).is_ok());
+            limits.clear(client);
+        }
+        let admitted = (0..100).filter(|_| limits.suspect(client, start).is_ok()).count();
+        assert_eq!(admitted, FAILURES as usize);
+        limits.set(None);
+        assert!(limits.suspect(client, start).is_ok());
     }
 
     #[test]

@@ -2,15 +2,16 @@
 //! more than before.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use media::reading::TakeAfter;
+use imagelib::recipe::RecipeId;
+use media::reading::{TakeAfter, TakenRead};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use super::event::{Event, Who};
 use super::handle::Audit;
-use crate::store::{Store, StoredImage};
+use crate::store::{ReleasedImage, Store, StoredImage};
 
 /// The time between two looks.
 const PACE: Duration = Duration::from_secs(1);
@@ -18,24 +19,20 @@ const PACE: Duration = Duration::from_secs(1);
 /// When a read is recorded: when the client pauses, and in parts if it reads for long, so that a failure loses little.
 const AFTER: TakeAfter = TakeAfter { quiet: Duration::from_secs(10), begun: Duration::from_mins(5) };
 
-/// For how long a deleted image is looked at after its last transfer. Longer than connections may be idle.
-const AFTERWARDS: Duration = Duration::from_mins(10);
-
 /// The readings of the images of a store.
 #[derive(Debug)]
 pub struct Readings {
     audit: Audit,
     store: Arc<Store>,
-    /// The images at the last look.
-    images: Vec<Arc<StoredImage>>,
-    /// Images that were deleted, with the time of the last read. Transfers of them go on.
-    deleted: Vec<(Arc<StoredImage>, Instant)>,
+    /// Images that the store has released, and of which transfers go on.
+    released: Vec<ReleasedImage>,
 }
 
 impl Readings {
     /// The readings of the images of `store`.
     pub fn new(store: Arc<Store>, audit: Audit) -> Self {
-        Self { audit, store, images: Vec::new(), deleted: Vec::new() }
+        store.keep_released(audit.is_on());
+        Self { audit, store, released: Vec::new() }
     }
 
     /// Records readings until `stopping` is cancelled. The caller records the rest when transfers have ended.
@@ -56,44 +53,45 @@ impl Readings {
         }
     }
 
-    /// Records the reads that are complete enough.
+    /// Records the reads that are complete enough, and which images have ended.
     pub fn record_finished(&mut self, after: TakeAfter) {
-        let images = self.store.images();
-        let now = Instant::now();
-        for old in std::mem::take(&mut self.images) {
-            let same =
-                images.binary_search_by_key(&old.id(), |image| image.id()).ok().and_then(|found| images.get(found));
-            if !same.is_some_and(|same| Arc::ptr_eq(same, &old)) {
-                if old.has_ended() {
-                    let (image, host) = (old.id().to_string(), old.label().map(str::to_owned));
-                    self.audit.record(Who::SERVER, Event::ImageEnded { image, host });
-                }
-                self.deleted.push((old, now));
-            }
+        // Before the released ones, so that an image that is released meanwhile is among these.
+        for image in self.store.unreleased_images() {
+            record_reads(&self.audit, &image, after);
         }
-        for image in &images {
-            record_reads(&self.audit, image, after);
+        for image in self.store.take_released() {
+            if image.has_ended() {
+                let (image, host) = (image.id().to_string(), image.label().map(str::to_owned));
+                self.audit.record(Who::SERVER, Event::ImageEnded { image, host });
+            }
+            self.released.push(image);
         }
         let audit = &self.audit;
-        self.deleted.retain_mut(|(image, last)| {
-            if record_reads(audit, image, after) > 0 {
-                *last = now;
-            }
-            last.elapsed() < AFTERWARDS
+        self.released.retain(|image| {
+            // A transfer may pause for as long as connections may be idle. Without one, nothing follows what is taken now.
+            let is_in_use = image.is_in_use();
+            let reads = image.take_reads(if is_in_use { after } else { TakeAfter::NOW });
+            record(audit, image.id(), image.label(), reads);
+            is_in_use
         });
-        self.images = images;
     }
 }
 
-/// Records the reads of an image that are complete enough, and returns how many there were.
-pub fn record_reads(audit: &Audit, image: &StoredImage, after: TakeAfter) -> usize {
-    let (reads, dropped) = image.take_reads(after);
-    let (id, host) = (image.id().to_string(), image.label().map(str::to_owned));
+/// Records the reads of an image that are complete enough.
+pub fn record_reads(audit: &Audit, image: &StoredImage, after: TakeAfter) {
+    record(audit, image.id(), image.label(), image.take_reads(after));
+}
+
+/// Records reads, and how many were dropped.
+fn record(audit: &Audit, image: RecipeId, label: Option<&str>, (reads, dropped): (Vec<TakenRead>, u64)) {
+    if reads.is_empty() && dropped == 0 {
+        return;
+    }
+    let (id, host) = (image.to_string(), label.map(str::to_owned));
     if dropped > 0 {
         let event = Event::ReadsLost { image: id.clone(), host: host.clone(), pieces: dropped };
         audit.record(Who::SERVER, event);
     }
-    let count = reads.len();
     for read in reads {
         let event = Event::ImageRead {
             image: id.clone(),
@@ -107,5 +105,4 @@ pub fn record_reads(audit: &Audit, image: &StoredImage, after: TakeAfter) -> usi
         };
         audit.record(Who::reader(read.peer), event);
     }
-    count
 }

@@ -15,6 +15,7 @@ use super::credential_form::CredentialForm;
 use crate::api::access::{Access, KnownClient};
 use crate::api::origin::Source;
 use crate::api::problem::{Problem, ProblemKind};
+use crate::api::rate_limits::Logins;
 
 /// The largest form, in bytes. A token is a line of text.
 const MAX_FORM_BYTES: usize = 16 << 10;
@@ -31,6 +32,7 @@ pub(super) async fn log_in(
     uri: Uri,
     headers: HeaderMap,
     peer: Option<Extension<Peer>>,
+    logins: Option<Extension<Logins>>,
     body: Body,
 ) -> Result<Response, Problem> {
     refuse_foreign(&uri, &headers)?;
@@ -41,6 +43,9 @@ pub(super) async fn log_in(
     let field = |name: &str| form_urlencoded::parse(&form).find(|(given, _)| given == name).map(|(_, value)| value);
     let then = field("then").filter(|then| is_path(then)).unwrap_or_else(|| "/".into());
     let token = field("token").unwrap_or_default();
+    if let Some(refusal) = logins.as_deref().and_then(Logins::begin) {
+        return Ok(refusal);
+    }
     let address = peer.map(|Extension(peer)| peer.address.ip().to_canonical());
     let Some(id) = access.log_in(token.trim(), address).map_err(Problem::internal)? else {
         if let Some(suppressed) = FAILED.admit() {
@@ -48,6 +53,9 @@ pub(super) async fn log_in(
         }
         return Ok(CredentialForm::refused(&then).into_response());
     };
+    if let Some(Extension(logins)) = logins {
+        logins.succeeded();
+    }
     Ok((Extension(KnownClient), [(SET_COOKIE, cookie(&access, &id, ""))], Redirect::to(&then)).into_response())
 }
 

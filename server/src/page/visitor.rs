@@ -4,7 +4,8 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::HeaderMap;
-use media::listen::ClientCertificate;
+use http::header::AUTHORIZATION;
+use media::listen::{ClientCertificate, Peer};
 
 use super::credential_form::CredentialForm;
 use super::shell::Shell;
@@ -44,13 +45,21 @@ pub(super) async fn admit(State(access): State<Access>, mut request: Request, ne
     response
 }
 
-/// Middleware: lets a script of the page pass, as the API does.
+/// Middleware: lets a script of the page pass, as the API does. Records a token that is not valid. Without a token, it is a page whose
+/// session has ended: it asks again every ten seconds.
 pub(super) async fn admit_script(
     State(access): State<Access>,
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    access.caller(request.uri(), request.headers(), request.extensions().get())?;
+    let caller = access.caller(request.uri(), request.headers(), request.extensions().get());
+    if let Err(problem) = caller {
+        if request.headers().contains_key(AUTHORIZATION) {
+            let peer = request.extensions().get::<Peer>();
+            access.record_refused(&problem, peer.map(|peer| peer.address.ip().to_canonical()));
+        }
+        return Err(problem);
+    }
     let mut response = next.run(request).await;
     response.extensions_mut().insert(KnownClient);
     Ok(response)

@@ -69,6 +69,7 @@ mod record_files;
 mod records;
 mod reencrypt;
 mod registered_base;
+mod released;
 mod reserve;
 mod rotation;
 mod storage;
@@ -106,6 +107,7 @@ pub use planned_image::{IPXE_SCRIPT, PlannedImage};
 pub use planning::ReplacedBase;
 pub use publish::Publication;
 pub use registered_base::{BaseState, RegisteredBase};
+pub use released::ReleasedImage;
 pub use storage::StorageTrouble;
 pub use stored_image::StoredImage;
 pub use watch::Watch;
@@ -119,12 +121,14 @@ use key_file::KeyFile;
 use owners::Owners;
 use persistence::Persistence;
 use plan_cell::Plans;
+use released::Released;
 
 use crate::site_key::SiteKeyPair;
 
 /// The bases and the published images.
 ///
-/// All methods but `find`, `base`, `bases`, `image` and `images` may wait for the disk: do not call them in asynchronous code.
+/// All methods but `find`, `base`, `bases`, `image`, `images`, `unreleased_images`, `keep_released` and `take_released` may wait for the disk:
+/// do not call them in asynchronous code.
 pub struct Store {
     persistence: Persistence,
     keys: RwLock<Arc<Keys>>,
@@ -140,6 +144,7 @@ pub struct Store {
     empty_base: Arc<OpenBase>,
     digests: Arc<DigestCache>,
     images: Images,
+    released: Released,
     owners: Owners,
     /// Counts publications, if clients may ask for an image a moment before this replica publishes it.
     publications: Option<tokio::sync::watch::Sender<u64>>,
@@ -173,6 +178,7 @@ impl Store {
             empty_base: Arc::new(OpenBase::empty()),
             digests: Arc::new(digests),
             images: Images::default(),
+            released: Released::default(),
             owners: Owners::new(owners::LINGERING),
             publications: None,
             locks: ImageLocks::default(),

@@ -20,6 +20,7 @@ use super::key_rotation;
 use super::keys::Keys;
 use super::persistence::Persistence;
 use super::record_cipher::RecordKind;
+use super::released::Released;
 use super::stored_image::StoredImage;
 use super::{Store, records, reencrypt};
 
@@ -66,7 +67,8 @@ impl Store {
         let bases = Bases::open(bases, ready, &digests, on_unusable)?;
         let persistence = Persistence::Directory(directory);
         let new = Self::new(persistence, keys, media_url, UrlForm::Capability, bases, digests);
-        let store = Self { added, clock, key_file: Mutex::new(Some(key_file)), ..new };
+        let (key_file, released) = (Mutex::new(Some(key_file)), Released::kept());
+        let store = Self { added, clock, key_file, released, ..new };
         let keys = store.keys();
         if is_new {
             *store.key_change.lock() = Some(keys.rotated());

@@ -192,9 +192,14 @@ impl Store {
 
     /// Releases an image that the caller has locked.
     pub(super) fn release_locked(&self, id: &RecipeId) -> Result<bool, StoreError> {
-        let known = self.images.get(id).is_some() || self.images.is_unreadable(id);
+        let image = self.images.get(id);
+        let known = image.is_some() || self.images.is_unreadable(id);
         if known {
             self.persistence.forget(id)?;
+            // Before it is removed, so that whoever looks for published images and then for released ones finds it.
+            if let Some(image) = &image {
+                self.released.add(image);
+            }
             self.images.remove(id);
             info!(image = %id, "image is released");
         }

@@ -14,7 +14,7 @@ use super::support::{Answer, Dayone, NMSTATE, Place, TOKEN};
 
 const READ_TOKEN: &str = "the-token-of-the-dashboard";
 
-fn config(place: &Place, max_bytes: Option<u64>) -> Config {
+pub(super) fn config(place: &Place, max_bytes: Option<u64>) -> Config {
     let mut config = place.config();
     config.api_clients.add(TOKEN, "the variable DAYONE_API_TOKEN").unwrap();
     let path = place.path("clients.yaml");
@@ -26,7 +26,7 @@ fn config(place: &Place, max_bytes: Option<u64>) -> Config {
     config
 }
 
-async fn start() -> Dayone {
+pub(super) async fn start() -> Dayone {
     let place = Place::new();
     let config = config(&place, None);
     Dayone::start_with(place, config).await
@@ -41,22 +41,22 @@ async fn start_with_an_order() -> (Dayone, PathBuf) {
     (dayone, log)
 }
 
-async fn stop(dayone: Dayone) -> Place {
+pub(super) async fn stop(dayone: Dayone) -> Place {
     let Dayone { server, place, .. } = dayone;
     server.stop().await;
     place
 }
 
-fn entries(path: &Path) -> Vec<Value> {
+pub(super) fn entries(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
 }
 
-fn events(path: &Path) -> Vec<String> {
+pub(super) fn events(path: &Path) -> Vec<String> {
     entries(path).iter().map(|entry| entry["event"].as_str().unwrap().to_owned()).collect()
 }
 
-async fn until_recorded(log: &Path, event: &str) {
+pub(super) async fn until_recorded(log: &Path, event: &str) {
     let start = Instant::now();
     while !events(log).iter().any(|recorded| recorded == event) {
         assert!(start.elapsed() < Duration::from_mins(1), "{:?}", events(log));
@@ -71,28 +71,14 @@ fn files(place: &Place) -> Vec<LogText> {
     paths.into_iter().map(|path| LogText::open(&path).unwrap()).collect()
 }
 
-fn assert_intact(place: &Place) {
+pub(super) fn assert_intact(place: &Place) {
     let verified = verify(files(place), None).unwrap();
     assert!(verified.faults.is_empty() && verified.first == Some(1), "{verified:?}");
 }
 
-async fn order(dayone: &Dayone, hostname: &str) -> Value {
+pub(super) async fn order(dayone: &Dayone, hostname: &str) -> Value {
     let path = format!("/v1/images?base=coreos&hostname={hostname}");
     Answer::of(dayone.post(&path, NMSTATE).bearer_auth(TOKEN)).await.ok()
-}
-
-#[tokio::test]
-async fn the_log_tells_that_the_time_of_an_image_was_over() {
-    let dayone = start().await;
-    let order = dayone.post("/v1/images?base=coreos&hostname=worker-7&ttl=3", NMSTATE).bearer_auth(TOKEN);
-    let image = Answer::of(order).await.ok();
-    let path = dayone.place.path("audit.jsonl");
-    until_recorded(&path, "image-ended").await;
-    let place = stop(dayone).await;
-    let ended = entries(&path).into_iter().find(|entry| entry["event"] == "image-ended").unwrap();
-    assert_eq!((&ended["image"], &ended["host"]), (&image["id"], &serde_json::json!("worker-7")));
-    assert_eq!(ended["who"], "server");
-    assert_intact(&place);
 }
 
 #[tokio::test]
@@ -393,5 +379,19 @@ async fn logins_and_failed_attempts_are_recorded_and_nobody_can_fill_the_disk_wi
     assert_eq!((&failures[1]["login"], &failures[1]["address"]), (&false.into(), &"127.0.0.1".into()));
     let text = fs::read_to_string(&log).unwrap();
     assert!(!text.contains("a-wrong-token") && !text.contains("of-nobody") && !text.contains(READ_TOKEN));
+    assert_intact(&place);
+}
+
+/// The page's scripts ask there, and so can anybody who guesses tokens.
+#[tokio::test]
+async fn a_wrong_token_at_the_events_of_the_page_is_recorded() {
+    let dayone = start().await;
+    let live = || dayone.get("/live");
+    assert_eq!(Answer::of(live()).await.status, 401, "a page whose session has ended asks again and again");
+    assert_eq!(Answer::of(live().bearer_auth("the-token-of-nobody")).await.status, 401);
+    let log = dayone.place.path("audit.jsonl");
+    let place = stop(dayone).await;
+    let failures = events(&log).iter().filter(|event| *event == "authentication-failed").count();
+    assert_eq!(failures, 1);
     assert_intact(&place);
 }

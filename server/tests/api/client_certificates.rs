@@ -4,12 +4,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use dayone::services::{Config, Server, StartError};
 use media::listen::Tls;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
-use reqwest::{Certificate, Client, Identity};
+use reqwest::{Certificate, Client, ClientBuilder, Identity, tls};
 
 use super::support::{Answer, Dayone, NMSTATE, Place, TOKEN};
 
@@ -32,9 +32,20 @@ impl Authority {
 
     /// A certificate with its key, in PEM.
     fn issue(&self, common_name: &str, names: &[&str]) -> (String, String) {
+        self.issue_with(common_name, names, |_| {})
+    }
+
+    /// The same with other parameters.
+    fn issue_with(
+        &self,
+        common_name: &str,
+        names: &[&str],
+        change: impl FnOnce(&mut CertificateParams),
+    ) -> (String, String) {
         let names: Vec<String> = names.iter().map(ToString::to_string).collect();
         let mut parameters = CertificateParams::new(names).unwrap();
         parameters.distinguished_name.push(DnType::CommonName, common_name);
+        change(&mut parameters);
         let key = KeyPair::generate().unwrap();
         (parameters.signed_by(&key, &self.issuer).unwrap().pem(), key.serialize_pem())
     }
@@ -64,12 +75,16 @@ impl World {
     }
 
     fn client(&self, identity: Option<(String, String)>) -> Client {
+        self.builder(identity).build().unwrap()
+    }
+
+    fn builder(&self, identity: Option<(String, String)>) -> ClientBuilder {
         let root = Certificate::from_pem(self.servers.pem.as_bytes()).unwrap();
         let mut builder = Client::builder().tls_certs_only([root]).https_only(true);
         if let Some((certificate, key)) = identity {
             builder = builder.identity(Identity::from_pem(format!("{certificate}{key}").as_bytes()).unwrap());
         }
-        builder.build().unwrap()
+        builder
     }
 }
 
@@ -219,6 +234,42 @@ async fn a_reload_takes_over_another_authority() {
     while asks().await {
         assert!(Instant::now() < deadline);
         tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn an_expired_certificate_is_refused_also_to_clients_that_are_known_already() {
+    let (world, place) = (World::new(), Place::new());
+    let mut config = world.config(&place);
+    config.api_clients.add_client_file(&write_clients(&place)).unwrap();
+    let dayone = Dayone::start_with(place, config).await;
+    // The first keeps its connection. The others connect for each request, and would resume their TLS sessions.
+    let changes: [fn(ClientBuilder) -> ClientBuilder; 3] = [
+        |builder| builder,
+        |builder| builder.pool_max_idle_per_host(0),
+        |builder| builder.pool_max_idle_per_host(0).tls_version_max(tls::Version::TLS_1_2),
+    ];
+    for change in changes {
+        let end = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap() + Duration::from_secs(4);
+        let identity = world.clients.issue_with("dashboard", &[], |parameters| {
+            parameters.not_after = rcgen::date_time_ymd(1970, 1, 1) + end;
+        });
+        let client = change(world.builder(Some(identity))).build().unwrap();
+        let mut events = client.get(url(&dayone, "/v1/boots/events")).send().await.unwrap();
+        assert_eq!(events.status(), 200);
+        let asks = async || match client.get(url(&dayone, "/v1/bases")).send().await {
+            Ok(answer) => answer.status() == 200 && answer.bytes().await.is_ok(),
+            Err(_) => false,
+        };
+        assert!(asks().await);
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while asks().await {
+            assert!(Instant::now() < deadline);
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        while let Ok(Some(_)) = events.chunk().await {
+            assert!(Instant::now() < deadline, "the events go on");
+        }
     }
 }
 

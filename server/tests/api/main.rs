@@ -6,6 +6,7 @@ mod access;
 mod added_bases;
 mod arriving_bases;
 mod audit;
+mod audited_images;
 mod bases;
 mod boot_events;
 mod boots;

@@ -1,6 +1,10 @@
 //! How many requests a client may send.
 
 use std::num::NonZeroU32;
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 use super::support::{Answer, Dayone, Place, TOKEN};
 
@@ -72,4 +76,45 @@ async fn requests_for_what_does_not_exist_count_too() {
     }
     assert!(statuses.starts_with(&[404, 405]) && statuses.contains(&429), "{statuses:?}");
     assert_eq!(Answer::of(dayone.client.patch(dayone.url("/healthz"))).await.status, 405);
+}
+
+/// The bodies arrive when all heads were admitted.
+#[tokio::test]
+async fn logins_whose_forms_arrive_late_are_no_more_and_make_nobody_wait_longer() {
+    let dayone = start(Some(1000)).await;
+    let mut logins = Vec::new();
+    // The last token is valid.
+    for token in [vec!["not-a-token-of-this-server"; 40], vec![TOKEN]].concat() {
+        let mut stream = TcpStream::connect(dayone.server.api_address()).await.unwrap();
+        let form = format!("token={token}");
+        let head = format!(
+            "POST /login HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+            form.len()
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        logins.push((stream, form));
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let begun = Instant::now();
+    for (stream, form) in &mut logins[..40] {
+        stream.write_all(form.as_bytes()).await.unwrap();
+    }
+    let mut statuses = Vec::new();
+    for (mut stream, form) in logins {
+        if statuses.len() == 40 {
+            stream.write_all(form.as_bytes()).await.unwrap();
+        }
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        statuses.push(answer.get(9..12).unwrap_or_default().to_owned());
+    }
+    let is_early = begun.elapsed() < Duration::from_millis(900);
+    let refused = statuses.iter().filter(|status| *status == "403").count();
+    // Ten, and one more for each second that the test takes.
+    assert!((10..=15).contains(&refused), "{statuses:?}");
+    if is_early {
+        assert_eq!(statuses.last().unwrap(), "429", "a right guess shows nothing");
+    }
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(Answer::of(dayone.get("/v1/bases").bearer_auth(TOKEN)).await.status, 200);
 }

@@ -58,6 +58,14 @@ impl Contention {
         }
     }
 
+    /// Notes the present content of an object that dayone is about to write again. If the write fails, [`decide`](Self::decide) does not
+    /// count the same replacement once more.
+    pub(super) fn saw(&self, owner: &str, present: Digest) {
+        if let Some(written) = self.0.lock().written.get_mut(owner) {
+            written.content = present;
+        }
+    }
+
     /// Decides whether to write an object that has the content `present`, on the way to this goal.
     pub(super) fn decide(&self, owner: &str, goal: Digest, present: Digest, now: Instant) -> Decision {
         let state = &mut *self.0.lock();
@@ -158,6 +166,18 @@ mod tests {
         contention.clear();
         assert_eq!(contention.contested(now), 0);
         assert_eq!(contention.decide("a", digest("goal"), digest("theirs"), now), Decision::Write);
+    }
+
+    #[test]
+    fn a_replacement_counts_once_however_often_the_next_write_fails() {
+        let (contention, now) = (Contention::default(), Instant::now());
+        contention.wrote("a", digest("ours"), digest("ours"));
+        for _ in 0..10 {
+            assert_eq!(contention.decide("a", digest("ours"), digest("theirs"), now), Decision::Write);
+            contention.saw("a", digest("theirs"));
+        }
+        contention.saw("unknown", digest("theirs"));
+        assert_eq!(contention.decide("unknown", digest("ours"), digest("other"), now), Decision::Write);
     }
 
     #[test]

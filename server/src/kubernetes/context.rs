@@ -1,9 +1,11 @@
 //! What reconciling the objects of one kind needs.
 
 use std::collections::HashMap;
+use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use http::Method;
 use imagelib::digest::Digest;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Patch, PatchParams};
@@ -13,6 +15,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::watch;
 
+use super::claim;
 use super::contention::{Contention, Decision};
 use super::decide::{Failure, ObjectEvent};
 use super::events::EventRecorder;
@@ -20,7 +23,7 @@ use super::failing::Failing;
 use super::kind::{Kind, Memory as _};
 use super::metrics::KubernetesMetrics;
 use super::owner_permission::OwnerPermission;
-use super::problem::{RequestError, request};
+use super::problem::{REQUEST, RequestError, request_within};
 use super::readiness::Readiness;
 use super::retries::Retries;
 use crate::audit::{Audit, Event, Who};
@@ -30,6 +33,10 @@ use crate::host_images::{ImageProvider, PublishedImage};
 const ANOTHER_CONTROLLER: &str = "another controller replaces what dayone writes into this object each time, so dayone leaves \
     the object alone for 10 minutes. Fix: run one controller for a namespace, or give all of them the same key (--key-secret), \
     Lease (--lease), --images-publish-addr, settings and base images";
+
+/// How long the first attempt waits for the API server to carry out a write. The webhooks behind it may take longer, but then only the
+/// retries wait for them.
+const FIRST_WRITE: Duration = Duration::from_secs(5);
 
 /// What reconciling the objects of one kind needs.
 pub(super) struct Context<K: Kind> {
@@ -51,8 +58,8 @@ pub(super) struct Context<K: Kind> {
 }
 
 impl<K: Kind> Context<K> {
-    /// Returns a context for the objects of another kind, with the same client, images and Secrets.
-    pub(super) fn for_kind<L: Kind>(&self, objects: Store<L>) -> Context<L> {
+    /// Returns a context for the objects of another kind, with the same client, images and Secrets, and with workers of its own.
+    pub(super) fn for_kind<L: Kind>(&self, objects: Store<L>, workers: u16) -> Context<L> {
         Context {
             client: self.client.clone(),
             images: Arc::clone(&self.images),
@@ -63,7 +70,7 @@ impl<K: Kind> Context<K> {
             metrics: self.metrics.clone(),
             audit: self.audit.clone(),
             readiness: Readiness::default(),
-            retries: Retries::default(),
+            retries: Retries::new(workers),
             stale: StaleVersions::default(),
             contention: Arc::clone(&self.contention),
             failing: Arc::clone(&self.failing),
@@ -82,6 +89,28 @@ impl<K: Kind> Context<K> {
         self.leads() && !self.stale.contains(owner, object.version())
     }
 
+    /// How long to wait for a write for this object. After that, the write may still be carried out: the next attempt reads the object or
+    /// the Secret again, or the API server refuses the attempt as a conflict.
+    pub(super) fn write_limit(&self, owner: &str) -> Duration {
+        if self.retries.is_slow(owner) { REQUEST } else { FIRST_WRITE }
+    }
+
+    /// Sends a write, and waits for the answer for this time.
+    pub(super) async fn write<T>(
+        &self,
+        limit: Duration,
+        method: &Method,
+        doing: impl Into<String>,
+        request: impl Future<Output = kube::Result<T>>,
+    ) -> Result<T, RequestError> {
+        let answer = request_within(limit, doing, request).await;
+        // The client counts a request once it is answered, or after the longest limit.
+        if limit < REQUEST && matches!(answer, Err(RequestError::Timeout { .. })) {
+            self.metrics.request(method, None);
+        }
+        answer
+    }
+
     /// Applies a merge patch to the object, or to a subresource. Returns the object with the changes. If it is gone, there is
     /// nothing left to write, and that is no error.
     pub(super) async fn patch(
@@ -93,9 +122,13 @@ impl<K: Kind> Context<K> {
     ) -> Result<Option<K>, RequestError> {
         let api: Api<K> = Api::namespaced(self.client.clone(), object.namespace());
         let (parameters, patch) = (PatchParams::default(), Patch::Merge(patch));
+        let (name, limit) = (object.name(), self.write_limit(owner));
         let answer = match subresource {
-            None => request(doing, api.patch(object.name(), &parameters, &patch)).await,
-            Some(name) => request(doing, api.patch_subresource(name, object.name(), &parameters, &patch)).await,
+            None => self.write(limit, &Method::PATCH, doing, api.patch(name, &parameters, &patch)).await,
+            Some(part) => {
+                let request = api.patch_subresource(part, name, &parameters, &patch);
+                self.write(limit, &Method::PATCH, doing, request).await
+            }
         };
         match answer {
             Ok(answer) => {
@@ -169,7 +202,11 @@ impl<K: Kind> Context<K> {
         self.stale.0.lock().remove(owner);
         self.contention.forget(owner);
         self.failing.note(owner, None);
+        self.failing.stuck(owner, false);
         self.memory.forget(owner);
+        for secret in object.secrets() {
+            self.contention.forget(&claim::contention_key::<K>(object.namespace(), secret));
+        }
     }
 }
 

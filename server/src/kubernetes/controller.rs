@@ -78,7 +78,7 @@ impl Controller {
             metrics: config.metrics,
             audit: config.audit,
             readiness: Readiness::default(),
-            retries: Retries::default(),
+            retries: Retries::new(config.concurrency),
             stale: StaleVersions::default(),
             contention: Arc::default(),
             owner_permission: Arc::default(),
@@ -91,7 +91,7 @@ impl Controller {
         let runtime = Runtime { namespace: config.namespace, concurrency: config.concurrency, stopping: &stopping };
         let images = runtime.spawn(&context, objects_writer, &mut tasks);
         let (drives, drives_writer) = reflector::store();
-        let drives = Arc::new(context.for_kind::<DataImage>(drives));
+        let drives = Arc::new(context.for_kind::<DataImage>(drives, config.concurrency));
         let data_images = runtime.spawn(&drives, drives_writer, &mut tasks);
         let listeners: Vec<Box<dyn SecretListener>> = vec![Box::new(images), Box::new(data_images)];
         let secrets = api(&context.client, runtime.namespace.as_deref());

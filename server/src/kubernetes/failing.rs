@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use parking_lot::Mutex;
 
+use super::decide::reason;
 use super::metrics::KubernetesMetrics;
 
 /// Why objects have no image, by owner. Keeps the metric of the number of objects.
@@ -17,9 +18,23 @@ struct State {
     /// Whether this replica writes. Failures on the others affect no host, so they do not count.
     leads: bool,
     /// By owner.
-    reasons: HashMap<String, &'static str>,
+    troubles: HashMap<String, Trouble>,
     /// How many objects have each of these reasons.
     counts: BTreeMap<&'static str, usize>,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Trouble {
+    /// Why there is no image.
+    reason: Option<&'static str>,
+    /// Whether requests of the reconciliation keep failing, so that dayone may not even know whether there is a reason.
+    is_stuck: bool,
+}
+
+impl Trouble {
+    fn reason(self) -> Option<&'static str> {
+        self.reason.or(self.is_stuck.then_some(reason::RECONCILIATION))
+    }
 }
 
 impl Failing {
@@ -29,22 +44,41 @@ impl Failing {
 
     /// Notes why there is no image, or that there is one, or none is wanted.
     pub(super) fn note(&self, owner: &str, reason: Option<&'static str>) {
+        self.change(owner, |trouble| trouble.reason = reason);
+    }
+
+    /// Notes whether the reconciliation of the object keeps failing. Returns whether it did not before.
+    pub(super) fn stuck(&self, owner: &str, is_stuck: bool) -> bool {
+        let before = self.change(owner, |trouble| trouble.is_stuck = is_stuck);
+        is_stuck && !before.is_stuck
+    }
+
+    /// Changes what is known of an object, and returns what was known before.
+    fn change(&self, owner: &str, change: impl FnOnce(&mut Trouble)) -> Trouble {
         let mut state = self.state.lock();
-        let before = match reason {
-            Some(reason) => state.reasons.insert(owner.to_owned(), reason),
-            None => state.reasons.remove(owner),
-        };
-        if before == reason {
-            return;
+        let before = state.troubles.get(owner).copied().unwrap_or_default();
+        let mut after = before;
+        change(&mut after);
+        if after == before {
+            return before;
         }
-        if let Some(count) = before.and_then(|before| state.counts.get_mut(before)) {
-            *count = count.saturating_sub(1);
+        if after == Trouble::default() {
+            state.troubles.remove(owner);
+        } else {
+            state.troubles.insert(owner.to_owned(), after);
         }
-        if let Some(reason) = reason {
-            let count = state.counts.entry(reason).or_default();
-            *count = count.saturating_add(1);
+        let (reason_before, reason) = (before.reason(), after.reason());
+        if reason_before != reason {
+            if let Some(count) = reason_before.and_then(|reason| state.counts.get_mut(reason)) {
+                *count = count.saturating_sub(1);
+            }
+            if let Some(reason) = reason {
+                let count = state.counts.entry(reason).or_default();
+                *count = count.saturating_add(1);
+            }
+            self.show(&state);
         }
-        self.show(&state);
+        before
     }
 
     /// Notes whether this replica writes.
@@ -88,6 +122,13 @@ mod tests {
         assert_eq!([count("MissingNetworkData"), count("ImageBuildInvalid")], ["1", "1"]);
         failing.note("a", None);
         assert_eq!([count("MissingNetworkData"), count("ImageBuildInvalid")], ["0", "1"]);
+        assert_eq!([failing.stuck("b", true), failing.stuck("b", true), failing.stuck("a", true)], [true, false, true]);
+        let counts = || [count("ImageBuildInvalid"), count("ReconciliationFailed")];
+        assert_eq!(counts(), ["1", "1"], "an object counts once");
+        failing.note("a", None);
+        assert_eq!(counts(), ["1", "1"], "an attempt that has not ended says nothing about its requests");
+        assert!(!failing.stuck("a", false));
+        assert_eq!(counts(), ["1", "0"]);
         failing.lead(false);
         assert_eq!(count("ImageBuildInvalid"), "0");
     }

@@ -30,8 +30,13 @@ pub(super) trait Kind:
     /// right to it.
     const OPTIONAL: bool;
 
+    /// The names of the Secrets that the object's image depends on. They are in the same namespace.
+    fn secrets(&self) -> impl Iterator<Item = &str>;
+
     /// Whether the object's image may depend on this Secret, which is in the same namespace.
-    fn uses(&self, secret: &Secret) -> bool;
+    fn uses(&self, secret: &Secret) -> bool {
+        self.secrets().any(|name| Some(name) == secret.metadata.name.as_deref())
+    }
 
     /// Sets the metric for the number of known objects.
     fn count(metrics: &KubernetesMetrics, count: usize);

@@ -16,12 +16,13 @@ use crate::metrics::{registered, registered_counters, registered_seconds};
 const SECONDS: [f64; 9] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
 
 /// Reasons why an image cannot be built.
-const REASONS: [&str; 7] = [
+const REASONS: [&str; 8] = [
     decide::reason::CONFIGURATION,
     decide::reason::MISSING_NETWORK_DATA,
     decide::reason::FORBIDDEN,
     decide::reason::INVALID,
     decide::reason::LOST,
+    decide::reason::RECONCILIATION,
     data_image::reason::MISSING,
     data_image::reason::INVALID,
 ];
@@ -56,7 +57,7 @@ impl KubernetesMetrics {
         let failing = "PreprovisioningImages and DataImages whose image cannot be built at the moment, by the reason in the \
                        condition or the Event; 0 on replicas that do not write";
         let refused = "Whether the API server refuses to set owners of Secrets (1)";
-        let contested = "PreprovisioningImages and DataImages whose content another controller replaces";
+        let contested = "PreprovisioningImages, DataImages and Secrets whose content another controller replaces";
         let dropped = "Events that dayone did not publish, because too many others waited for the API server";
         Self {
             reconciliations: registered(registry, "reconciliations", "Reconciled objects, by result"),

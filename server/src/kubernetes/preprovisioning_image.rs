@@ -66,11 +66,12 @@ impl Reconcile for PreprovisioningImage {
             Outcome::Failed(..) if !context.leads() => RESYNC,
             _ => conclusion.again.unwrap_or(RESYNC),
         };
+        let again = again.min(context.memory.read_again(owner, Instant::now()).unwrap_or(RESYNC));
         match conclusion.status {
             Some(status) if context.may_write(object, owner) => {
                 let (goal, present) = (decide::goal(&outcome), decide::content(&object.status));
-                if let Some(again) = context.stand_back(object, owner, goal, present) {
-                    return Ok(Reconciled { again, ..Reconciled::settled() });
+                if let Some(left_alone) = context.stand_back(object, owner, goal, present) {
+                    return Ok(Reconciled { again: again.min(left_alone), ..Reconciled::settled() });
                 }
                 write_status(object, owner, &status, (&outcome, goal), context).await?;
                 if let Outcome::Published(image, _) = &outcome
@@ -85,6 +86,19 @@ impl Reconcile for PreprovisioningImage {
             _ => Ok(Reconciled { again, ..Reconciled::settled() }),
         }
     }
+
+    /// A failed request says nothing about an image in the status, which a host may boot from.
+    async fn explain(object: &Arc<Self>, owner: &str, message: &str, context: &Context) {
+        if object.is_deleting() || !object.status.image_url.is_empty() || !context.may_write(object, owner) {
+            return;
+        }
+        let outcome = Outcome::NotReady(message.to_owned(), None, Duration::ZERO);
+        let Some(status) = decide::conclude(object, &outcome, Timestamp::now()).status else { return };
+        let goal = decide::goal(&outcome);
+        if let Err(error) = write_status(object, owner, &status, (&outcome, goal), context).await {
+            tracing::debug!("{error}");
+        }
+    }
 }
 
 async fn publish(
@@ -95,7 +109,7 @@ async fn publish(
 ) -> Result<Outcome, ReconcileError> {
     let secret = match &image.secret {
         None => None,
-        Some(name) => match claim::secret(object, name, context).await? {
+        Some(name) => match claim::secret(object, owner, name, context).await? {
             Lookup::Found(secret) => Some(secret),
             Lookup::Missing => return Ok(failed(owner, Failure::missing_secret(), None, context)),
             Lookup::Forbidden(error, secret) => {
@@ -104,6 +118,10 @@ async fn publish(
             }
         },
     };
+    // Events report the changes of labelled Secrets only.
+    let unwatched = secret.as_ref().filter(|secret| !decide::is_labelled(secret));
+    let version = unwatched.and_then(|secret| secret.metadata.resource_version.as_deref());
+    context.memory.note_unwatched(owner, version, Instant::now());
     let inputs = decide::image_inputs(&image, secret.as_deref());
     let kernel_arguments = match (image.kernel_arguments, decide::network_data(secret.as_deref())) {
         (Ok(kernel_arguments), Ok(_)) => kernel_arguments,

@@ -9,7 +9,7 @@ use kube::core::Status;
 use crate::error_chain::chain;
 
 /// How long one request may take. This does not apply to watches.
-const REQUEST: Duration = Duration::from_secs(30);
+pub(super) const REQUEST: Duration = Duration::from_secs(30);
 
 /// A request that failed.
 #[derive(Debug, thiserror::Error)]
@@ -22,8 +22,8 @@ pub(super) enum RequestError {
         source: kube::Error,
     },
     /// The API server did not answer.
-    #[error("cannot {doing}: the API server does not answer within {} s", REQUEST.as_secs())]
-    Timeout { doing: String },
+    #[error("cannot {doing}: the API server does not answer within {} s", limit.as_secs())]
+    Timeout { doing: String, limit: Duration },
 }
 
 impl RequestError {
@@ -42,6 +42,12 @@ impl RequestError {
 
     pub(super) fn is_forbidden(&self) -> bool {
         self.code() == 403
+    }
+
+    /// Whether the API server refused what a write changes. A webhook that sets no code refuses with 400, and a
+    /// ValidatingAdmissionPolicy with 422.
+    pub(super) fn is_refused(&self) -> bool {
+        matches!(self.code(), 400 | 403 | 422)
     }
 
     /// Whether the object does not exist any more.
@@ -77,10 +83,19 @@ pub(super) async fn request<T>(
     doing: impl Into<String>,
     request: impl Future<Output = kube::Result<T>>,
 ) -> Result<T, RequestError> {
-    match tokio::time::timeout(REQUEST, request).await {
+    request_within(REQUEST, doing, request).await
+}
+
+/// Sends a request, and waits for the answer for this time. After that, nobody knows whether the API server has done what it should.
+pub(super) async fn request_within<T>(
+    limit: Duration,
+    doing: impl Into<String>,
+    request: impl Future<Output = kube::Result<T>>,
+) -> Result<T, RequestError> {
+    match tokio::time::timeout(limit, request).await {
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(source)) => Err(RequestError::Api { doing: doing.into(), source }),
-        Err(_) => Err(RequestError::Timeout { doing: doing.into() }),
+        Err(_) => Err(RequestError::Timeout { doing: doing.into(), limit }),
     }
 }
 
@@ -111,6 +126,27 @@ mod tests {
 
     fn refused(message: &str) -> kube::Error {
         kube::Error::Api(Status::failure(message, "Forbidden").with_code(403).boxed())
+    }
+
+    #[test]
+    fn a_webhook_or_a_policy_refuses_with_several_codes() {
+        let error = |code| RequestError::Api {
+            doing: "label the Secret a".to_owned(),
+            source: kube::Error::Api(Status::failure("denied the request: no", "Invalid").with_code(code).boxed()),
+        };
+        assert!([400, 403, 422].map(error).iter().all(RequestError::is_refused));
+        assert!(![404, 409, 429, 500, 504].map(error).iter().any(RequestError::is_refused));
+        assert_eq!(error(422).to_string(), "cannot label the Secret a: denied the request: no (422)");
+    }
+
+    #[tokio::test]
+    async fn a_request_without_an_answer_ends_after_its_limit() {
+        let limit = Duration::from_millis(1);
+        let answer = request_within::<()>(limit, "label the Secret a", std::future::pending()).await;
+        assert_eq!(
+            answer.unwrap_err().to_string(),
+            "cannot label the Secret a: the API server does not answer within 0 s"
+        );
     }
 
     #[test]

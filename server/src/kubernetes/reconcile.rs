@@ -7,12 +7,16 @@ use std::time::{Duration, Instant};
 use kube::runtime::controller::Action;
 
 use super::context::Context;
+use super::decide::{ObjectEvent, reason};
 use super::kind::{Kind, Memory as _};
 use super::problem::RequestError;
-use super::retries::jittered;
+use super::retries::{Failures, jittered};
 
 /// dayone reconciles every object again after this time, whatever events have come.
 pub(super) const RESYNC: Duration = Duration::from_hours(10);
+
+/// How long to wait if no worker is free for an object whose last attempt failed slowly.
+const NO_WORKER: Duration = Duration::from_secs(1);
 
 /// The longest wait that the API server can ask for.
 const LONGEST_REQUESTED_WAIT: Duration = Duration::from_mins(5);
@@ -64,12 +68,27 @@ pub(super) trait Reconcile: Kind {
         owner: &str,
         context: &Context<Self>,
     ) -> impl Future<Output = Result<Reconciled, ReconcileError>> + Send;
+
+    /// Writes into the object why its reconciliation keeps failing, if there is a place for that.
+    fn explain(
+        _object: &Arc<Self>,
+        _owner: &str,
+        _message: &str,
+        _context: &Context<Self>,
+    ) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
 }
 
 /// Reconciles an object.
 pub(super) async fn run<K: Reconcile>(object: Arc<K>, context: Arc<Context<K>>) -> Result<Action, ReconcileError> {
     let started = Instant::now();
     let owner = object.owner();
+    // Many objects that hold up their workers would leave none for a new object.
+    let slow_worker = context.retries.is_slow(&owner).then(|| context.retries.slow_worker());
+    if matches!(slow_worker, Some(None)) {
+        return Ok(Action::requeue(jittered(NO_WORKER)));
+    }
     // Once images can be made, all objects are queued again. Until then, this object's URL may not answer.
     let can_make_images = context.images.can_make_images();
     let outcome = K::reconcile(&object, &owner, &context).await;
@@ -83,9 +102,39 @@ pub(super) async fn run<K: Reconcile>(object: Arc<K>, context: Arc<Context<K>>) 
     };
     context.metrics.reconciled(result, started.elapsed().as_secs_f64());
     context.metrics.contested(context.contention.contested(Instant::now()));
-    let reconciled = outcome?;
-    context.retries.forget(&owner);
-    Ok(Action::requeue(reconciled.again))
+    match outcome {
+        Ok(reconciled) => {
+            context.retries.forget(&owner);
+            context.failing.stuck(&owner, false);
+            Ok(Action::requeue(reconciled.again))
+        }
+        Err(error) => {
+            let failures = context.retries.failed(&owner, started.elapsed());
+            if failures.are_persistent() && context.leads() {
+                report_stuck(&object, &owner, &error.to_string(), failures, &context).await;
+            }
+            Err(error)
+        }
+    }
+}
+
+/// Reports that the reconciliation of an object keeps failing.
+async fn report_stuck<K: Reconcile>(
+    object: &Arc<K>,
+    owner: &str,
+    message: &str,
+    failures: Failures,
+    context: &Context<K>,
+) {
+    if context.failing.stuck(owner, true) {
+        context.metrics.failed(reason::RECONCILIATION);
+        // No condition has to have the message.
+        let event = ObjectEvent::warning(reason::RECONCILIATION, message);
+        context.events.separate().publish(&**object, &[event]);
+    }
+    if failures.are_news() {
+        K::explain(object, owner, message, context).await;
+    }
 }
 
 /// Builds an image on a thread that may block.
@@ -97,8 +146,14 @@ pub(super) async fn build<T: Send + 'static>(work: impl FnOnce() -> T + Send + '
 /// Schedules the next attempt after an error.
 #[expect(clippy::needless_pass_by_value, reason = "the signature is given")]
 pub(super) fn after_error<K: Kind>(object: Arc<K>, error: &ReconcileError, context: Arc<Context<K>>) -> Action {
+    let owner = object.owner();
     // Without the jitter, dayone would retry all objects that a policy refuses at the same moment each time.
-    let wait = jittered(context.retries.failed(&object.owner()).max(error.retry_after()));
+    let wait = jittered(context.retries.wait(&owner).max(error.retry_after()));
+    // The object may have been deleted, and so forgotten, during the attempt.
+    if context.is_gone(&object) {
+        context.retries.forget(&owner);
+        context.failing.stuck(&owner, false);
+    }
     let seconds = wait.as_secs_f64();
     let (kind, namespace, name) = (K::kind(&()), object.namespace(), object.name());
     if error.is_conflict() {

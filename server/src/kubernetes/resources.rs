@@ -132,6 +132,10 @@ impl Kind for PreprovisioningImage {
     const FOREIGN_LABEL: Option<&'static str> = Some(FOREIGN_LABEL);
     const OPTIONAL: bool = false;
 
+    fn secrets(&self) -> impl Iterator<Item = &str> {
+        Some(self.spec.network_data_name.as_str()).filter(|name| !name.is_empty()).into_iter()
+    }
+
     fn uses(&self, secret: &Secret) -> bool {
         let mut owners = secret.metadata.owner_references.iter().flatten();
         secret.metadata.name.as_deref() == Some(&self.spec.network_data_name)

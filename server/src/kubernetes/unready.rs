@@ -12,6 +12,10 @@ use super::kind::Memory;
 /// ready.
 pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 
+/// dayone reads a Secret that it does not watch again after a time within these bounds.
+const SOONEST: Duration = Duration::from_secs(10);
+const LATEST: Duration = Duration::from_mins(10);
+
 /// Why an image is not ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trouble {
@@ -27,6 +31,8 @@ pub(super) struct Unready {
     troubles: Mutex<HashMap<String, (Trouble, Instant)>>,
     /// The URLs of the images that this process has published last. A later failure does not remove an image.
     published: Mutex<HashMap<String, String>>,
+    /// The version of a Secret that dayone does not watch, and since when the Secret has had it.
+    unwatched: Mutex<HashMap<String, (String, Instant)>>,
     /// Why images of objects that are being deleted are lost, and whether this replica wrote when it reported that.
     lost: Mutex<HashMap<String, (Failure, bool)>>,
 }
@@ -53,6 +59,22 @@ impl Unready {
         self.published.lock().get(owner).is_some_and(|published| published == url)
     }
 
+    /// Notes the version of the image's Secret, if dayone does not watch this Secret.
+    pub(super) fn note_unwatched(&self, owner: &str, version: Option<&str>, now: Instant) {
+        let mut all = self.unwatched.lock();
+        match version {
+            None => drop(all.remove(owner)),
+            Some(version) if all.get(owner).is_some_and(|(noted, _)| noted == version) => {}
+            Some(version) => drop(all.insert(owner.to_owned(), (version.to_owned(), now))),
+        }
+    }
+
+    /// When to read the Secret again, if dayone does not watch it: after as long as it has not changed, within bounds.
+    pub(super) fn read_again(&self, owner: &str, now: Instant) -> Option<Duration> {
+        let since = self.unwatched.lock().get(owner).map(|(_, since)| *since)?;
+        Some(now.saturating_duration_since(since).clamp(SOONEST, LATEST))
+    }
+
     /// Notes why the image of an object that is being deleted is lost, or that it is not lost. Returns whether dayone must report that: it
     /// reports each failure once, and once more when this replica begins to write.
     pub(super) fn is_news(&self, owner: &str, lost: Option<&Failure>, leads: bool) -> bool {
@@ -74,6 +96,7 @@ impl Memory for Unready {
     fn forget(&self, owner: &str) {
         self.troubles.lock().remove(owner);
         self.published.lock().remove(owner);
+        self.unwatched.lock().remove(owner);
         self.lost.lock().remove(owner);
     }
 
@@ -115,6 +138,22 @@ mod tests {
         assert!(!unready.serves("a", "http://d/one"));
         unready.forget("a");
         assert!(!unready.serves("a", "http://d/two"));
+    }
+
+    #[test]
+    fn a_secret_without_a_watch_is_read_again_less_and_less_often_until_it_changes() {
+        let (unready, now) = (Unready::default(), Instant::now());
+        let at = |seconds| now + Duration::from_secs(seconds);
+        assert_eq!(unready.read_again("a", now), None);
+        unready.note_unwatched("a", Some("1"), now);
+        assert_eq!(unready.read_again("a", at(1)), Some(SOONEST));
+        unready.note_unwatched("a", Some("1"), at(40));
+        assert_eq!(unready.read_again("a", at(40)), Some(Duration::from_secs(40)));
+        assert_eq!(unready.read_again("a", at(10_000)), Some(LATEST));
+        unready.note_unwatched("a", Some("2"), at(10_000));
+        assert_eq!(unready.read_again("a", at(10_000)), Some(SOONEST));
+        unready.note_unwatched("a", None, at(10_001));
+        assert_eq!(unready.read_again("a", at(10_001)), None);
     }
 
     #[test]

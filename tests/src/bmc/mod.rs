@@ -13,7 +13,7 @@ mod boot;
 mod certificate;
 mod fault;
 mod image_server;
-mod listen;
+pub(crate) mod listen;
 mod machine;
 mod media;
 mod record;

@@ -13,6 +13,7 @@ pub mod metal3;
 mod processes;
 mod shared;
 mod watch;
+pub mod webhook;
 
 use std::fs;
 use std::path::{Path, PathBuf};

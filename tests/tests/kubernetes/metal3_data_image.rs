@@ -243,6 +243,30 @@ fn a_paused_drive_whose_secret_changes_before_a_restart_is_reported_as_lost_unti
 }
 
 #[test]
+fn a_label_that_another_controller_removes_each_time_is_left_to_it_and_the_drive_stays() {
+    let site = Site::new(ApiServer::shared());
+    let replica = site.start();
+    site.create_secret("user", &json!({"userData": "one"}));
+    create(&site, "worker-0", &json!({KIND: "cidata", USER_DATA: "user"}), "");
+    let told = || site.events("worker-0").into_iter().find(|(_, reason, _)| reason == "AnotherController");
+    replica.wait("an Event", Duration::from_secs(30), || {
+        if !site.secret("user")["metadata"]["labels"].is_null() {
+            site.patch_secret("user", &json!({"metadata": {"labels": null}}));
+        }
+        told().is_some()
+    });
+    assert!(told().unwrap().2.contains("the Secret user"), "{:?}", told());
+    let claims = || site.writes("dayone").iter().filter(|one| one.starts_with("update secrets/")).count();
+    let before = claims();
+    assert!(before <= 4, "{before} writes");
+    let first = url_after(&site, "worker-0", "");
+    site.patch_secret("user", &json!({"stringData": {"userData": "two"}}));
+    let changed = |object: &Value| url(object) != first;
+    site.admin().wait_until_within(Duration::from_secs(60), &path(&site, "worker-0"), "another URL", changed);
+    assert_eq!(claims(), before, "dayone leaves the Secret alone");
+}
+
+#[test]
 fn what_cannot_be_made_is_told_without_what_secrets_hold_and_made_once_it_can() {
     let site = Site::new(ApiServer::shared());
     let replica = site.start();

@@ -167,7 +167,9 @@ async fn read(
             continue;
         }
         let secret = match request(format!("read the Secret {name}"), api.get_opt(name)).await? {
-            Some(secret) if context.leads() && !object.is_deleting() => claim::label_if_possible(&api, secret).await,
+            Some(secret) if context.leads() && !object.is_deleting() => {
+                claim::label_if_possible(object, secret, context).await
+            }
             Some(secret) => secret,
             None => continue,
         };

@@ -1,7 +1,6 @@
 //! The custom resource `dataimages.metal3.io/v1alpha1` as the baremetal-operator defines it. dayone does not read its
 //! status, which belongs to the baremetal-operator.
 
-use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
@@ -49,8 +48,8 @@ impl Kind for DataImage {
     const FOREIGN_LABEL: Option<&'static str> = None;
     const OPTIONAL: bool = true;
 
-    fn uses(&self, secret: &Secret) -> bool {
-        SECRETS.iter().any(|annotation| self.annotation(annotation) == secret.metadata.name.as_deref())
+    fn secrets(&self) -> impl Iterator<Item = &str> {
+        SECRETS.iter().filter_map(move |annotation| self.annotation(annotation))
     }
 
     fn count(metrics: &KubernetesMetrics, count: usize) {

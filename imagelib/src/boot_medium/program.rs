@@ -15,6 +15,13 @@ const MAX_LOADER_BYTES: u64 = 8 << 20;
 const SYSTEMD_BOOT: &[u8] = b"#### LoaderInfo: systemd-boot ";
 /// What shim says that it is (`version.c.in`).
 const SHIM: &[u8] = b"UEFI SHIM\n$Version:";
+/// Boot loaders with menus of their own, by a text that each of them has and GRUB does not: the names of the configurations of rEFInd
+/// and ELILO in UTF-16, and the place in Limine for the checksum of its configuration (`common/lib/config.c`).
+const FOREIGN: [(&[u8], &str); 3] = [
+    (b"r\0e\0f\0i\0n\0d\0.\0c\0o\0n\0f\0", "rEFInd"),
+    (b"e\0l\0i\0l\0o\0.\0c\0o\0n\0f\0", "ELILO"),
+    (b"++CONFIG_B2SUM_SIGNATURE++", "Limine"),
+];
 
 /// A program that firmware, or a boot loader, starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +38,8 @@ pub(crate) enum Program {
     SystemdBoot,
     /// shim, which starts the boot loader beside it.
     Shim,
+    /// Another boot loader, with its name. It has menus of its own.
+    Foreign(&'static str),
     /// Anything else, such as GRUB.
     Other,
 }
@@ -60,7 +69,7 @@ impl Program {
         } else if has(SHIM) {
             Self::Shim
         } else {
-            Self::Other
+            FOREIGN.into_iter().find(|(text, _)| has(text)).map_or(Self::Other, |(_, name)| Self::Foreign(name))
         }
     }
 
@@ -71,7 +80,7 @@ impl Program {
                 Some("a unified kernel image, which contains its own initrd and kernel arguments")
             }
             Self::Linux => Some("a Linux kernel that starts without an initrd"),
-            Self::SystemdBoot | Self::Shim | Self::Other => None,
+            Self::SystemdBoot | Self::Shim | Self::Foreign(_) | Self::Other => None,
         }
     }
 }

@@ -11,6 +11,7 @@
 )]
 
 mod boot_config;
+mod boot_loaders;
 mod boot_paths;
 mod data;
 mod formats;
@@ -25,6 +26,7 @@ mod minimal;
 mod minimal_casper;
 mod minimal_live_boot;
 mod order;
+mod partition_tables;
 mod talos;
 mod uki;
 mod uki_credential;

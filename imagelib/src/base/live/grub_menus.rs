@@ -16,15 +16,7 @@ pub(super) struct GrubMenus {
 impl GrubMenus {
     pub(super) fn find(configurations: &[Configuration], esp: usize, menus: &[Menu<'_>]) -> Self {
         let own = configurations.iter().filter(|known| known.is_grub_on(esp));
-        let mut groups: BTreeSet<usize> = own.map(|known| known.found.group).collect();
-        let mut count = 0;
-        while count < groups.len() {
-            count = groups.len();
-            let known = in_groups(configurations, &groups);
-            let led_to: Vec<usize> = known.flat_map(|known| known.found.leads_to.iter().copied()).collect();
-            groups.extend(led_to);
-        }
-        let leads_elsewhere = in_groups(configurations, &groups).any(|known| known.found.leads_elsewhere);
+        let (groups, leads_elsewhere) = reached(configurations, own.map(|known| known.found.group).collect());
         let with_entries = menus.iter().filter(|menu| !menu.is_for_loopback()).map(|menu| menu.first.found.group);
         Self { groups: with_entries.filter(|group| groups.contains(group)).collect(), leads_elsewhere }
     }
@@ -50,6 +42,20 @@ pub(super) fn dead_ends(configurations: &[Configuration], esp: usize) -> Vec<(&s
     without_entries
         .filter_map(|found| Some((found.path.trim_start_matches('/'), found.missing.first()?.as_str())))
         .collect()
+}
+
+/// The groups of configurations to which these groups lead, with themselves, and whether one of them leads to a configuration whose
+/// name only the loader knows.
+pub(super) fn reached(configurations: &[Configuration], mut groups: BTreeSet<usize>) -> (BTreeSet<usize>, bool) {
+    let mut count = 0;
+    while count < groups.len() {
+        count = groups.len();
+        let known = in_groups(configurations, &groups);
+        let led_to: Vec<usize> = known.flat_map(|known| known.found.leads_to.iter().copied()).collect();
+        groups.extend(led_to);
+    }
+    let leads_elsewhere = in_groups(configurations, &groups).any(|known| known.found.leads_elsewhere);
+    (groups, leads_elsewhere)
 }
 
 fn in_groups<'a>(

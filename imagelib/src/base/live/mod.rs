@@ -1,6 +1,7 @@
 //! Live media without embed areas, ISOs and disks: their boot menus, the initramfs images that the menus load, and what dayone needs to
 //! change both.
 
+mod bios_loader;
 mod configurations;
 mod defaults;
 mod description;

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use super::bios_loader::BiosLoader;
 use super::configurations::{Configuration, LiveEntry};
 use super::defaults::{self, Menu, MenuDefault, Starts};
 use super::grub_menus::{self, GrubMenus};
@@ -19,11 +20,6 @@ use crate::iso::el_torito::{BootEntry as CatalogEntry, Catalog, Platform};
 use crate::iso::hfs;
 use crate::source::Source;
 
-/// ISOLINUX contains this text, and reads only its own menus.
-const ISOLINUX: &[u8] = b"ISOLINUX";
-/// How many bytes of a BIOS boot loader to search.
-const LOADER_BEGINNING: u64 = 32 << 10;
-
 /// A kind of firmware.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Firmware {
@@ -31,11 +27,14 @@ pub enum Firmware {
     Bios,
     /// UEFI.
     Uefi,
+    /// The firmware of POWER machines, which reads neither the boot catalog nor EFI system partitions.
+    OpenFirmware,
 }
 
 named_variants!(Firmware {
     Bios => "BIOS",
     Uefi => "UEFI",
+    OpenFirmware => "Open Firmware",
 });
 
 /// A way to boot that dayone cannot change.
@@ -92,6 +91,7 @@ impl Finder<'_> {
         for (index, esp) in self.esps.iter().enumerate() {
             self.uefi(index, esp, &menus, &mut paths);
         }
+        self.open_firmware(&menus, &mut paths);
         self.unreadable(&mut paths);
         self.hfs(&mut paths);
         for known in menus.iter().flat_map(|menu| &menu.entries) {
@@ -183,7 +183,8 @@ impl Finder<'_> {
             std::iter::once((first, Some(Firmware::Bios))).chain(entries.map(|entry| (entry, None)))
         {
             if entry.no_emulation {
-                let is_known = entry.image.offset == first.image.offset || self.is_isolinux(entry);
+                let is_known = entry.image.offset == first.image.offset
+                    || BiosLoader::of(self.source, entry) == BiosLoader::Isolinux;
                 if !is_known {
                     paths.add_unknown(&boot_image(entry), default_of);
                 }
@@ -194,18 +195,30 @@ impl Finder<'_> {
             }
         }
         if first.no_emulation {
-            let loaders: &[Loader] =
-                if self.is_isolinux(first) { &[Loader::Syslinux] } else { &[Loader::Syslinux, Loader::Grub] };
-            let read = menus
-                .iter()
-                .filter(|menu| menu.first.esp.is_none() && loaders.contains(&menu.first.found.config.loader()));
-            Self::menus_of(Firmware::Bios, || boot_image(first), read, paths);
+            let loader = BiosLoader::of(self.source, first);
+            if loader == BiosLoader::LegacyGrub {
+                paths.add_foreign(&boot_image(first), "GRUB Legacy", Firmware::Bios);
+            } else {
+                let read = loader.menus(self.configurations, menus);
+                Self::menus_of(Firmware::Bios, || boot_image(first), read, paths);
+            }
         }
     }
 
-    fn is_isolinux(&self, entry: &CatalogEntry) -> bool {
-        let beginning = self.source.read_vec(entry.image.offset, entry.image.length.min(LOADER_BEGINNING));
-        beginning.is_ok_and(|bytes| bytes.windows(ISOLINUX.len()).any(|window| window == ISOLINUX))
+    /// Finds what firmware starts by default that reads neither the boot catalog nor EFI system partitions, if the ISO has nothing for
+    /// other firmware.
+    fn open_firmware(&self, menus: &[Menu<'_>], paths: &mut BootPaths) {
+        let is_for_pcs = |entry: &CatalogEntry| matches!(entry.platform, Platform::Bios | Platform::Uefi);
+        let in_catalog = self.catalog.is_some_and(|catalog| catalog.entries.iter().any(is_for_pcs));
+        if in_catalog || !self.esps.is_empty() || !self.unreadable.is_empty() {
+            return;
+        }
+        let is_read = |menu: &&Menu<'_>| menu.first.found.config.loader() == Loader::Grub && !menu.is_for_loopback();
+        let read: Vec<&Menu<'_>> = menus.iter().filter(is_read).collect();
+        // Without a menu, there may be nothing to start.
+        if !read.is_empty() {
+            Self::menus_of(Firmware::OpenFirmware, || "GRUB".to_owned(), read.into_iter(), paths);
+        }
     }
 
     /// Adds the EFI system partitions that dayone cannot read. If their loader is GRUB, it may read a menu of the ISO file system,
@@ -250,6 +263,10 @@ impl Finder<'_> {
             if let Some(what) = program.unreachable() {
                 let reason = format!("is {what}{}", self.unusable(index, &path));
                 paths.add(at(&path), reason, Some(Firmware::Uefi));
+                continue;
+            }
+            if let Program::Foreign(name) = program {
+                paths.add_foreign(&at(&path), name, Firmware::Uefi);
                 continue;
             }
             let is_systemd_boot = program == Program::SystemdBoot;
@@ -340,6 +357,14 @@ impl BootPaths {
         let reason = "is a boot loader whose menu dayone did not find; dayone reads the menus of ISOLINUX, GRUB and \
              systemd-boot";
         self.add_possible(place, reason, default_of);
+    }
+
+    /// Adds a boot loader that firmware starts by default, and whose menus dayone does not read.
+    fn add_foreign(&mut self, place: &str, name: &str, default_of: Firmware) {
+        let reason = format!(
+            "is {name}, whose menus dayone does not read; dayone reads the menus of ISOLINUX, GRUB 2 and systemd-boot"
+        );
+        self.add_possible(place, &reason, Some(default_of));
     }
 
     /// Adds a way to boot that may start nothing on this medium.

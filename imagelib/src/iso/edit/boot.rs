@@ -51,6 +51,11 @@ impl BootCatalog {
         self.entries.iter().any(|image| contains(extent, image.entry.image.offset))
     }
 
+    /// Whether a boot image begins at this offset.
+    pub(super) fn starts_at(&self, offset: u64) -> bool {
+        self.entries.iter().any(|image| image.entry.image.offset == offset)
+    }
+
     /// The end of what cannot move: the catalog, and the beginnings of boot images that know their place.
     pub(super) fn fixed_end(&self) -> u64 {
         let placed = self.entries.iter().filter(|image| image.placed).map(|image| image.entry.image.offset + 1);

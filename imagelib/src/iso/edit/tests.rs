@@ -4,9 +4,11 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::disk::mbr::{EFI_SYSTEM, Mbr, MbrPartition};
+use crate::iso::author::{ElTorito, NewFile, NewIso};
 use crate::iso::testing::image;
 use crate::iso::{TreeKind, Volume};
-use crate::overlay::{Content, Overlay};
+use crate::overlay::{Content, Overlay, Sizes};
 
 fn open(image: &Vec<u8>) -> Result<Editor, OpenError> {
     Editor::open(image, &Volume::open(image)?)
@@ -114,6 +116,59 @@ fn the_checksum_of_the_medium_goes() {
     let plan = open(&image).unwrap().plan(vec![replace("/boot/vmlinuz", b"x")]).unwrap();
     assert!(bytes_of(&image, &plan)[32768 + 883..32768 + 1395].iter().all(|byte| *byte == b' '));
     assert_eq!(plan.changes.last().unwrap().kind, ChangeKind::MediumChecksumRemoved);
+}
+
+fn extent(image: &Vec<u8>, path: &str) -> Extent {
+    Volume::open(image).unwrap().find(image, path).unwrap().unwrap().extents[0]
+}
+
+fn first_partition(image: &Vec<u8>) -> MbrPartition {
+    Mbr::read(image).unwrap().unwrap().partitions().next().unwrap().1
+}
+
+/// An ISO with a boot image of 10 sectors, a file of the same length, and a partition of so many sectors that begins where the file of
+/// this path does.
+fn with_partition(path: &str, sectors: u32) -> Vec<u8> {
+    let file = |path: &str| (path.parse().unwrap(), NewFile::literal(0o644, vec![path.as_bytes()[5]; 5000]));
+    let iso = NewIso {
+        volume_id: "PARTITION".to_owned(),
+        files: BTreeMap::from([file("boot/efi.img"), file("boot/other")]),
+        boot: Some(ElTorito { bios: None, uefi: Some("boot/efi.img".parse().unwrap()) }),
+        ..NewIso::default()
+    };
+    let iso = Overlay::concatenated(&Sizes::new(), iso.layout().unwrap()).unwrap();
+    let mut image = vec![0; usize::try_from(iso.size()).unwrap()];
+    iso.read_at(&(Role::Iso, Vec::<u8>::new()), 0, &mut image).unwrap();
+    let first_sector = u32::try_from(extent(&image, path).offset / 512).unwrap();
+    let partition = MbrPartition { bootable: false, kind: EFI_SYSTEM, first_sector, sectors };
+    let Patch { offset, content: Content::Bytes(table) } = Mbr::new([Some(partition), None, None, None]).table() else {
+        panic!("bytes")
+    };
+    let at = usize::try_from(offset).unwrap();
+    image[at..at + table.len()].copy_from_slice(&table);
+    image
+}
+
+#[test]
+fn a_partition_goes_along_with_the_boot_image_at_its_beginning_wherever_it_ends() {
+    for (path, sectors, moves) in [
+        ("/boot/efi.img", 10, true),
+        ("/boot/efi.img", 12, true),
+        ("/boot/efi.img", 2048, true),
+        ("/boot/efi.img", 4, true),
+        ("/boot/other", 10, true),
+        // It is for more than this file.
+        ("/boot/other", 2048, false),
+    ] {
+        let image = with_partition(path, sectors);
+        let plan = open(&image).unwrap().plan(vec![replace(path, &[7; 9000])]).unwrap();
+        let new = bytes_of(&image, &plan);
+        let (before, after) = (first_partition(&image), first_partition(&new));
+        let first_sector = u32::try_from(extent(&new, path).offset / 512).unwrap();
+        assert!(first_sector > before.first_sector);
+        let expected = if moves { MbrPartition { first_sector, sectors: 18, ..before } } else { before };
+        assert_eq!(after, expected, "{path}, {sectors}");
+    }
 }
 
 proptest! {

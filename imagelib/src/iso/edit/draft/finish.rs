@@ -43,7 +43,10 @@ impl Draft<'_> {
 
     /// The partition tables and the size of the volume. Returns that of the image.
     fn resize(&mut self) -> Result<u64, EditError> {
-        let moved: Vec<(Extent, Extent)> = self.moved.iter().map(|(from, to)| (self.cuts.extent(*from), *to)).collect();
+        let mut moved: Vec<(Extent, Extent)> = Vec::new();
+        for (from, to) in &self.moved {
+            moved.extend(self.with_partitions(*from).into_iter().map(|from| (self.cuts.extent(from), *to)));
+        }
         let growth = Growth { bases: &self.image.bases, old_size: self.image.size, data_end: self.end, moved: &moved };
         let grown = self.image.partitions.resize(&self.cuts, growth)?;
         self.patches.extend(grown.patches);
@@ -62,6 +65,17 @@ impl Draft<'_> {
             self.changes.push(Change::structure(subject, ChangeKind::PartitionKept));
         }
         Ok(new)
+    }
+
+    /// What has moved from an extent: its content, and the partitions of the boot image in it. Tools round up the length of such a
+    /// partition, or cut it to what the boot catalog can count, so that it ends elsewhere than the file.
+    fn with_partitions(&self, from: Extent) -> Vec<Extent> {
+        let mut all = vec![from];
+        // An empty file may have the place of any other file.
+        if from.length > 0 && self.image.boot.starts_at(from.offset) {
+            all.extend(self.image.partitions.beginning_at(from.offset));
+        }
+        all
     }
 
     fn remove_medium_checksum(&mut self) {

@@ -94,4 +94,4 @@ pub mod talos;
 pub mod uki;
 mod url_server;
 
-pub use vocabulary::{digest, source};
+pub use vocabulary::{digest, source, url_host};

@@ -1,9 +1,10 @@
 //! The base of images' URLs. It must suit the strictest firmware.
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr, SocketAddrV6};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6};
 use std::str::FromStr;
 
+use imagelib::url_host;
 use url::{Host, Url};
 
 /// Maximum length of a URL in characters, which several vendors demand.
@@ -48,6 +49,9 @@ pub enum MediaUrlError {
     /// The address is `0.0.0.0` or `[::]`.
     #[error("{0} is an address to listen on, which BMCs cannot reach; use this machine's address on the BMCs' network")]
     Unspecified(IpAddr),
+    /// The host is an IPv4 address in another form than four decimal numbers, perhaps with leading zeros.
+    #[error("its host is {0} in a URL, but not written so; {fix}", fix = url_host::FIX)]
+    Ipv4(Ipv4Addr),
     /// The address is a multicast or broadcast address.
     #[error("{0} is a multicast or broadcast address; use this machine's address on the BMCs' network")]
     Group(IpAddr),
@@ -177,6 +181,9 @@ impl FromStr for MediaUrl {
         }
         let host = match url.host() {
             Some(Host::Domain(name)) => MediaHost::Name(name.to_owned()),
+            Some(Host::Ipv4(address)) if !url_host::is_written(address, text) => {
+                return Err(MediaUrlError::Ipv4(address));
+            }
             Some(Host::Ipv4(address)) => MediaHost::Address(reachable(address.into())?),
             Some(Host::Ipv6(address)) => MediaHost::Address(reachable(address.into())?),
             None => return Err(MediaUrlError::Syntax(url::ParseError::EmptyHost)),
@@ -282,6 +289,8 @@ mod tests {
             ("http://0.0.0.0:8081", "listen on"),
             ("http://[::]:8081", "listen on"),
             ("http://255.255.255.255", "multicast or broadcast"),
+            ("http://10.0.0.010:8081", "its host is 10.0.0.8 in a URL"),
+            ("http://0xa000008", "without leading zeros"),
             ("http://[ff02::1]", "multicast or broadcast"),
         ] {
             let error = bad.parse::<MediaUrl>().expect_err(bad).to_string();

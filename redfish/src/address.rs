@@ -1,7 +1,7 @@
 //! The addresses of BMCs, as Metal3 documents them for `spec.bmc.address` of a `BareMetalHost`.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -88,6 +88,17 @@ pub enum AddressError {
     /// The host is missing or invalid.
     #[error("the BMC's address has no valid host: {0}; write IPv6 addresses in brackets and without a zone")]
     Host(String),
+    /// The host is an IPv4 address in another form than four decimal numbers, perhaps with leading zeros.
+    #[error(
+        "the BMC's address has the host {written:?}, which URLs read as {read}; write the IPv4 address as four decimal numbers without \
+         leading zeros"
+    )]
+    Ipv4 {
+        /// The host in the address.
+        written: String,
+        /// The address that it is in a URL.
+        read: Ipv4Addr,
+    },
     /// The text has a `?` or `#`.
     #[error("the BMC's address contains '?' or '#'; remove it and what follows")]
     QueryOrFragment,
@@ -181,6 +192,7 @@ impl FromStr for BmcAddress {
         }
         let url = Url::parse(&format!("{transport}://{authority}{path}"));
         let mut origin = url.map_err(|error| AddressError::Host(error.to_string()))?;
+        check_host(authority, &origin)?;
         if origin.port() == Some(623) {
             return Err(AddressError::IpmiPort);
         }
@@ -188,6 +200,22 @@ impl FromStr for BmcAddress {
         origin.set_path("/");
         let by_http = scheme.is_some_and(|scheme| scheme.split('+').next() == Some(UEFI_HTTP));
         Ok(Self { written: text.to_owned(), origin, system, hint, by_http })
+    }
+}
+
+/// Refuses an IPv4 address that is another one in a URL than to its reader, such as `10.0.0.010`, and a name that no DNS has.
+fn check_host(authority: &str, url: &Url) -> Result<(), AddressError> {
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    match url.host() {
+        Some(Host::Ipv4(read)) => {
+            let written = authority.split(':').next().unwrap_or_default();
+            let is_plain = written.parse::<Ipv4Addr>() == Ok(read);
+            if is_plain { Ok(()) } else { Err(AddressError::Ipv4 { written: written.to_owned(), read }) }
+        }
+        Some(Host::Domain(name)) if !name.bytes().all(is_of_name) => {
+            Err(AddressError::Host(format!("{name:?} is neither an address nor a name")))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -90,7 +90,9 @@ mod task;
 mod tls;
 
 pub use address::{AddressError, BmcAddress, Dialect};
-pub use client::{Answer, Client, ClientOptions, Completion, RequestRecord, Resource, Target};
+pub use client::{
+    Answer, Client, ClientOptions, Completion, RequestRecord, Resource, Target, Unfinished, UnfinishedTask,
+};
 pub use credentials::{Credentials, CredentialsError, Password};
 pub use error::{Failure, RedfishError, RequestLine};
 pub use message::{Message, without_tokens};

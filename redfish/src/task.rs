@@ -52,6 +52,12 @@ pub(super) fn progress(status: StatusCode, body: &Value) -> Progress {
     }
 }
 
+/// The status of a task that has completed, unless it is `OK`. The task's messages then say what went wrong.
+pub(super) fn warning(body: &Value) -> Option<&str> {
+    let status = body.get("TaskStatus").and_then(Value::as_str);
+    status.filter(|status| !status.is_empty() && !status.eq_ignore_ascii_case("OK"))
+}
+
 /// The path to poll: that in `Location`, or else the one that the body names.
 pub(super) fn monitor(location: Option<&str>, body: &Value) -> Option<String> {
     let text = |name: &str| body.get(name).and_then(Value::as_str);
@@ -92,6 +98,16 @@ mod tests {
         assert_eq!(read(500, Value::Null), Progress::Unreported);
         assert_eq!(read(500, json!({"TaskState": "Exception"})), failed("Exception"));
         assert_eq!(read(404, Value::Null), Progress::Gone);
+    }
+
+    #[test]
+    fn a_status_other_than_ok_is_a_warning() {
+        let read =
+            |status: &Value| warning(&json!({"TaskState": "Completed", "TaskStatus": status})).map(str::to_owned);
+        assert_eq!(read(&json!("Warning")).as_deref(), Some("Warning"));
+        for fine in [json!("OK"), json!("Ok"), json!(""), Value::Null, json!(3)] {
+            assert_eq!(read(&fine), None, "{fine}");
+        }
     }
 
     #[test]

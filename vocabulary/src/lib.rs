@@ -11,3 +11,4 @@ pub mod report;
 pub mod source;
 pub mod text;
 pub mod url_credentials;
+pub mod url_host;

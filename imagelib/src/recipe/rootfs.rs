@@ -1,14 +1,14 @@
 //! URLs of root file systems that a system fetches over the network.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use url::{Host, ParseError, Url};
 
 use crate::url_server::UrlServer;
-use vocabulary::{checked_text, url_credentials};
+use vocabulary::{checked_text, url_credentials, url_host};
 
 /// The longest URL that leaves room for other kernel arguments, in bytes.
 const MAX_URL_BYTES: usize = 1024;
@@ -31,6 +31,9 @@ pub enum RootfsUrlError {
     /// The URL names no server, or its port is none. With the reason.
     #[error("the URL of the root file system is not valid: {0}")]
     Invalid(ParseError),
+    /// The server is an IPv4 address in another form than four decimal numbers, perhaps with leading zeros.
+    #[error("the server in the URL of the root file system is {0}, but not written so; {fix}", fix = url_host::FIX)]
+    Ipv4(Ipv4Addr),
 }
 
 /// An `http` or `https` URL with a server that fits into a kernel argument: printable ASCII without blanks and quotes, at most 1024 bytes.
@@ -66,8 +69,11 @@ impl FromStr for RootfsUrl {
         }
         // The parser would skip further slashes, and take the first part of the path for the server.
         let parsed = if rest.starts_with('/') { Err(ParseError::EmptyHost) } else { Url::parse(text) };
-        parsed.map_err(RootfsUrlError::Invalid)?;
-        Ok(Self(format!("{scheme}://{rest}")))
+        let parsed = parsed.map_err(RootfsUrlError::Invalid)?;
+        match parsed.host() {
+            Some(Host::Ipv4(address)) if !url_host::is_written(address, text) => Err(RootfsUrlError::Ipv4(address)),
+            _ => Ok(Self(format!("{scheme}://{rest}"))),
+        }
     }
 }
 
@@ -144,6 +150,9 @@ mod tests {
         ] {
             let error = text.parse::<RootfsUrl>().unwrap_err().to_string();
             assert_eq!(error, format!("the URL of the root file system is not valid: {reason}"), "{text}");
+        }
+        for text in ["http://192.0.2.010/r.img", "http://0xc0000208/r.img"] {
+            assert_eq!(text.parse::<RootfsUrl>(), Err(RootfsUrlError::Ipv4(Ipv4Addr::new(192, 0, 2, 8))), "{text}");
         }
         for (text, address) in [
             ("http://192.0.2.1:8080/r.img", Some("192.0.2.1")),

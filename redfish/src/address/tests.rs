@@ -43,6 +43,7 @@ fn the_forms_of_metal3_are_read() {
         ("redfish:8443", "https://redfish:8443/", None, None),
         ("redfish:192.0.2.4", "https://192.0.2.4/", None, None),
         ("[2001:db8::10]:8443", "https://[2001:db8::10]:8443/", None, None),
+        ("bmc_1-a.example.", "https://bmc_1-a.example./", None, None),
     ] {
         let address: BmcAddress = written.parse().unwrap_or_else(|error| panic!("{written}: {error}"));
         assert_eq!(address.origin().as_str(), origin, "{written}");
@@ -84,6 +85,15 @@ fn invalid_addresses_say_what_to_write() {
         ("redfish://2001:db8::10", "brackets"),
         ("redfish://[fe80::1%25eth0]", "zone"),
         ("redfish://192.0.2.1:99999", "port"),
+        ("redfish://192.0.2.300", "no valid host"),
+        ("redfish://1.2.3.4.5", "no valid host"),
+        ("redfish://10,5", "neither an address nor a name"),
+        ("redfish+http://127.0.0.010:18799/redfish/v1/Systems/1", "\"127.0.0.010\", which URLs read as 127.0.0.8;"),
+        ("192.0.2.01", "four decimal numbers without leading zeros"),
+        ("redfish://0xc0000201", "read as 192.0.2.1"),
+        ("https://3221225985", "read as 192.0.2.1"),
+        ("https://10.5:443/redfish/v1", "read as 10.0.0.5"),
+        ("https://192.0.2.%31", "read as 192.0.2.1"),
         ("redfish://192.0.2.1/redfish/v1/Systems/1?x=y", "'?'"),
         ("redfish://192.0.2.1/Systems/1", "leave it out"),
         ("redfish://192.0.2.1/redfish/v1//Systems/1", "leave it out"),

@@ -27,6 +27,9 @@ pub struct Attempt {
     /// Why the request failed. `None` if it succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The status of the BMC's task, with its messages, if the task has completed with a status other than `OK`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
     /// Whether the BMC did not answer, or was too busy. Only for the next step, so records do not have it.
     #[serde(skip)]
     is_unavailable: bool,
@@ -36,6 +39,11 @@ impl Attempt {
     /// Whether the request succeeded.
     pub fn succeeded(&self) -> bool {
         self.error.is_none()
+    }
+
+    /// How the BMC's task completed, in parentheses. Empty if there was none, or if its status was `OK`.
+    pub(super) fn task_warning(&self) -> String {
+        self.warning.as_ref().map(|warning| format!(" (its task completed with {warning})")).unwrap_or_default()
     }
 
     /// Whether the request failed because the BMC did not answer, or was too busy.
@@ -74,6 +82,7 @@ impl Attempt {
                 .map_or_else(RedfishError::status, |answer| Some(answer.status))
                 .map(|status| status.as_u16()),
             error: result.as_ref().err().map(|error| clean(&error.to_string())),
+            warning: result.as_ref().ok().and_then(|answer| answer.warning.as_deref()).map(clean),
             is_unavailable: result.as_ref().err().is_some_and(RedfishError::is_unavailable),
         }
     }
@@ -84,7 +93,7 @@ impl fmt::Display for Attempt {
         let sent = if self.properties.is_empty() { "no property" } else { &self.properties.join(", ") };
         match &self.error {
             Some(error) => write!(formatter, "{error} (it was sent {sent})"),
-            None => write!(formatter, "{} {} with {sent}", self.method, self.path),
+            None => write!(formatter, "{} {} with {sent}{}", self.method, self.path, self.task_warning()),
         }
     }
 }

@@ -100,7 +100,7 @@ pub enum BmcError {
         message: String,
     },
     /// The BMC refused every form of the insert request.
-    #[error("the BMC does not insert the image; {}{}", tried(attempts), detached(attempts))]
+    #[error("the BMC does not insert the image; {}{}", tried(&refused(attempts)), detached(attempts))]
     InsertRefused {
         /// Every request that was sent.
         attempts: Vec<Attempt>,
@@ -202,7 +202,7 @@ pub enum BmcError {
     PowerRefused {
         /// The power state to reach.
         wanted: PowerState,
-        /// Every request that was sent.
+        /// Every request for this that the BMC refused. The accepted ones before, such as that to switch the host off, are not among them.
         attempts: Vec<Attempt>,
     },
     /// The BMC accepted the request, but the power state did not change in time.
@@ -299,6 +299,11 @@ fn tried(attempts: &[Attempt]) -> String {
     }
 }
 
+/// The requests that the BMC refused. Those that it accepted before, such as to eject another medium, do not say why it then refused.
+fn refused(attempts: &[Attempt]) -> Vec<Attempt> {
+    attempts.iter().filter(|attempt| !attempt.succeeded()).cloned().collect()
+}
+
 fn listed(offered: &[String]) -> String {
     if offered.is_empty() { "none".to_owned() } else { offered.join(", ") }
 }
@@ -321,8 +326,9 @@ fn while_off(attempts: &[Attempt]) -> &'static str {
 }
 
 fn accepted(attempts: &[Attempt]) -> String {
-    match attempts.last().and_then(|attempt| attempt.error.as_ref()) {
-        None => "the BMC accepted the image".to_owned(),
+    let Some(last) = attempts.last() else { return "the BMC accepted the image".to_owned() };
+    match &last.error {
+        None => format!("the BMC accepted the image{}", last.task_warning()),
         Some(error) => format!("the BMC received the image's URL and did not answer ({error})"),
     }
 }

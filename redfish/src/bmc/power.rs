@@ -157,11 +157,9 @@ impl Bmc {
                     // It refused a type only because it was busy.
                     Err(error) if error.is_unavailable() => return Err(error),
                     // The BMC refused every request, so the host is as it was.
-                    Err(BmcError::PowerRefused { attempts, .. }) if !types.power_cycle().is_empty() => {
-                        change.attempts = attempts;
-                        return Ok(cycle(change, reset));
-                    }
-                    Err(BmcError::PowerUnsupported { .. }) if !types.power_cycle().is_empty() => {
+                    Err(BmcError::PowerRefused { .. } | BmcError::PowerUnsupported { .. })
+                        if !types.power_cycle().is_empty() =>
+                    {
                         return Ok(cycle(change, reset));
                     }
                     Err(error) => return Err(error),
@@ -255,6 +253,8 @@ impl Bmc {
         attempts: &mut Vec<Attempt>,
     ) -> Result<(), BmcError> {
         let mut poll = Poll::new(self.limits().pause, self.limits().power);
+        // A restart in one step has the same purpose as what the BMC refused before it.
+        let earlier = if wanted.is_some() { attempts.len() } else { 0 };
         'types: for reset_type in types {
             let body = json!({"ResetType": spelling(reset, reset_type)});
             for tries in 1.. {
@@ -300,7 +300,8 @@ impl Bmc {
             }
         }
         let wanted = wanted.unwrap_or(PowerState::On);
-        Err(BmcError::PowerRefused { wanted, attempts: attempts.clone() })
+        let refused = attempts.iter().skip(earlier).filter(|attempt| !attempt.succeeded()).cloned().collect();
+        Err(BmcError::PowerRefused { wanted, attempts: refused })
     }
 
     /// Reads the power state, and waits for the end of a change that is under way.

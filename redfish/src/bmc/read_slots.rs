@@ -4,7 +4,9 @@ use http::StatusCode;
 
 use super::Bmc;
 use super::error::BmcError;
-use super::survey::{Slot, cannot_be_read, is_about_one_resource, last_segment};
+use super::medium::Medium;
+use super::slot;
+use super::survey::{Slot, cannot_be_read, is_about_one_resource, is_answer, last_segment};
 use super::vendor::Vendor;
 use crate::RedfishError;
 
@@ -47,6 +49,39 @@ impl Bmc {
             }
         }
         Ok(slots)
+    }
+
+    /// Adds the Managers' slots for the media that no slot of the System takes. Older BMCs have virtual media under the Manager only. If
+    /// both have a slot for a medium, it is the same device.
+    pub(super) async fn add_managers_slots(
+        &self,
+        slots: &mut Vec<Slot>,
+        collections: &[String],
+        vendor: Vendor,
+        refused: &mut Option<String>,
+        notes: &mut Vec<String>,
+    ) -> Result<(), BmcError> {
+        let takes = |slot: &Slot, medium: Medium| slot.insert.is_some() && slot::may_take(slot, medium);
+        let mut missing = vec![Medium::Cd, Medium::Usb];
+        missing.retain(|medium| !slots.iter().any(|slot| takes(slot, *medium)));
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let has_none = slots.iter().all(|slot| slot.insert.is_none());
+        let mut read = match self.slots(collections, vendor, refused, notes).await {
+            // The System's slots may be enough.
+            Err(BmcError::Redfish(error)) if !has_none && is_answer(&error) => {
+                notes.push(format!("the slots of the Managers cannot be read: {error}"));
+                return Ok(());
+            }
+            read => read?,
+        };
+        read.retain(|slot| {
+            let is_wanted = has_none || missing.iter().any(|medium| takes(slot, *medium));
+            is_wanted && slots.iter().all(|known| known.path != slot.path)
+        });
+        slots.append(&mut read);
+        Ok(())
     }
 }
 

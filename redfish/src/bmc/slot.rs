@@ -74,6 +74,11 @@ fn suits(slot: &Slot, medium: Medium) -> bool {
     }
 }
 
+/// Whether a slot takes the medium, or may take it, although it does not say so.
+pub(super) fn may_take(slot: &Slot, medium: Medium) -> bool {
+    suits(slot, medium) || may_suit(slot, medium)
+}
+
 /// Whether a slot may take the medium, although it does not say so: `MediaTypes` is optional.
 fn may_suit(slot: &Slot, medium: Medium) -> bool {
     let other = match medium {

@@ -1,5 +1,6 @@
 //! Reads what a BMC has: its System, its Managers, and its slots for virtual media with their actions.
 
+use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -215,6 +216,7 @@ impl Bmc {
 
         let mut managers = Vec::new();
         let mut manager_bodies = Vec::new();
+        let mut unread = None;
         let (paths, may_be_others) = self.manager_paths(root, system, &mut notes).await?;
         let own = [Some(path.clone()), system.path("@odata.id")];
         let most = if may_be_others { MAX_CANDIDATES } else { MAX_MANAGERS };
@@ -224,7 +226,17 @@ impl Bmc {
             if managers.len() >= MAX_MANAGERS || position >= most && !is_missing {
                 break;
             }
-            let Some(body) = self.read_or_note(path, &mut notes).await? else { continue };
+            let body = match self.read_or_note(path, &mut notes).await {
+                Ok(Some(body)) => body,
+                Ok(None) => continue,
+                // Another Manager may have the slots. One of two may be off, or not be for this account.
+                Err(BmcError::Redfish(error)) if is_answer(&error) => {
+                    notes.push(cannot_be_read(path, &error));
+                    unread.get_or_insert(error);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
             if may_be_others && !is_manager_of(&body, &own) {
                 continue;
             }
@@ -239,19 +251,21 @@ impl Bmc {
         }
         let vendor = self.vendor(root, system, manager_bodies.first());
 
-        // Older BMCs have virtual media under the Manager. If the System has its own, both are the same devices.
         let mut collections: Vec<String> = system.link("VirtualMedia").into_iter().collect();
         let mut refused_slots = None;
         let mut slots = self.slots(&collections, vendor, &mut refused_slots, &mut notes).await?;
-        if slots.iter().all(|slot| slot.insert.is_none()) {
-            let links = manager_bodies.iter().filter_map(|body| Properties::new(body).link("VirtualMedia"));
-            let more: Vec<String> = links.filter(|path| !collections.contains(path)).collect();
-            for slot in self.slots(&more, vendor, &mut refused_slots, &mut notes).await? {
-                if slots.iter().all(|known: &Slot| known.path != slot.path) {
-                    slots.push(slot);
-                }
+        let links = manager_bodies.iter().filter_map(|body| Properties::new(body).link("VirtualMedia"));
+        let more: Vec<String> = links.filter(|path| !collections.contains(path)).collect();
+        self.add_managers_slots(&mut slots, &more, vendor, &mut refused_slots, &mut notes).await?;
+        collections.extend(more);
+        match unread {
+            Some(error) if managers.is_empty() => return Err(error.into()),
+            Some(error) if error.status() == Some(StatusCode::FORBIDDEN) => {
+                refused_slots.get_or_insert_with(|| error.to_string());
             }
-            collections.extend(more);
+            // The slots may be at the Manager that could not be read.
+            Some(error) if slots.is_empty() => return Err(error.into()),
+            _ => {}
         }
         let unknown = paths.into_iter().filter(|_| may_be_others && managers.is_empty());
         let unknown_managers: Vec<String> = unknown.take(MAX_MANAGERS).collect();
@@ -353,6 +367,11 @@ pub(super) fn cannot_be_read(path: &str, error: &RedfishError) -> String {
 /// Whether the BMC may answer requests for other resources although it refused this one.
 pub(super) fn is_about_one_resource(error: &RedfishError) -> bool {
     error.status().is_some_and(|status| matches!(status.as_u16(), 400 | 404 | 405 | 410 | 500 | 501))
+}
+
+/// Whether the BMC answered with a status other than success, and does not refuse the login.
+pub(super) fn is_answer(error: &RedfishError) -> bool {
+    error.status().is_some_and(|status| status != StatusCode::UNAUTHORIZED)
 }
 
 pub(super) fn last_segment(path: &str) -> &str {

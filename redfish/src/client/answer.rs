@@ -36,6 +36,9 @@ pub struct Answer {
     pub location: Option<String>,
     /// How the BMC carried out the request.
     pub completion: Completion,
+    /// The status of a task that has completed, with the BMC's messages, if the status is not `OK`: such as `Warning: the image is not
+    /// mounted`.
+    pub warning: Option<String>,
 }
 
 /// How a BMC carried out a request.

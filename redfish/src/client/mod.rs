@@ -8,6 +8,7 @@ mod login;
 mod options;
 mod redirect;
 mod session;
+mod unfinished;
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
@@ -25,15 +26,17 @@ use self::exchange::{Authorization, Exchange, Request};
 pub use self::journal::RequestRecord;
 pub use self::options::{ClientOptions, Target};
 use self::session::{Login, PasswordRefusal, Session};
+pub use self::unfinished::{Unfinished, UnfinishedTask};
 use super::address::ROOT;
 use super::error::RedfishError;
-use super::message;
+use super::message::{self, Messages};
 use super::secrets::Secrets;
 use super::task::{self, Progress};
 
 /// A connection to one BMC, which sends one request at a time, in a session if the BMC grants one.
 ///
-/// [`close`](Self::close) closes the session. Dropping the client also closes it, if the Tokio runtime still runs.
+/// [`close`](Self::close) closes the session. Dropping the client also closes it, in a task of the Tokio runtime if that still runs:
+/// [`ClientOptions::unfinished`] waits for it.
 pub struct Client {
     exchange: Arc<Exchange>,
     root: Value,
@@ -201,7 +204,7 @@ impl Client {
         let request = Request { if_match, ..Request::new(method, path, body, limit) };
         let reply = self.send_successfully(request).await?;
         let (status, location, body) = (reply.status, reply.location(), reply.lenient());
-        let answer = Answer { status, body, location, completion: Completion::Answered };
+        let answer = Answer { status, body, location, completion: Completion::Answered, warning: None };
         if status != StatusCode::ACCEPTED || follow == Follow::No {
             return Ok(answer);
         }
@@ -236,18 +239,24 @@ impl Client {
             };
             retry_after = reply.retry_after();
             let body = reply.lenient();
-            let answer =
-                |body, completion| Answer { status: reply.status, body, location: reply.location(), completion };
+            let secrets = self.exchange.secrets();
+            let warning = task::warning(&body).map(|status| {
+                let messages = message::messages(&body, &secrets);
+                format!("{}{}", message::clean(status, &secrets), Messages(&messages))
+            });
+            let answer = |body, completion, warning| {
+                let (status, location) = (reply.status, reply.location());
+                Answer { status, body, location, completion, warning }
+            };
             match task::progress(reply.status, &body) {
-                Progress::Running(now) => state = message::clean(&now, &self.exchange.secrets()),
+                Progress::Running(now) => state = message::clean(&now, &secrets),
                 Progress::Unreported => {
                     state = format!("unknown: {}", self.exchange.unsuccessful(&reply));
                 }
-                Progress::Done => return Ok(answer(body, Completion::Task(path()))),
-                Progress::Gone => return Ok(answer(body, Completion::TaskGone(path()))),
+                Progress::Done => return Ok(answer(body, Completion::Task(path()), warning)),
+                Progress::Gone => return Ok(answer(body, Completion::TaskGone(path()), None)),
                 Progress::Refused => return Err(self.exchange.failure(&reply)),
                 Progress::Failed(state) => {
-                    let secrets = self.exchange.secrets();
                     let (state, messages) = (message::clean(&state, &secrets), message::messages(&body, &secrets));
                     return Err(RedfishError::TaskFailed { path: path(), state, messages });
                 }
@@ -304,7 +313,11 @@ impl Drop for Client {
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
             let exchange = Arc::clone(&self.exchange);
-            runtime.spawn(async move { session::end(&exchange, session).await });
+            let task = exchange.options.unfinished.begin();
+            runtime.spawn(async move {
+                session::end(&exchange, session).await;
+                drop(task);
+            });
         }
     }
 }

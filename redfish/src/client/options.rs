@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::Unfinished;
 use crate::{AllowedNetworks, BmcAddress, Credentials, Verification};
 
 /// A BMC, and how to log in to it.
@@ -31,6 +32,8 @@ pub struct ClientOptions {
     pub retries: u32,
     /// The maximum size of an answer, in bytes. Default: 2 MiB.
     pub max_body: usize,
+    /// Counts the clients that were dropped, and whose sessions are being closed. Wait for them before the runtime ends.
+    pub unfinished: Unfinished,
 }
 
 impl Default for ClientOptions {
@@ -42,6 +45,7 @@ impl Default for ClientOptions {
             pace: Duration::from_millis(20),
             retries: 2,
             max_body: 2 << 20,
+            unfinished: Unfinished::default(),
         }
     }
 }

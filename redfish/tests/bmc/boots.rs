@@ -8,15 +8,15 @@ use serde_json::{Value, json};
 
 use crate::bmc::{Bmc, Canned};
 
-const SYSTEM: &str = "/redfish/v1/Systems/1";
-const SLOT: &str = "/redfish/v1/Systems/1/VirtualMedia/1";
-const SLOTS: &str = "/redfish/v1/Systems/1/VirtualMedia";
+pub(super) const SYSTEM: &str = "/redfish/v1/Systems/1";
+pub(super) const SLOT: &str = "/redfish/v1/Systems/1/VirtualMedia/1";
+pub(super) const SLOTS: &str = "/redfish/v1/Systems/1/VirtualMedia";
 const INSERT: &str = "/redfish/v1/Systems/1/VirtualMedia/1/Actions/VirtualMedia.InsertMedia";
 const SESSIONS: &str = "/redfish/v1/SessionService/Sessions";
 const URL: &str = "http://192.0.2.1:8081/i/abcdefghijklmnopqrstuvwxyz/boot.iso";
 
 /// A BMC with one slot, whose host is on.
-async fn start() -> Bmc {
+pub(super) async fn start() -> Bmc {
     let bmc = Bmc::start(true).await;
     bmc.on("GET", SYSTEM, system("None", "UEFI"));
     bmc.on("GET", SLOTS, members(&[SLOT]));
@@ -27,7 +27,7 @@ async fn start() -> Bmc {
 }
 
 /// What the override is.
-fn boot(target: &str, mode: &str) -> Value {
+pub(super) fn boot(target: &str, mode: &str) -> Value {
     json!({
         "BootSourceOverrideEnabled": if target == "None" { "Disabled" } else { "Once" },
         "BootSourceOverrideTarget": target,
@@ -40,24 +40,13 @@ fn system(target: &str, mode: &str) -> Canned {
     Canned::new(200, &json!({"Id": "1", "PowerState": "On", "Boot": boot, "VirtualMedia": {"@odata.id": SLOTS}}))
 }
 
-fn members(paths: &[&str]) -> Canned {
+pub(super) fn members(paths: &[&str]) -> Canned {
     let members: Vec<Value> = paths.iter().map(|path| json!({"@odata.id": path})).collect();
     Canned::new(200, &json!({"Members": members}))
 }
 
-/// A Manager of these Systems with one slot, which is empty.
-fn add_manager(bmc: &Bmc, manager: &str, systems: &Value) {
-    let slots = format!("{manager}/VirtualMedia");
-    let links = json!({"ManagerForServers": systems});
-    let resource = json!({"Links": links, "VirtualMedia": {"@odata.id": slots}});
-    bmc.on("GET", manager, Canned::new(200, &resource));
-    let path = format!("{slots}/CD");
-    bmc.on("GET", &slots, members(&[path.as_str()]));
-    bmc.on("GET", &path, slot(&path, &Value::Null));
-}
-
 /// A slot with this image.
-fn slot(path: &str, image: &Value) -> Canned {
+pub(super) fn slot(path: &str, image: &Value) -> Canned {
     let action = |name: &str| json!({"target": format!("{path}/Actions/VirtualMedia.{name}")});
     let actions = json!({
         "#VirtualMedia.InsertMedia": action("InsertMedia"), "#VirtualMedia.EjectMedia": action("EjectMedia"),
@@ -66,13 +55,13 @@ fn slot(path: &str, image: &Value) -> Canned {
     Canned::new(200, &json!({"MediaTypes": ["CD"], "Image": image, "Inserted": inserted, "Actions": actions}))
 }
 
-async fn planned(bmc: &Bmc, mode: Option<BootMode>) -> (Boots, Plan) {
+pub(super) async fn planned(bmc: &Bmc, mode: Option<BootMode>) -> (Boots, Plan) {
     let boots = connected(bmc).await;
     let plan = Boots::plan(&boots.survey().await.unwrap(), Medium::Cd, mode).unwrap();
     (boots, plan)
 }
 
-async fn connected(bmc: &Bmc) -> Boots {
+pub(super) async fn connected(bmc: &Bmc) -> Boots {
     let address = format!("{}{SYSTEM}", bmc.url.replace("http://", "redfish+http://"));
     let target = Target { address: address.parse().unwrap(), ..bmc.target(true) };
     let options = ClientOptions { pace: Duration::ZERO, ..ClientOptions::default() };
@@ -85,7 +74,7 @@ async fn connected(bmc: &Bmc) -> Boots {
     Boots::connect(&target, &options).await.unwrap().with_limits(limits)
 }
 
-fn refusal(status: u16, id: &str, arguments: &[&str]) -> Canned {
+pub(super) fn refusal(status: u16, id: &str, arguments: &[&str]) -> Canned {
     let message = json!({"MessageId": id, "Message": "It is refused.", "MessageArgs": arguments});
     Canned::new(status, &json!({"error": {"@Message.ExtendedInfo": [message]}}))
 }
@@ -153,6 +142,43 @@ async fn an_insert_that_meets_a_busy_bmc_may_succeed_later() {
     let error = boots.insert(&plan, URL).await.unwrap_err();
     assert!(matches!(error, BmcError::InsertRefused { .. }), "{error}");
     assert!(error.is_unavailable() && error.is_transient(), "{error}");
+}
+
+#[tokio::test]
+async fn the_warning_of_the_task_says_why_nothing_is_inserted() {
+    const MONITOR: &str = "/redfish/v1/TaskService/TaskMonitors/7";
+    let messages =
+        json!([{"MessageId": "X.1.0.MountFailed", "Message": "Remote share could not be mounted: HTTP 404"}]);
+    let completed = json!({"TaskState": "Completed", "TaskStatus": "Warning", "Messages": messages});
+    let bmc = start().await;
+    bmc.on("POST", INSERT, Canned::new(202, &Value::Null).header("Location", MONITOR));
+    bmc.on("GET", MONITOR, Canned::new(200, &completed));
+    let (boots, plan) = planned(&bmc, None).await;
+    let error = boots.insert(&plan, URL).await.unwrap_err();
+    assert!(matches!(error, BmcError::NotInserted { .. }), "{error}");
+    let said = "accepted the image (its task completed with Warning: Remote share could not be mounted: HTTP 404";
+    assert!(error.to_string().contains(said), "{error}");
+
+    // The same warning of a BMC that has inserted the image.
+    bmc.on("GET", SLOT, slot(SLOT, &Value::Null));
+    bmc.on("GET", SLOT, slot(SLOT, &json!(URL)));
+    let inserted = boots.insert(&plan, URL).await.unwrap();
+    assert!(inserted.attempts.iter().any(|attempt| attempt.warning.is_some()), "{inserted:?}");
+}
+
+#[tokio::test]
+async fn an_accepted_eject_is_not_why_the_insert_was_refused() {
+    let bmc = start().await;
+    bmc.only("GET", SLOT, slot(SLOT, &json!("http://192.0.2.9/other.iso")));
+    bmc.on("GET", SLOT, slot(SLOT, &json!("http://192.0.2.9/other.iso")));
+    bmc.on("GET", SLOT, slot(SLOT, &Value::Null));
+    bmc.on("POST", &format!("{SLOT}/Actions/VirtualMedia.EjectMedia"), Canned::new(204, &Value::Null));
+    bmc.on("POST", INSERT, busy());
+    let (boots, plan) = planned(&bmc, None).await;
+    let error = boots.insert(&plan, URL).await.unwrap_err();
+    assert!(matches!(error, BmcError::InsertRefused { .. }), "{error}");
+    assert!(error.attempts().iter().any(|attempt| attempt.path.ends_with("EjectMedia")), "{error:?}");
+    assert!(!error.to_string().contains("EjectMedia"), "{error}");
 }
 
 #[tokio::test]
@@ -285,51 +311,6 @@ async fn a_slot_that_cannot_be_emptied_is_left_for_another_one() {
     assert_eq!((inserted.slot.as_str(), bmc.seen("POST", INSERT).len()), (SECOND, 0));
     assert!(inserted.notes.iter().any(|note| note.contains(SLOT)), "{inserted:?}");
     assert!(inserted.attempts.iter().any(|attempt| attempt.status == Some(409)), "{inserted:?}");
-}
-
-#[tokio::test]
-async fn the_slots_of_another_systems_manager_are_not_used() {
-    const MANAGERS: [&str; 2] = ["/redfish/v1/Managers/2", "/redfish/v1/Managers/1"];
-    let (own, other) = (json!([{"@odata.id": SYSTEM}]), json!([{"@odata.id": "/redfish/v1/Systems/2"}]));
-    for (systems, servers, expected) in [
-        (&[SYSTEM, "/redfish/v1/Systems/2"][..], [other.clone(), own], Some(MANAGERS[1])),
-        (&[SYSTEM, "/redfish/v1/Systems/2"][..], [other.clone(), Value::Null], None),
-        (&[SYSTEM][..], [Value::Null, Value::Null], Some(MANAGERS[0])),
-    ] {
-        let bmc = start().await;
-        let root = json!({"Managers": {"@odata.id": "/redfish/v1/Managers"}});
-        bmc.only("GET", "/redfish/v1/", Canned::new(200, &root));
-        bmc.only("GET", SYSTEM, Canned::new(200, &json!({"PowerState": "On", "Boot": boot("None", "UEFI")})));
-        bmc.on("GET", "/redfish/v1/Systems", members(systems));
-        bmc.on("GET", "/redfish/v1/Managers", members(&MANAGERS));
-        for (manager, servers) in MANAGERS.into_iter().zip(servers) {
-            add_manager(&bmc, manager, &servers);
-        }
-        let survey = connected(&bmc).await.survey().await.unwrap();
-        match (Boots::plan(&survey, Medium::Cd, None), expected) {
-            (Ok(plan), Some(manager)) => assert!(plan.slots[0].path.starts_with(manager), "{plan:?}"),
-            (Err(BmcError::UnknownManager { system, managers }), None) => {
-                assert_eq!((system.as_str(), managers), (SYSTEM, MANAGERS.map(str::to_owned).to_vec()));
-            }
-            (planned, _) => panic!("{systems:?}: {planned:?}"),
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_systems_manager_is_found_among_many() {
-    let bmc = start().await;
-    bmc.only("GET", "/redfish/v1/", Canned::new(200, &json!({"Managers": {"@odata.id": "/redfish/v1/Managers"}})));
-    bmc.only("GET", SYSTEM, Canned::new(200, &json!({"PowerState": "On", "Boot": boot("None", "UEFI")})));
-    bmc.on("GET", "/redfish/v1/Systems", members(&[SYSTEM, "/redfish/v1/Systems/2"]));
-    let managers: Vec<String> = (0..40).map(|number| format!("/redfish/v1/Managers/{number}")).collect();
-    bmc.on("GET", "/redfish/v1/Managers", members(&managers.iter().map(String::as_str).collect::<Vec<_>>()));
-    for manager in &managers[..39] {
-        add_manager(&bmc, manager, &json!([{"@odata.id": "/redfish/v1/Systems/2"}]));
-    }
-    add_manager(&bmc, &managers[39], &json!([{"@odata.id": SYSTEM}]));
-    let (_, plan) = planned(&bmc, None).await;
-    assert!(plan.slots[0].path.starts_with(&managers[39]), "{plan:?}");
 }
 
 #[tokio::test]

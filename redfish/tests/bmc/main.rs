@@ -5,6 +5,7 @@
 
 mod bmc;
 mod boots;
+mod managers;
 mod redirects;
 mod requests;
 mod sessions;

@@ -61,6 +61,19 @@ async fn a_dropped_client_ends_its_session() {
 }
 
 #[tokio::test]
+async fn the_end_of_a_dropped_clients_session_can_be_waited_for() {
+    let bmc = Bmc::start(true).await;
+    bmc.on("POST", SESSIONS, created("t", "/redfish/v1/SessionService/Sessions/8"));
+    let options = ClientOptions::default();
+    let target = bmc.target(true);
+    for _ in 0..2 {
+        drop(Client::connect(&target, &options).await.unwrap());
+    }
+    options.unfinished.finished().await;
+    assert_eq!(bmc.seen("DELETE", &format!("{SESSIONS}/8")).len(), 2);
+}
+
+#[tokio::test]
 async fn a_bmc_that_is_busy_when_a_session_begins_is_asked_again() {
     let bmc = Bmc::start(true).await;
     bmc.on("POST", SESSIONS, Canned::new(503, &Value::Null).header("Retry-After", "0"));

@@ -50,6 +50,23 @@ async fn a_task_is_followed_by_its_state() {
 }
 
 #[tokio::test]
+async fn what_a_bmc_says_of_a_task_that_completes_with_a_warning_is_kept() {
+    let bmc = Bmc::start(false).await;
+    let client = bmc.connect(true).await.unwrap();
+    bmc.on("POST", "/insert", Canned::new(202, &Value::Null).header("Location", TASK));
+    let messages =
+        json!([{"MessageId": "X.1.0.MountFailed", "Message": "Remote share could not be mounted: HTTP 404"}]);
+    for (status, warning) in
+        [("OK", None), ("Warning", Some("Warning: Remote share could not be mounted: HTTP 404 (X.1.0.MountFailed)"))]
+    {
+        let task = json!({"TaskState": "Completed", "TaskStatus": status, "Messages": messages});
+        bmc.only("GET", TASK, Canned::new(200, &task));
+        let answer = client.post("/insert", &json!({}), LIMIT).await.unwrap();
+        assert_eq!((answer.completion, answer.warning.as_deref()), (Completion::Task(TASK.to_owned()), warning));
+    }
+}
+
+#[tokio::test]
 async fn a_task_that_does_not_end_or_is_forgotten_is_reported() {
     let bmc = Bmc::start(false).await;
     bmc.on("POST", "/insert", Canned::new(202, &Value::Null).header("Location", TASK));

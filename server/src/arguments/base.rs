@@ -9,6 +9,7 @@ use imagelib::delivery::DeliveryProfile;
 use imagelib::digest::{Digest, DigestError};
 use url::Url;
 
+use super::server_access::server_url;
 use super::{ListFormat, OutputFormat, ServerAccess, path_to_write};
 use crate::store::{BaseName, Location};
 
@@ -85,7 +86,7 @@ pub struct BaseAddArguments {
     pub format: OutputFormat,
 
     /// URL of the server's API [default: `http://127.0.0.1:8080`]
-    #[arg(long = "server", value_name = "URL")]
+    #[arg(long = "server", value_name = "URL", value_parser = server_url)]
     pub url: Option<Url>,
 
     /// How to reach the server.
@@ -222,7 +223,7 @@ pub struct BaseListArguments {
     pub format: ListFormat,
 
     /// URL of the server's API [default: `http://127.0.0.1:8080`]
-    #[arg(long = "server", value_name = "URL")]
+    #[arg(long = "server", value_name = "URL", value_parser = server_url)]
     pub url: Option<Url>,
 
     /// How to reach the server.
@@ -251,7 +252,7 @@ pub struct BaseRmArguments {
     pub fetch_only: bool,
 
     /// URL of the server's API [default: `http://127.0.0.1:8080`]
-    #[arg(long = "server", value_name = "URL")]
+    #[arg(long = "server", value_name = "URL", value_parser = server_url)]
     pub url: Option<Url>,
 
     /// How to reach the server.

@@ -8,7 +8,7 @@ use imagelib::base::Format;
 use media::MediaUrl;
 use url::Url;
 
-use super::server_access::requires_server;
+use super::server_access::{requires_server, server_url};
 use super::{AccessArguments, BmcAccess, CustomisationArguments, InputFile, OutputFormat, ServerAccess};
 use crate::boots::{BootMethod, CredentialsName, Evidence};
 
@@ -124,7 +124,7 @@ pub struct BootArguments {
 #[command(next_help_heading = "With a dayone server", mut_args(requires_server))]
 pub struct ServerArguments {
     /// URL of the server's API, such as `https://dayone.example:8080`
-    #[arg(long = "server", value_name = "URL")]
+    #[arg(long = "server", value_name = "URL", value_parser = server_url)]
     pub url: Option<Url>,
 
     /// How to reach the server.

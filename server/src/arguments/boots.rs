@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 use url::Url;
 
+use super::server_access::server_url;
 use super::{ListFormat, OutputFormat, ServerAccess};
 use crate::boots::BootState;
 
@@ -23,7 +24,7 @@ pub enum BootsCommand {
 #[derive(Debug, Args)]
 pub struct BootsServer {
     /// URL of the server's API [default: `http://127.0.0.1:8080`]
-    #[arg(long = "server", value_name = "URL")]
+    #[arg(long = "server", value_name = "URL", value_parser = server_url)]
     pub url: Option<Url>,
 
     /// How to reach the server.

@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 use url::Url;
 
 use super::ServerAccess;
+use super::server_access::server_url;
 
 /// The arguments of `dayone images`.
 #[derive(Debug, Args)]
@@ -18,7 +19,7 @@ Examples:
   dayone images --server https://dayone.example:8080 --token-file token --format csv > images.csv")]
 pub struct ImagesCommandArguments {
     /// URL of the server's API [default: `http://127.0.0.1:8080`]
-    #[arg(long = "server", value_name = "URL")]
+    #[arg(long = "server", value_name = "URL", value_parser = server_url)]
     pub url: Option<Url>,
 
     /// How to reach the server.

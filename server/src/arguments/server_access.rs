@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Arg, Args};
+use url::{Host, Url};
+use vocabulary::url_host;
 
 /// How a command reaches a dayone server.
 #[derive(Debug, Args)]
@@ -20,6 +22,17 @@ pub struct ServerAccess {
     pub client_cert: Option<PathBuf>,
 }
 
+/// Reads the URL of a server, which gets a token: to a URL parser `10.0.0.010` would be another machine.
+pub(super) fn server_url(text: &str) -> Result<Url, String> {
+    let url: Url = text.parse().map_err(|error: url::ParseError| error.to_string())?;
+    match url.host() {
+        Some(Host::Ipv4(address)) if !url_host::is_written(address, text) => {
+            Err(format!("its host is {address} in a URL, but not written so; {}", url_host::FIX))
+        }
+        _ => Ok(url),
+    }
+}
+
 /// Makes the options of [`ServerAccess`] require `--server`, for a command that has no default server.
 pub(super) fn requires_server(argument: Arg) -> Arg {
     match argument.get_id().as_str() {
@@ -32,6 +45,7 @@ pub(super) fn requires_server(argument: Arg) -> Arg {
 mod tests {
     use clap::Parser as _;
 
+    use super::server_url;
     use crate::arguments::Arguments;
 
     #[test]
@@ -57,5 +71,13 @@ mod tests {
             assert!(error.contains("--server <URL>"), "{error}");
             assert!(Arguments::try_parse_from(boot.iter().chain(&["--server", "http://192.0.2.1:8080"])).is_ok());
         }
+    }
+
+    #[test]
+    fn a_server_is_the_machine_that_its_url_names() {
+        assert_eq!(server_url("http://10.0.0.10:8080").unwrap().as_str(), "http://10.0.0.10:8080/");
+        let error = server_url("http://10.0.0.010:8080").unwrap_err();
+        assert!(error.contains("10.0.0.8") && error.contains("without leading zeros"), "{error}");
+        assert_eq!(server_url("dayone").unwrap_err(), "relative URL without a base");
     }
 }

@@ -75,9 +75,8 @@ mod tests {
         assert!(key("bmc.example").overlaps(&key("https://BMC.example.")));
     }
 
-    /// `dayone check` reads addresses without this crate's parser, and must find what a boot refuses.
-    #[test]
-    fn checks_and_boots_agree_about_which_addresses_are_one_machine() {
+    /// Whether `dayone check` has this finding about two hosts with these BMCs.
+    fn is_found(one: &str, other: &str, code: &str) -> bool {
         let host = |address: &str| {
             let network = NmstateDocument::new(serde_yaml::Value::Null, DocumentPath::root());
             let bmc = BmcSpec {
@@ -88,12 +87,14 @@ mod tests {
             };
             HostSpec { bmc: Some(bmc), ..HostSpec::with_network(network) }
         };
-        let is_found = |one: &str, other: &str| {
-            let (specs, topology) = ([host(one), host(other)], Topology::default());
-            let hosts = specs.each_ref().map(|host| CheckedHost { host, topology: &topology });
-            let report = fleet(&hosts, None, true).report;
-            report.findings().iter().any(|finding| finding.code == "bmc-of-two-hosts")
-        };
+        let (specs, topology) = ([host(one), host(other)], Topology::default());
+        let hosts = specs.each_ref().map(|host| CheckedHost { host, topology: &topology });
+        fleet(&hosts, None, true).report.findings().iter().any(|finding| finding.code == code)
+    }
+
+    /// `dayone check` reads addresses without this crate's parser, and must find what a boot refuses.
+    #[test]
+    fn checks_and_boots_agree_about_which_addresses_are_one_machine() {
         let key = |text: &str| BmcKey::of(&text.parse().unwrap());
         let addresses = [
             "redfish://10.0.1.9",
@@ -103,7 +104,7 @@ mod tests {
             "10.0.1.9",
             " 10.0.1.9/redfish/v1/Systems/1\n",
             "redfish:10.0.1.9",
-            "redfish://0xa000109",
+            "redfish://10.0.1.9/",
             "REDFISH+https://10.0.1.9:443/redfish/v1/Systems/",
             "redfish+http://10.0.1.9",
             "http://10.0.1.9:0080",
@@ -120,8 +121,47 @@ mod tests {
         ];
         for (index, &one) in addresses.iter().enumerate() {
             for &other in addresses.iter().skip(index) {
-                assert_eq!(is_found(one, other), key(one).overlaps(&key(other)), "{one:?} and {other:?}");
+                let is_found = is_found(one, other, "bmc-of-two-hosts");
+                assert_eq!(is_found, key(one).overlaps(&key(other)), "{one:?} and {other:?}");
             }
+        }
+    }
+
+    #[test]
+    fn checks_and_boots_agree_about_which_addresses_are_refused() {
+        let long = format!("redfish://{}", "a".repeat(1015));
+        for (address, is_refused) in [
+            ("redfish://10.0.1.9/redfish/v1/Systems/1", false),
+            ("redfish+http://bmc_1.example.:8000", false),
+            ("redfish:10.0.1.9", false),
+            ("https://[2001:db8::9]:443\\redfish\\v1", false),
+            ("", true),
+            (long.as_str(), true),
+            ("redfish://10.0.1.010", true),
+            ("10.0.1.09:443", true),
+            ("redfish://0xa000109", true),
+            ("167772425", true),
+            ("10.9", true),
+            ("10.0.1.%39", true),
+            ("192.0.2.300", true),
+            ("1.2.3.4.5", true),
+            ("10,5", true),
+            ("redfish://", true),
+            ("redfish:///redfish/v1/Systems/1", true),
+            ("redfish://2001:db8::9", true),
+            ("redfish://root@10.0.1.9", true),
+            ("gopher://10.0.1.9", true),
+            ("redfish+ftp://10.0.1.9", true),
+            ("http+https://10.0.1.9", true),
+            ("10.0.1.9:623", true),
+            ("10.0.1.9:99999", true),
+            ("10.0.1.9/redfish/v1/Systems/1?x", true),
+            ("10.0.1.9/redfish/v1//Systems/1", true),
+            ("10.0.1.9/Systems/1", true),
+        ] {
+            assert_eq!(address.parse::<BmcAddress>().is_err(), is_refused, "{address:?}");
+            // Only one of the two hosts has it.
+            assert_eq!(is_found(address, "192.0.2.250", "bmc-address-unusable"), is_refused, "{address:?}");
         }
     }
 }

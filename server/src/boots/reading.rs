@@ -33,6 +33,8 @@ pub(super) struct Reads {
     pub(super) text: String,
     /// Whether somebody is reading the image at the moment.
     pub(super) in_progress: bool,
+    /// How many bytes of the image were read at least once.
+    pub(super) distinct: u64,
     /// Whether anybody has requested the image.
     pub(super) requested: Requested,
     /// Whether the BMC copies the image, so that dayone does not see what the host reads.
@@ -45,7 +47,8 @@ pub(super) struct Reads {
 /// directories of the image.
 pub(super) fn reads(image: &Arc<StoredImage>, record: &BootRecord, boot: &Boot) -> Reads {
     let started = boot.started();
-    let progress = image.progress();
+    let snapshot = image.reading();
+    let progress = image.progress_of(&snapshot);
     let since = image.read_since(record.file_name(), started);
     // A BMC that still receives what it requested before the host was switched on does not read for the host.
     let copied = record.at_bmc.as_ref().is_some_and(|at_bmc| at_bmc.copied) || since == Since::SentOn;
@@ -65,6 +68,7 @@ pub(super) fn reads(image: &Arc<StoredImage>, record: &BootRecord, boot: &Boot) 
     Reads {
         text,
         in_progress: progress.idle.is_some_and(|idle| idle < AT_REST),
+        distinct: snapshot.files.iter().map(|file| file.read).fold(0, u64::saturating_add),
         requested,
         copied,
         since_start: (since == Since::Asked).then_some(progress.summary).or(earlier),

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use imagelib::recipe::RecipeId;
 use media::{CallHomes, MediaUrl};
@@ -29,6 +30,9 @@ use crate::store::Store;
 
 /// How many boots that have ended the server keeps. The newest stay.
 const MAX_ENDED: usize = 1000;
+
+/// How long a server that stops waits for the sessions at BMCs to be closed.
+const CLOSE_SESSIONS: Duration = Duration::from_secs(5);
 
 /// How many records of new boots are written together. As many files are open meanwhile.
 const WRITTEN_TOGETHER: usize = 256;
@@ -67,6 +71,7 @@ impl Boots {
         let read = tokio::task::spawn_blocking(move || records::load(&reading)).await.map_err(io::Error::other)??;
         let Records { found, unreadable } = read;
         let at_once = settings.at_once.clamp(1, MAX_ACTIVE);
+        let unfinished = settings.client.unfinished.clone();
         let boots = Self(Arc::new(Shared {
             credentials: CredentialsStore::new(Arc::clone(&store)),
             writer: RecordWriter::start(Arc::clone(&store)),
@@ -77,6 +82,7 @@ impl Boots {
             metrics,
             audit,
             stopping,
+            unfinished,
             boot_permits: Permits::new(at_once),
             eject_permits: Permits::new(at_once),
             boots: Mutex::default(),
@@ -97,11 +103,19 @@ impl Boots {
     }
 
     /// Takes over other settings. Boots that run use them from their next connection to a BMC on.
-    pub fn configure(&self, settings: BootSettings) {
+    pub fn configure(&self, mut settings: BootSettings) {
+        settings.client.unfinished = self.0.unfinished.clone();
         let at_once = settings.at_once.clamp(1, MAX_ACTIVE);
         *self.0.settings.write() = Arc::new(settings);
         self.0.boot_permits.set(at_once);
         self.0.eject_permits.set(at_once);
+    }
+
+    /// Waits until this process no longer works on any boot, and the sessions at the BMCs are closed; for some seconds at most. Only after
+    /// `stopping` was cancelled.
+    pub async fn stopped(&self) {
+        // If this takes too long, the BMC ends the session itself at some time.
+        let _ = tokio::time::timeout(CLOSE_SESSIONS, self.0.unfinished.finished()).await;
     }
 
     /// All boots, in the order of their requests.
@@ -243,7 +257,11 @@ impl Boots {
     fn add(&self, boot: Arc<Boot>) {
         self.0.boots().insert(boot.id(), Arc::clone(&boot));
         if !boot.record().is_ended() {
-            tokio::spawn(engine::drive(Arc::clone(&self.0), boot));
+            let (shared, task) = (Arc::clone(&self.0), self.0.unfinished.begin());
+            tokio::spawn(async move {
+                engine::drive(shared, boot).await;
+                drop(task);
+            });
         }
     }
 

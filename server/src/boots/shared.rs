@@ -25,7 +25,7 @@ use super::record_writer::RecordWriter;
 use crate::audit::{Audit, Event, Who};
 use crate::store::Store;
 use redfish::bmc::Limits;
-use redfish::{ClientOptions, Verification};
+use redfish::{ClientOptions, Unfinished, Verification};
 
 /// The maximum number of boots that have not ended: as many as a fleet may have hosts.
 pub(super) const MAX_ACTIVE: usize = 10_000;
@@ -76,6 +76,8 @@ pub(super) struct Shared {
     pub(super) audit: Audit,
     pub(super) credentials: CredentialsStore,
     pub(super) stopping: CancellationToken,
+    /// Counts the boots that this process works on, and the sessions of theirs that are being closed.
+    pub(super) unfinished: Unfinished,
     /// Permits of running boots.
     pub(super) boot_permits: Permits,
     /// Permits of boots that eject: these do not wait for running boots.

@@ -218,11 +218,12 @@ impl Server {
         has_other_clients
     }
 
-    /// Stops: the server is not ready, accepts no more connections, and lets running requests finish within the drain limit. Then
-    /// it records how often limited images were read.
+    /// Stops: the server is not ready, accepts no more connections, and lets running requests finish within the drain limit. The
+    /// sessions of boots at BMCs are closed. Then it records how often limited images were read.
     pub async fn stop(mut self) {
         self.stopping.cancel();
         while self.planes.join_next().await.is_some() {}
+        self.boots.stopped().await;
         let store = Arc::clone(&self.store);
         let readings = self.readings.await;
         let audit = self.audit;

@@ -1,14 +1,15 @@
 //! Where the files of an added base come from.
 
 use std::fmt;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use imagelib::digest::Digest;
 use serde::{Deserialize, Serialize};
-use url::Url;
+use url::{Host, Url};
 use utoipa::ToSchema;
-use vocabulary::url_credentials;
+use vocabulary::{url_credentials, url_host};
 
 /// Why a source is not valid. No text has the credentials or the query of a URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,6 +17,9 @@ pub enum SourceError {
     /// The URL cannot be read.
     #[error("the URL is not valid: {0}")]
     Url(#[from] url::ParseError),
+    /// The host of the URL is an IPv4 address in another form than four decimal numbers, perhaps with leading zeros.
+    #[error("the host of the URL is {0}, but not written so; {fix}", fix = url_host::FIX)]
+    Ipv4(Ipv4Addr),
     /// The URL has a scheme that dayone does not fetch from.
     #[error("the URL begins with {0}: dayone fetches over http and https only")]
     Scheme(String),
@@ -62,6 +66,11 @@ impl Location {
         }
         if !url.username().is_empty() || url.password().is_some() {
             return Err(SourceError::Credentials);
+        }
+        if let Some(Host::Ipv4(address)) = url.host()
+            && !url_host::is_written(address, text)
+        {
+            return Err(SourceError::Ipv4(address));
         }
         url.set_fragment(None);
         Ok(Self::Url(url))
@@ -243,6 +252,7 @@ mod tests {
             (r#"{"url":"ftp://example.com/a.iso","sha256":"SUM"}"#, "http and https only"),
             (r#"{"url":"file:///etc/shadow","sha256":"SUM"}"#, "http and https only"),
             (r#"{"url":"https://me:secret@example.com/a.iso","sha256":"SUM"}"#, "user name or a password"),
+            (r#"{"url":"http://10.0.0.010/a.iso","sha256":"SUM"}"#, "is 10.0.0.8, but not written so"),
             (r#"{"url":"/srv/a.iso","sha256":"SUM"}"#, "not valid"),
             (r#"{"path":"a.iso"}"#, "absolute"),
             (r#"{"path":"https://me:secret@example.com/a.iso?secret"}"#, "absolute"),

@@ -4,11 +4,14 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use acceptance::bases::coreos_iso;
 use acceptance::boots::{Callers, begin, delete, documents, step, until, until_state};
 use acceptance::server::{Server, dayone, free_address};
 use acceptance::sushy::Emulator;
+use reqwest::blocking::Client;
 use serde_json::json;
 
 /// Each sign, with what comes of a boot that waits for it at this BMC.
@@ -91,6 +94,36 @@ fn what_is_unknown_is_so_after_a_restart_and_a_call_that_comes_first_is_no_sign(
     let boot = until_state(&server, &id, "failed");
     assert!(step(&boot, "reading")["error"].as_str().unwrap().contains("waited for call-home"), "{boot:#}");
     assert_left_alone(&bmc, "call-home");
+}
+
+/// Reads the beginning of the image, as its host's firmware would after each restart, until it may stop.
+fn restart_for_ever(url: &str, stop: &AtomicBool) {
+    let client = Client::builder().no_proxy().timeout(Duration::from_secs(5)).build().unwrap();
+    let begin = Instant::now();
+    while !stop.load(Ordering::Relaxed) && begin.elapsed() < Duration::from_mins(2) {
+        // The image may be gone by now.
+        let _ = client.get(url).header("Range", "bytes=0-65535").send().and_then(reqwest::blocking::Response::bytes);
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+#[test]
+fn a_host_that_restarts_for_ever_is_too_late_although_it_reads_the_image() {
+    let server = Server::start("coreos", &coreos_iso(&[]));
+    let bmc = Emulator::start(&server.directory().join("bmc"));
+    let host = documents("worker-0", &bmc.origin, &bmc.system, "x");
+    let id = begin(&server, "?base=coreos&wait_for=call-home&booted_within=4", &host);
+    until(&server, &id, "started", |boot| step(boot, "power")["state"] == "done");
+    let (url, stop) = (bmc.media()["Image"].as_str().unwrap().to_owned(), AtomicBool::new(false));
+    let boot = std::thread::scope(|scope| {
+        scope.spawn(|| restart_for_ever(&url, &stop));
+        let boot = until(&server, &id, "over", |boot| boot["state"] != "running");
+        stop.store(true, Ordering::Relaxed);
+        boot
+    });
+    assert_eq!(boot["state"], "failed", "{boot:#}");
+    assert!(boot["steps"].to_string().contains("it may restart again and again"), "{boot:#}");
+    assert_left_alone(&bmc, "a host that restarts for ever");
 }
 
 struct Scene {

@@ -7,8 +7,10 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use url::{Host, Url};
 
+use super::bmc_fault::host_fault;
+
 /// The schemes of Redfish that Metal3 and dayone know, without `+http` and `+https`.
-const REDFISH: [&str; 9] = [
+const REDFISH: [&str; 7] = [
     "redfish",
     "redfish-virtualmedia",
     "redfish-uefihttp",
@@ -16,8 +18,6 @@ const REDFISH: [&str; 9] = [
     "idrac-virtualmedia",
     "ilo5-redfish",
     "ilo5-virtualmedia",
-    "http",
-    "https",
 ];
 
 /// Metal3's other schemes.
@@ -41,7 +41,8 @@ impl BmcUrl {
         let (scheme, rest) = split(text.trim());
         let url = redfish_transport(scheme.as_deref())
             .filter(|_| !rest.starts_with(['/', '\\']))
-            .and_then(|transport| Url::parse(&format!("{transport}://{rest}")).ok());
+            .and_then(|transport| Url::parse(&format!("{transport}://{rest}")).ok())
+            .filter(|url| host_fault(authority(rest).0, url).is_none());
         if let Some(url) = &url
             && let Some(host) = url.host()
         {
@@ -85,14 +86,14 @@ impl BmcUrl {
 }
 
 /// The scheme in lower case, if there is one, and the rest. Metal3 also accepts `ipmi:192.0.2.10`, but `host:8443` is a host with a port.
-fn split(text: &str) -> (Option<String>, &str) {
+pub(super) fn split(text: &str) -> (Option<String>, &str) {
     if let Some((scheme, rest)) = text.split_once("://") {
         return (Some(scheme.to_ascii_lowercase()), rest);
     }
     if let Some((scheme, rest)) = text.split_once(':') {
         let scheme = scheme.to_ascii_lowercase();
         let base = scheme.split('+').next().unwrap_or_default();
-        let is_known = REDFISH.contains(&base) || OTHERS.contains(&base);
+        let is_known = REDFISH.contains(&base) || OTHERS.contains(&base) || matches!(base, "http" | "https");
         let port = rest.split('/').next().unwrap_or_default();
         if is_known && !port.bytes().all(|byte| byte.is_ascii_digit()) {
             return (Some(scheme), rest);
@@ -102,20 +103,32 @@ fn split(text: &str) -> (Option<String>, &str) {
 }
 
 /// `http` or `https`, if the scheme is one of Redfish. Without a scheme it is `https`.
-fn redfish_transport(scheme: Option<&str>) -> Option<&'static str> {
-    let scheme = scheme.unwrap_or("https");
-    let usual = if scheme == "http" { "http" } else { "https" };
-    let (base, suffix) = scheme.split_once('+').unwrap_or((scheme, usual));
+pub(super) fn redfish_transport(scheme: Option<&str>) -> Option<&'static str> {
+    transport_of(scheme.unwrap_or("https"), |base| REDFISH.contains(&base))
+}
+
+/// Whether the scheme is one of Metal3's for another protocol than Redfish.
+pub(super) fn is_of_another_protocol(scheme: &str) -> bool {
+    !matches!(scheme, "http" | "https") && transport_of(scheme, |base| OTHERS.contains(&base)).is_some()
+}
+
+fn transport_of(scheme: &str, is_known: impl Fn(&str) -> bool) -> Option<&'static str> {
+    match scheme {
+        "http" => return Some("http"),
+        "https" => return Some("https"),
+        _ => {}
+    }
+    let (base, suffix) = scheme.split_once('+').unwrap_or((scheme, "https"));
     let transport = match suffix {
         "http" => "http",
         "https" => "https",
         _ => return None,
     };
-    REDFISH.contains(&base).then_some(transport)
+    is_known(base).then_some(transport)
 }
 
 /// The System's path, or `None` for the paths of the service itself.
-fn system(path: &str) -> Option<String> {
+pub(super) fn system(path: &str) -> Option<String> {
     let path = path.trim_end_matches('/');
     (!matches!(path, "" | "/redfish" | "/redfish/v1" | "/redfish/v1/Systems")).then(|| path.to_owned())
 }
@@ -136,8 +149,8 @@ fn plain(address: IpAddr) -> IpAddr {
 }
 
 /// Host and port, without the brackets around an address of IPv6.
-fn authority(rest: &str) -> (&str, Option<&str>) {
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+pub(super) fn authority(rest: &str) -> (&str, Option<&str>) {
+    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
     let place = authority.rsplit('@').next().unwrap_or_default();
     if let Some((host, behind)) = place.strip_prefix('[').and_then(|place| place.split_once(']')) {
         return (host, behind.strip_prefix(':').filter(|port| !port.is_empty()));
@@ -168,7 +181,6 @@ mod tests {
             ("192.0.2.9", "redfish:192.0.2.9"),
             ("192.0.2.9", "redfish://[::ffff:192.0.2.9]/redfish/v1"),
             ("192.0.2.9", "redfish://[64:ff9b::192.0.2.9]"),
-            ("192.0.2.9", "redfish://0xc0000209"),
             ("redfish://[2001:db8::9]", "redfish:[2001:db8::9]:0443"),
         ] {
             assert_eq!(BmcUrl::of(one), BmcUrl::of(other));
@@ -178,6 +190,9 @@ mod tests {
             ("ipmi://192.0.2.9:6230", "ipmi://192.0.2.9:6231"),
             ("redfish://a.example.com/x", "redfish://b.example.com/x"),
             ("192.0.2.9", "ipmi://192.0.2.9"),
+            // Boots refuse such an address, and Metal3 takes it for a name.
+            ("192.0.2.9", "redfish://0xc0000209"),
+            ("192.0.2.8", "192.0.2.010"),
             ("redfish:8443", "redfish://8443"),
         ] {
             assert_ne!(BmcUrl::of(one), BmcUrl::of(other));
@@ -197,6 +212,7 @@ mod tests {
             ("redfish://2001:db8::9", Some("2001:db8::9")),
             ("redfish://bmc.example.com/", None),
             ("redfish:///redfish/v1", None),
+            ("redfish://192.0.2.010/redfish/v1", None),
             ("", None),
         ] {
             assert_eq!(BmcUrl::of(url).address(), address.map(|address| address.parse().unwrap()), "{url}");

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use super::bmc_fault::fault;
 use super::bmc_url::{BmcUrl, Place};
 use super::{CheckedHost, Comparison, Holders, name_of, visible_addresses};
 use vocabulary::report::{DocumentPath, Report};
@@ -12,6 +13,10 @@ pub(super) fn check(hosts: &[CheckedHost<'_>], found: &mut Comparison) {
     for host in hosts {
         let Some(bmc) = &host.host.bmc else { continue };
         let path = host.host.paths.bmc.key("address");
+        if let Some(fault) = fault(&bmc.address) {
+            // The image does not depend on it, and may start from other media.
+            found.report.warning("bmc-address-unusable", &path, fault);
+        }
         let thing = machine(BmcUrl::of(&bmc.address), &seen);
         let says = |other: &str, first: &DocumentPath| format!("is the BMC of {other} as well ({first})");
         seen.add(thing, host, path, "bmc-of-two-hosts", says, found);

@@ -4,6 +4,7 @@
 //! square. If many hosts have one thing in common, only the first few get a finding.
 
 mod addresses;
+mod bmc_fault;
 mod bmc_url;
 mod bmcs;
 mod cluster;

@@ -1,6 +1,8 @@
 //! With any set of reset types, a power action either succeeds, or changes nothing and returns an error. The simulated
 //! BMC follows the schema: it accepts the types that it lists, and each does what `Resource.ResetType` says.
 
+mod refusals;
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -237,41 +239,6 @@ async fn a_power_action_succeeds_or_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_refused_power_action_changes_nothing() {
-    let (machine, bmc) = bmc().await;
-    let none = Duration::ZERO;
-    for (types, refuses, action, switched, ok) in [
-        // The BMC that made an off of a power cycle.
-        (vec!["On", "PowerCycle"], vec![], PowerAction::Off { graceful: none }, vec![], false),
-        (vec![], vec!["ForceOff"], PowerAction::Off { graceful: none }, vec![], false),
-        (vec![], vec!["ForceOff"], PowerAction::Cycle { graceful: none }, vec![false, true], true),
-        (vec![], vec!["ForceOff", "PowerCycle"], PowerAction::Cycle { graceful: none }, vec![], false),
-    ] {
-        *machine.lock().unwrap() = Machine { types, refuses, is_on: true, ..Machine::default() };
-        let result = bmc.power(action).await;
-        let machine = machine.lock().unwrap();
-        assert_eq!((&machine.switched, result.is_ok()), (&switched, ok), "{:?}: {result:?}", machine.sent);
-    }
-}
-
-#[tokio::test]
-async fn a_busy_bmc_is_not_one_that_refuses_a_reset_type() {
-    let (machine, bmc) = bmc().await;
-    let types = vec!["On", "ForceOff", "PowerCycle"];
-    *machine.lock().unwrap() = Machine { types, busy: 3, is_on: true, ..Machine::default() };
-    let cycle = PowerAction::Cycle { graceful: Duration::ZERO };
-    let error = bmc.power(cycle).await.unwrap_err();
-    assert!(matches!(error, BmcError::PowerRefused { .. }) && error.is_unavailable(), "{error}");
-    bmc.power(cycle).await.unwrap();
-    assert_eq!(machine.lock().unwrap().sent, ["ForceOff", "On"]);
-    // A type that it refuses for good is another matter.
-    let refuses = vec!["ForceOff"];
-    *machine.lock().unwrap() = Machine { refuses, is_on: true, ..Machine::default() };
-    let error = bmc.power(PowerAction::Off { graceful: Duration::ZERO }).await.unwrap_err();
-    assert!(!error.is_unavailable() && !error.is_transient(), "{error}");
-}
-
-#[tokio::test]
 async fn an_odd_answer_does_not_end_the_time_to_shut_down() {
     let types = vec!["On", "ForceOff", "GracefulShutdown"];
     let graceful = Duration::from_secs(10);
@@ -298,22 +265,6 @@ async fn a_busy_bmc_is_asked_to_shut_down_until_the_time_is_over() {
 }
 
 #[tokio::test]
-async fn a_refused_shutdown_is_not_one_that_takes_too_long() {
-    let types = vec!["On", "ForceOff", "GracefulShutdown"];
-    let off = PowerAction::Off { graceful: Duration::from_millis(20) };
-    for (refuses, is_deaf, graceful, shutdown_refused) in
-        [(vec!["GracefulShutdown"], false, None, true), (vec![], true, Some(false), false)]
-    {
-        let (machine, bmc) = bmc().await;
-        *machine.lock().unwrap() =
-            Machine { types: types.clone(), refuses, is_on: true, is_deaf, ..Machine::default() };
-        let change = bmc.power(off).await.unwrap();
-        assert_eq!((change.graceful, change.shutdown_refused), (graceful, shutdown_refused), "{change:?}");
-        assert_eq!(machine.lock().unwrap().sent, ["GracefulShutdown", "ForceOff"]);
-    }
-}
-
-#[tokio::test]
 async fn a_host_that_cannot_be_switched_on_yet_is_not_left_off() {
     let (machine, bmc) = bmc().await;
     let limits = Limits { power: Duration::from_secs(10), ..*bmc.limits() };
@@ -322,22 +273,6 @@ async fn a_host_that_cannot_be_switched_on_yet_is_not_left_off() {
     *machine.lock().unwrap() = Machine { types, is_on: true, unready: 5, ..Machine::default() };
     let change = bmc.power(PowerAction::Cycle { graceful: Duration::ZERO }).await.unwrap();
     assert_eq!((change.after, &machine.lock().unwrap().switched), (PowerState::On, &vec![false, true]), "{change:?}");
-}
-
-#[tokio::test]
-async fn the_error_names_the_time_to_shut_down_if_that_would_help() {
-    let (machine, bmc) = bmc().await;
-    for (types, helps) in [
-        (vec!["On", "GracefulShutdown", "GracefulRestart"], true),
-        (vec!["GracefulShutdown", "GracefulRestart"], false),
-        (vec!["On", "GracefulRestart"], false),
-    ] {
-        *machine.lock().unwrap() = Machine { types, is_on: true, ..Machine::default() };
-        let error = bmc.power(PowerAction::Cycle { graceful: Duration::ZERO }).await.unwrap_err().to_string();
-        assert_eq!(error.contains("shutdown_within"), helps, "{error}");
-        let graceful = Duration::from_millis(20);
-        assert_eq!(bmc.power(PowerAction::Cycle { graceful }).await.is_ok(), helps);
-    }
 }
 
 #[tokio::test]

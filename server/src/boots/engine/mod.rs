@@ -63,7 +63,7 @@ impl From<BmcError> for Stop {
 pub(super) struct Failure {
     /// The error for users.
     text: String,
-    /// Every request that the BMC refused, and its answer.
+    /// Every request that the BMC refused, or carried out with a warning, and its answer.
     refused: Vec<String>,
     /// Whether the BMC refuses the credentials. The next attempt may lock the account.
     refuses_credentials: bool,
@@ -86,10 +86,15 @@ fn refuses_credentials(error: &BmcError) -> bool {
     }
 }
 
-/// Remarks about the requests that a BMC refused.
+/// Remarks about the requests that a BMC refused, or whose tasks completed with a warning.
 fn refusals(attempts: &[Attempt]) -> Vec<String> {
-    let refused = attempts.iter().filter(|attempt| !attempt.succeeded());
-    refused.map(|attempt| format!("refused by the BMC: {attempt}")).collect()
+    let remark = |attempt: &Attempt| {
+        if !attempt.succeeded() {
+            return Some(format!("refused by the BMC: {attempt}"));
+        }
+        attempt.warning.is_some().then(|| format!("carried out by the BMC with a warning: {attempt}"))
+    };
+    attempts.iter().filter_map(remark).collect()
 }
 
 /// How often dayone repeats a step if the BMC does not answer: it may be restarting.

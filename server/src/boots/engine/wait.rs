@@ -1,7 +1,7 @@
 //! Waits for a host that was switched on to read the image, and for its system to come up.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use media::ExpectedCall;
 use redfish::bmc::{Bmc, BootOverride, Found, PowerState};
@@ -20,6 +20,9 @@ use crate::store::StoredImage;
 
 /// The interval between two checks.
 const INTERVAL: Duration = Duration::from_secs(1);
+/// After its time limit, a host that reads the image is waited for only if it has read something new within this time, or within the
+/// limit if that is shorter. Otherwise a host that restarts for ever would never be too late. Firmware reads some parts twice.
+const NOTHING_NEW: Duration = Duration::from_mins(5);
 /// The longest wait, however slowly a host reads.
 const MAX_WAIT: Duration = Duration::from_hours(24);
 
@@ -63,13 +66,15 @@ struct Waiting<'a> {
     image: Arc<StoredImage>,
     /// When the host was switched on.
     powered: Timestamp,
+    /// How many bytes of the image were read at least once, and when this number has last changed.
+    distinct: (u64, Instant),
 }
 
 impl<'a> Waiting<'a> {
     fn new(shared: &'a Arc<Shared>, boot: &'a Arc<Boot>, call: Option<ExpectedCall>) -> Result<Self, Stop> {
         let (image, _) = stored_image(shared, boot)?;
         let powered = boot.record().step(Step::Power).and_then(|step| step.ended).unwrap_or_else(Timestamp::now);
-        Ok(Self { shared, boot, signs: Signs::new(shared, boot, call), image, powered })
+        Ok(Self { shared, boot, signs: Signs::new(shared, boot, call), image, powered, distinct: (0, Instant::now()) })
     }
 
     async fn until_over(&mut self) -> Result<Outcome, Stop> {
@@ -92,7 +97,8 @@ impl<'a> Waiting<'a> {
             }
             let waited = self.powered.until(Timestamp::now());
             let limit = record.options.booted_within();
-            let end = waited >= MAX_WAIT || (waited >= limit && !reads.in_progress);
+            let repeats = self.repeats(&reads, limit);
+            let end = waited >= MAX_WAIT || (waited >= limit && (repeats || !reads.in_progress));
             // If the BMC has its own copy of the image, dayone will see no more reads, so there is nothing to wait for.
             if (end || reads.copied)
                 && let Some(reasons) = self.signs.all_hidden(&record, &reads, end)
@@ -101,7 +107,7 @@ impl<'a> Waiting<'a> {
                 return Ok(Outcome::Unknown(unknown(&reads, &reasons, &then)));
             }
             if end {
-                let hint = Box::pin(self.hint(&record, &reads)).await?;
+                let hint = Box::pin(self.hint(&record, &reads, repeats)).await?;
                 let medium = Box::pin(self.medium(&record)).await?;
                 let end = medium + &self.advice("; ", &record, "restores the BMC");
                 return Err(Stop::Failed(too_late(&record, &reads, waited.min(MAX_WAIT), &hint, &end).into()));
@@ -115,6 +121,16 @@ impl<'a> Waiting<'a> {
         }
     }
 
+    /// Whether the image is being read, but for long nothing of it that was not read before.
+    fn repeats(&mut self, reads: &Reads, limit: Duration) -> bool {
+        if reads.distinct != self.distinct.0 {
+            self.distinct = (reads.distinct, Instant::now());
+        }
+        let is_over = reads.in_progress && self.distinct.1.elapsed() >= NOTHING_NEW.min(limit);
+        // Of several hosts with one image, each reads what another one may have read before.
+        is_over && !self.shared.is_shared(self.boot)
+    }
+
     /// What the request to delete the boot does, after `begin`. Empty if users cannot send it.
     fn advice(&self, begin: &str, record: &BootRecord, what: &str) -> String {
         if !self.shared.settings().has_api {
@@ -124,7 +140,7 @@ impl<'a> Waiting<'a> {
     }
 
     /// Why the host may not have booted, and what to do.
-    async fn hint(&mut self, record: &BootRecord, reads: &Reads) -> Result<String, Stop> {
+    async fn hint(&mut self, record: &BootRecord, reads: &Reads, repeats: bool) -> Result<String, Stop> {
         self.boot.show_progress("reading whether the host is on");
         if let Ok(bmc) = self.signs.connect().await? {
             let state = bmc.power_state().await;
@@ -144,6 +160,9 @@ impl<'a> Waiting<'a> {
                 "the host runs a system ({sign}), but nobody has read the image since the host was switched on: it started from \
                  something else, such as its disk. Check the boot order and the boot mode, and that {reader} reaches the media URL"
             ),
+            _ if repeats => "the host still reads the image, but only parts that it has read before, so it may restart again and again: \
+                             look at its console"
+                .to_owned(),
             _ => hint(record, reads).to_owned(),
         })
     }

@@ -96,6 +96,25 @@ async fn a_call_of_a_host_that_has_booted_from_the_same_image_is_no_sign_of_anot
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_stops_closes_the_sessions_of_its_boots() {
+    let dayone = Dayone::start().await;
+    let bmc = EmulatedBmc::start(&Vendor::named("generic-dmtf"), Options::default()).await;
+    // The boot is in the middle of a request, and the end of its session takes a while.
+    bmc.inject(Fault::new("GET", "/redfish/v1/Systems", usize::MAX, Failure::Delay(Duration::from_mins(1))));
+    bmc.inject(Fault::new("DELETE", "/Sessions/", usize::MAX, Failure::Delay(Duration::from_millis(1500))));
+    dayone.begin(&bmc, "worker-0").await;
+    let begin = std::time::Instant::now();
+    while bmc.sessions() == 0 {
+        assert!(begin.elapsed() < Duration::from_secs(20), "no session");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    // The answer to the login arrives, and the next request begins.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    dayone.stop().await;
+    assert_eq!(bmc.sessions(), 0, "a session was left behind");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_bmc_that_goes_away_for_a_while_is_waited_for() {
     let dayone = Dayone::start().await;
     let machine = Machine { starts_in: Duration::from_millis(700), ..Machine::default() };

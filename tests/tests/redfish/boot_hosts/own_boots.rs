@@ -27,6 +27,11 @@ impl Dayone {
         Self { directory, server, client: Client::new() }
     }
 
+    /// Stops the server, as at the end of its process.
+    pub(super) async fn stop(self) {
+        self.server.stop().await;
+    }
+
     pub(super) fn url(&self, path: &str) -> String {
         format!("http://{}/v1/boots{path}", self.server.api_address())
     }

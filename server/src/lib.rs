@@ -11,6 +11,7 @@ mod compose;
 mod error_chain;
 mod expected_value;
 mod findings;
+mod forward_proxy;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod host_images;

@@ -1,9 +1,9 @@
 //! What the headers of an answer say about the bytes that follow (RFC 9110).
 
-use reqwest::header::{CONTENT_ENCODING, CONTENT_RANGE, ETAG, HeaderMap, LAST_MODIFIED};
+use reqwest::header::{CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap, LAST_MODIFIED};
 
-/// The longest name of an encoding that dayone shows.
-const MAX_ENCODING: usize = 40;
+/// The longest name of an encoding or of a media type that dayone shows.
+const MAX_NAME: usize = 40;
 
 /// Which bytes of a file an answer has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,13 @@ pub(super) fn validator(headers: &HeaderMap) -> Option<String> {
 /// file ends with `.gz`, and send the file as it is.
 pub(super) fn encoding(headers: &HeaderMap) -> Option<String> {
     let encoding = headers.get(CONTENT_ENCODING)?.to_str().unwrap_or("an unknown encoding").trim();
-    (!encoding.is_empty() && encoding != "identity").then(|| encoding.chars().take(MAX_ENCODING).collect())
+    (!encoding.is_empty() && encoding != "identity").then(|| encoding.chars().take(MAX_NAME).collect())
+}
+
+/// The media type that the server names, without parameters.
+pub(super) fn media_type(headers: &HeaderMap) -> Option<String> {
+    let name = headers.get(CONTENT_TYPE)?.to_str().ok()?.split(';').next()?.trim().to_ascii_lowercase();
+    (!name.is_empty()).then(|| name.chars().take(MAX_NAME).collect())
 }
 
 #[cfg(test)]
@@ -108,5 +114,13 @@ mod tests {
             assert_eq!(encoding(&headers(&[(CONTENT_ENCODING, value)])).as_deref(), expected, "{value}");
         }
         assert_eq!(encoding(&HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn a_media_type_is_told_without_its_parameters() {
+        for (value, expected) in [("Text/HTML; charset=utf-8", Some("text/html")), (" ", None), (";a=b", None)] {
+            assert_eq!(media_type(&headers(&[(CONTENT_TYPE, value)])).as_deref(), expected, "{value}");
+        }
+        assert_eq!(media_type(&HeaderMap::new()), None);
     }
 }

@@ -22,6 +22,7 @@ use super::progress::FileProgress;
 use super::space;
 use super::space::Readers;
 use crate::error_chain::chain;
+use crate::forward_proxy::{self, Refusal};
 use crate::store::Location;
 
 /// How long connecting may take.
@@ -71,16 +72,21 @@ pub(crate) struct Downloader {
 /// How a file was downloaded.
 #[derive(Debug, Default)]
 pub(super) struct Downloaded {
-    /// Whether some of it was there before, from an earlier call.
+    /// Whether some of it was there before, from an earlier call, or what had arrived was another file than the rest. If the bytes are
+    /// wrong, the next download may bring others.
     pub(super) resumed: bool,
     /// The encoding that the server named, if it named one.
     pub(super) encoding: Option<String>,
+    /// The media type that the server named in its last answer, if it named one.
+    pub(super) media_type: Option<String>,
 }
 
 /// What an attempt has brought.
 struct Received {
     /// The encoding that the server named, if it named one.
     encoding: Option<String>,
+    /// The media type that the server named, if it named one.
+    media_type: Option<String>,
     /// Whether the file is complete.
     is_complete: bool,
 }
@@ -96,6 +102,19 @@ enum Failed {
 impl From<FetchError> for Failed {
     fn from(error: FetchError) -> Self {
         Self::Finally(error)
+    }
+}
+
+/// Whether a request that has failed would fail again.
+async fn failed(error: reqwest::Error) -> Failed {
+    let (refusal, finally) = (forward_proxy::refusal(&error).await, final_error(&error));
+    match (refusal, finally) {
+        (Some(Refusal { why, is_final: true }), _) | (Some(Refusal { why, .. }), Some(_)) => {
+            Failed::Finally(FetchError::Unreachable(why))
+        }
+        (Some(Refusal { why, .. }), None) => Failed::Again(why),
+        (None, Some(refused)) => Failed::Finally(refused),
+        (None, None) => Failed::Again(chain(&error.without_url())),
     }
 }
 
@@ -140,6 +159,13 @@ impl Downloader {
         &self.allowed
     }
 
+    /// Checks that dayone may, and can, fetch from a URL.
+    fn check(&self, url: &Url) -> Result<(), FetchError> {
+        self.allowed.check_url(url)?;
+        forward_proxy::of(url).map_err(FetchError::Unreachable)?;
+        Ok(())
+    }
+
     /// Downloads the whole file to the partial file of `target`. Calls `trouble` with what goes wrong while it tries again, and with
     /// `None` when it goes on.
     pub(super) async fn download(
@@ -149,12 +175,12 @@ impl Downloader {
         progress: &FileProgress,
         trouble: &(dyn Fn(Option<String>) + Send + Sync),
     ) -> Result<Downloaded, FetchError> {
-        self.allowed.check_url(url)?;
+        self.check(url)?;
         let mut arrived = PartialFile::open(target, url, self.readers).map_err(FetchError::storage)?.length;
-        let resumed = arrived > 0;
+        let mut resumed = arrived > 0;
         let (mut failures, mut restarts) = (0, 0);
         loop {
-            let received = self.attempt(url, target, progress, trouble).await;
+            let received = self.attempt(url, target, progress, trouble, &mut resumed).await;
             let before = mem::replace(&mut arrived, progress.done());
             // Each restart counts until the end of the download. Otherwise, if a server cannot continue and breaks off each time, dayone
             // would ask it without end. A file that a smaller file has replaced restarts, too, and the server can then continue it.
@@ -163,10 +189,10 @@ impl Downloader {
                 failures = restarts;
             }
             match received {
-                Ok(Received { encoding, is_complete }) => {
+                Ok(Received { encoding, media_type, is_complete }) => {
                     trouble(None);
                     if is_complete {
-                        return Ok(Downloaded { resumed, encoding });
+                        return Ok(Downloaded { resumed, encoding, media_type });
                     }
                     // The server has sent fewer bytes than dayone asked for.
                 }
@@ -191,12 +217,14 @@ impl Downloader {
         target: &Path,
         progress: &FileProgress,
         trouble: &(dyn Fn(Option<String>) + Send + Sync),
+        resumed: &mut bool,
     ) -> Result<Received, Failed> {
         let mut partial = PartialFile::open(target, url, self.readers).map_err(storage)?;
         progress.set_done(partial.length);
         progress.set_total(partial.total());
         if partial.is_complete() {
-            return Ok(Received { encoding: partial.encoding().map(str::to_owned), is_complete: true });
+            let encoding = partial.encoding().map(str::to_owned);
+            return Ok(Received { encoding, media_type: None, is_complete: true });
         }
         let mut request = self.http.get(url.clone()).header(ACCEPT_ENCODING, "identity");
         if let Some(validator) = partial.validator() {
@@ -204,7 +232,7 @@ impl Downloader {
         }
         let answer = self.send(request).await?;
         let headers = answer.headers();
-        let encoding = answer::encoding(headers);
+        let (encoding, media_type) = (answer::encoding(headers), answer::media_type(headers));
         let continued = match answer.status() {
             StatusCode::PARTIAL_CONTENT => Part::continuing(headers, partial.length, partial.total()),
             _ => None,
@@ -217,6 +245,17 @@ impl Downloader {
         });
         let part = match (answer.status(), continued) {
             (StatusCode::OK, _) => {
+                if partial.length > 0 {
+                    let is_same = answer::validator(headers).as_deref() == partial.validator();
+                    let lengths = partial.total().zip(answer.content_length());
+                    let is_other = lengths.map_or(!is_same, |(known, told)| known != told);
+                    // The page of a proxy, or of a network where one has to log in: what has arrived is still a part of the file.
+                    if is_other && media_type.as_deref() == Some("text/html") {
+                        let why = "something answers with a web page (text/html) in place of the file";
+                        return Err(Failed::Again(why.to_owned()));
+                    }
+                    *resumed |= is_other || !is_same;
+                }
                 partial.restart().map_err(storage)?;
                 Part::whole(answer.content_length())
             }
@@ -244,15 +283,21 @@ impl Downloader {
         }
         space::check(&partial.file, total.map_or(0, |total| total.saturating_sub(partial.length)))?;
         self.receive(answer, partial, part, progress).await?;
-        Ok(Received { encoding, is_complete: part.is_last() })
+        Ok(Received { encoding, media_type, is_complete: part.is_last() })
     }
 
     async fn send(&self, request: reqwest::RequestBuilder) -> Result<Response, Failed> {
-        let answer = request.send().await.map_err(|error| match final_error(&error) {
-            Some(refused) => Failed::Finally(refused),
-            None => Failed::Again(chain(&error.without_url())),
-        })?;
+        let answer = match request.send().await {
+            Ok(answer) => answer,
+            Err(error) => return Err(failed(error).await),
+        };
         match answer.status() {
+            StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
+                if let Ok(Some(proxy)) = forward_proxy::of(answer.url()) {
+                    return Err(FetchError::Unreachable(proxy.unauthorized().why).into());
+                }
+                return Ok(answer);
+            }
             StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS => {}
             status if status.is_server_error() => {}
             _ => return Ok(answer),
@@ -311,7 +356,7 @@ impl Downloader {
 
     /// Reads a small file, such as a signature.
     pub(crate) async fn read_small(&self, url: &Url) -> Result<Vec<u8>, FetchError> {
-        self.allowed.check_url(url)?;
+        self.check(url)?;
         let mut failures = 0;
         loop {
             match self.try_small(url).await {

@@ -62,12 +62,16 @@ pub enum FetchError {
     #[error("cannot write the file: {0}")]
     Storage(#[source] io::Error),
     /// The file has another digest.
-    #[error("its SHA-256 is {found}, and should be {expected}: it is another file, or a damaged one")]
+    #[error(
+        "its SHA-256 is {found}, and should be {expected}: it is another file, or a damaged one; it has {length} bytes"
+    )]
     Digest {
         /// What it should be.
         expected: Digest,
         /// What it is.
         found: Digest,
+        /// How many bytes the file has.
+        length: u64,
     },
     /// The bytes are not the published ones, and the server named an encoding.
     #[error(
@@ -76,6 +80,14 @@ pub enum FetchError {
     Encoded {
         /// The encoding.
         encoding: String,
+        /// Why the bytes are wrong.
+        error: Box<FetchError>,
+    },
+    /// The bytes are not the published ones, and the server named a media type, which may be that of a web page.
+    #[error("{error}; the server sent it as {media_type} (Content-Type)")]
+    Typed {
+        /// The media type.
+        media_type: String,
         /// Why the bytes are wrong.
         error: Box<FetchError>,
     },
@@ -88,13 +100,16 @@ pub enum FetchError {
 }
 
 impl FetchError {
-    /// Adds the encoding that the server named, if the bytes are not the published ones.
-    pub(super) fn with_encoding(self, encoding: Option<String>) -> Self {
-        match (self, encoding) {
-            (error @ (Self::Digest { .. } | Self::Signature(SignatureError::Forged(_))), Some(encoding)) => {
-                Self::Encoded { encoding, error: Box::new(error) }
-            }
-            (error, _) => error,
+    /// Adds the encoding or the media type that the server named, if the bytes are not the published ones.
+    pub(super) fn with_description(self, encoding: Option<String>, media_type: Option<String>) -> Self {
+        if !matches!(self, Self::Digest { .. } | Self::Signature(SignatureError::Forged(_))) {
+            return self;
+        }
+        let error = Box::new(self);
+        match (encoding, media_type) {
+            (Some(encoding), _) => Self::Encoded { encoding, error },
+            (None, Some(media_type)) => Self::Typed { media_type, error },
+            (None, None) => *error,
         }
     }
 

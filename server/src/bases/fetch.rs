@@ -68,9 +68,10 @@ impl Fetcher {
             Some(location) => Some(self.signature(location).await?),
             None => None,
         };
+        let mut may_repeat = true;
         loop {
             order.progress.set_phase(Phase::Fetching);
-            let Downloaded { resumed, encoding } = match self.bytes(order).await {
+            let Downloaded { resumed, encoding, media_type } = match self.bytes(order).await {
                 // Another attempt would continue after the first bytes, and would not see them.
                 Err(error @ FetchError::Packed(_)) => {
                     discard(order.target)?;
@@ -83,14 +84,16 @@ impl Fetcher {
             match verified {
                 Ok(()) => break,
                 // Bytes of an earlier call may be damaged, for example by a power failure, or the other server may be wrong about what
-                // it continues. Without them, the next download has none, so that this happens once.
-                Err(error) if resumed => {
+                // it continues. Or something between may have answered for the server. This happens once: a server that is always
+                // wrong would have dayone fetch the file without end.
+                Err(error) if resumed && may_repeat => {
+                    may_repeat = false;
                     warn!(file = %order.source.location, %error, "a download that was continued is damaged; dayone fetches the file again");
                     discard(order.target)?;
                 }
                 Err(error) => {
                     discard(order.target)?;
-                    return Err(error.with_encoding(encoding));
+                    return Err(error.with_description(encoding, media_type));
                 }
             }
         }
@@ -144,7 +147,11 @@ impl Fetcher {
             }
             let Some(expected) = expected else { return Ok(()) };
             let found = sha256(&mut open()?)?;
-            if found == expected { Ok(()) } else { Err(FetchError::Digest { expected, found }) }
+            if found == expected {
+                return Ok(());
+            }
+            let length = fs::metadata(&path).map_err(FetchError::storage)?.len();
+            Err(FetchError::Digest { expected, found, length })
         });
         verified.await.map_err(|error| FetchError::storage(io::Error::other(error)))?
     }

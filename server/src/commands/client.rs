@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use media::listen::missing_pem;
-use reqwest::header::{HeaderMap, RETRY_AFTER};
+use reqwest::header::{HeaderMap, LOCATION, RETRY_AFTER};
 use reqwest::{Method, Request, RequestBuilder, Response, StatusCode};
 use rustls::ClientConfig;
 use rustls::client::ResolvesClientCert;
@@ -18,8 +18,10 @@ use url::{Host, Url};
 use vocabulary::report::Position;
 
 use super::failure::Failure;
+use super::foreign_answer::{explain, list_command, may_have_begun, other_login};
 use crate::arguments::ServerAccess;
 use crate::error_chain::chain;
+use crate::forward_proxy;
 use redfish::{Certificates, Verification, client_config};
 
 /// Where a server has its API by default.
@@ -53,6 +55,12 @@ pub(super) enum ApiError {
     /// The token is missing or wrong.
     #[error("the server requires a valid token: give --token-file, or set DAYONE_API_TOKEN")]
     Token,
+    /// Something in front of the server requires another login.
+    #[error(
+        "a proxy in front of the server requires a login ({0}), and dayone sends only its token: have the proxy pass the API \
+         on without a login"
+    )]
+    OtherLogin(String),
     /// The boot or the image does not exist any more.
     #[error("the server does not have it any more")]
     Missing,
@@ -118,6 +126,8 @@ impl Client {
         if is_loopback(&url) {
             // A proxy would reach another machine under this address.
             builder = builder.no_proxy();
+        } else {
+            forward_proxy::of(&url).map_err(Failure::System)?;
         }
         Self::new(url, token(access)?, builder)
     }
@@ -169,20 +179,24 @@ impl Client {
     }
 
     async fn send_once(&self, request: Request) -> Result<Response, ApiError> {
-        let is_get = request.method() == Method::GET;
-        let answer = self.http.execute(request).await.map_err(|error| unreachable(&error))?;
+        let (is_get, list) = (request.method() == Method::GET, list_command(&request));
+        let answer = match self.http.execute(request).await {
+            Ok(answer) => answer,
+            Err(error) => return Err(self.no_answer(&error, list).await),
+        };
         let status = answer.status();
         if status.is_success() {
             return Ok(answer);
         }
         if status == StatusCode::UNAUTHORIZED {
-            return Err(ApiError::Token);
+            return Err(other_login(answer.headers()).map_or(ApiError::Token, ApiError::OtherLogin));
         }
         let wait = match status {
             StatusCode::TOO_MANY_REQUESTS => Some(retry_after(answer.headers()).unwrap_or(BUSY_INTERVAL)),
             StatusCode::SERVICE_UNAVAILABLE if is_get => retry_after(answer.headers()),
             _ => None,
         };
+        let location = answer.headers().get(LOCATION).and_then(|location| location.to_str().ok()).map(str::to_owned);
         let problem = read::<Problem>(answer).await;
         if let Some(wait) = wait {
             let detail = problem.map_or_else(|_| format!("the server answers {status}"), |problem| problem.detail);
@@ -191,8 +205,16 @@ impl Client {
         match problem {
             Ok(_) if status == StatusCode::NOT_FOUND => Err(ApiError::Missing),
             Ok(Problem { detail, findings }) => Err(ApiError::Refused { detail, findings }),
-            Err(_) => Err(ApiError::Unreachable(format!("the server answers {status}; is it a dayone server?"))),
+            Err(_) => Err(ApiError::Unreachable(explain(status, location.as_deref(), list))),
         }
+    }
+
+    async fn no_answer(&self, error: &reqwest::Error, list: Option<&str>) -> ApiError {
+        let refusal = if is_loopback(&self.url) { None } else { forward_proxy::refusal(error).await };
+        let why = refusal.map_or_else(|| chain(error), |refusal| refusal.why);
+        // Without a connection, the server has nothing of the request.
+        let order = may_have_begun(list.filter(|_| !error.is_connect()));
+        ApiError::Unreachable(format!("the server does not answer: {why}{order}"))
     }
 }
 
@@ -222,7 +244,9 @@ impl From<ApiError> for Failure {
     fn from(error: ApiError) -> Self {
         let message = error.to_string();
         match error {
-            ApiError::Unreachable(_) | ApiError::Busy { .. } | ApiError::Token => Self::System(message),
+            ApiError::Unreachable(_) | ApiError::Busy { .. } | ApiError::Token | ApiError::OtherLogin(_) => {
+                Self::System(message)
+            }
             ApiError::Refused { .. } | ApiError::Missing => Self::Input(message),
         }
     }

@@ -23,6 +23,7 @@ mod failure;
 mod files;
 mod findings;
 mod following;
+mod foreign_answer;
 mod images;
 mod init;
 mod inspect;

@@ -13,6 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::UNBUFFERED;
 use super::update::{Content, Update};
 
 /// How often to check, without an event, whether the client is still admitted.
@@ -76,7 +77,7 @@ impl Follower {
             Some((Ok::<_, Infallible>(bytes), follower))
         });
         let headers = [(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-cache")];
-        (headers, Body::from_stream(events)).into_response()
+        (UNBUFFERED, headers, Body::from_stream(events)).into_response()
     }
 
     /// Waits for the next event. `None` ends the stream.

@@ -12,3 +12,6 @@ pub(crate) use update::{Changes, Content, Piece};
 
 /// How many clients follow the subjects of one publisher, or single boots, at once. Each holds a connection.
 pub(crate) const MAX_FOLLOWERS: usize = 64;
+
+/// Makes nginx pass events on at once. By default it waits until 4 KiB have arrived, and few streams ever have as much.
+pub(crate) const UNBUFFERED: [(&str, &str); 1] = [("x-accel-buffering", "no")];

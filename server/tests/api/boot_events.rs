@@ -47,6 +47,7 @@ async fn the_places_of_clients_that_have_gone_are_free_soon() {
         let mut streams = Vec::new();
         for _ in 0..64 {
             let mut stream = dayone.get(&path).send().await.unwrap();
+            assert_eq!(stream.headers()["x-accel-buffering"], "no", "{path}");
             assert!(stream.chunk().await.unwrap().is_some());
             streams.push(stream);
         }

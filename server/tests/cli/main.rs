@@ -19,6 +19,7 @@ mod images;
 mod init;
 mod inspect;
 mod manual;
+mod proxies;
 mod second_step;
 
 use std::io::Write as _;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -238,6 +238,43 @@ fn a_download_survives_the_death_of_the_server_and_of_dayone() {
     assert_eq!(refused.status.code(), Some(2));
     assert_eq!(fs::read(&path).unwrap(), b"mine");
     Fetched::of(&command.arg("--force").output().unwrap(), path).succeeded(&bytes);
+}
+
+#[test]
+fn a_web_page_in_place_of_the_rest_takes_nothing_away() {
+    let mut nginx = Nginx::start(None);
+    let directory = tempfile::tempdir().unwrap();
+    let bytes = large();
+    fs::write(nginx.root().join("large"), &bytes).unwrap();
+    nginx.kill();
+    nginx.start_again("limit_rate 1m;");
+    let path = directory.path().join("fetched.iso");
+    let partial = directory.path().join("fetched.iso.partial");
+    let mut command = dayone();
+    command.args(["base", "fetch", &nginx.url("large"), "--sha256", &Digest::of(&bytes).to_string(), "-o"]).arg(&path);
+    let until = |is: &dyn Fn() -> bool| {
+        let start = Instant::now();
+        while !is() {
+            assert!(start.elapsed() < Duration::from_secs(60), "nothing arrives");
+            thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let mut first = command.spawn().unwrap();
+    until(&|| fs::metadata(&partial).map_or(0, |metadata| metadata.len()) >= 1 << 20);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let there = fs::metadata(&partial).unwrap().len();
+
+    // A network where one has to log in first.
+    nginx.kill();
+    nginx.start_again("location = /large { default_type text/html; return 200 '<html>Log in</html>'; }");
+    let second = command.stderr(Stdio::piped()).spawn().unwrap();
+    until(&|| nginx.requests("large").iter().any(|request| request.starts_with("200 19 ")));
+    nginx.kill();
+    nginx.start_again("");
+    Fetched::of(&second.wait_with_output().unwrap(), path).succeeded(&bytes);
+    let rest = format!("206 {} bytes={there}-", bytes.len() as u64 - there);
+    assert_eq!(nginx.requests("large").last(), Some(&rest));
 }
 
 #[test]

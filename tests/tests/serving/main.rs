@@ -12,6 +12,7 @@ mod hung_file_system;
 mod media_log;
 mod page_load;
 mod power_loss;
+mod proxies;
 mod range_clients;
 mod ranges;
 mod reading;

@@ -21,7 +21,7 @@ use crate::api::access::Access;
 use crate::api::parameters::NoQuery;
 use crate::api::problem::{Problem, ProblemKind};
 use crate::boots::View;
-use crate::live::MAX_FOLLOWERS;
+use crate::live::{MAX_FOLLOWERS, UNBUFFERED};
 
 /// The minimum time between two events.
 const PACE: Duration = Duration::from_millis(200);
@@ -55,7 +55,8 @@ impl From<EventBody> for Event {
 ///
 /// A client that reconnects with the header `Last-Event-ID` gets the current boot, unless it has seen that revision. The stream
 /// ends when the boot has ended. A client that reconnects after the last event gets 204. The stream also ends when the client's token
-/// or session is no longer valid. At most 64 clients follow single boots at once.
+/// or session is no longer valid. At most 64 clients follow single boots at once. A proxy must pass each event on at once; the answer has
+/// `X-Accel-Buffering: no`, which makes nginx do so.
 #[utoipa::path(operation_id = "followBoot", get, path = "/v1/boots/{id}/events", tag = "boots",
     security(("token" = ["read"])),
     params(
@@ -95,7 +96,7 @@ pub(super) async fn events(
     let follower =
         Follower { changes: boot.changes(), seen, is_admitted: Box::new(is_admitted), stopping, _place: place };
     let keep_alive = KeepAlive::new().interval(HEARTBEAT).text("still here");
-    Ok(Sse::new(follower.into_stream()).keep_alive(keep_alive).into_response())
+    Ok((UNBUFFERED, Sse::new(follower.into_stream()).keep_alive(keep_alive)).into_response())
 }
 
 /// A client that follows a boot.

@@ -51,7 +51,8 @@ pub(in crate::api) struct BootChanges {
 /// those that have changed. A boot that is not among the `ids` of an event is gone.
 ///
 /// The stream ends only when the server stops. A client that connects again begins with all boots. After a second or two without an
-/// event the server sends a comment. At most 64 clients follow all boots at once.
+/// event the server sends a comment. At most 64 clients follow all boots at once. A proxy must pass each event on at once; the answer
+/// has `X-Accel-Buffering: no`, which makes nginx do so.
 #[utoipa::path(operation_id = "followBoots", get, path = "/v1/boots/events", tag = "boots",
     security(("token" = ["read"])),
     params(FollowQuery),

@@ -114,6 +114,36 @@ fn a_wrong_digest_ends_a_download_however_the_server_sends_the_file() {
 }
 
 #[test]
+fn a_web_page_in_place_of_the_file_takes_nothing_away() {
+    let rest = answer("206 Partial Content\r\nContent-Range: bytes 4-7/8", 4, "two.");
+    let page = answer("200 OK\r\nContent-Type: text/html; charset=utf-8", 6, "<html>");
+    let (result, asked) = fetched(b"one ", b"one two.", vec![page.clone(), rest]);
+    assert_eq!((result.unwrap().as_slice(), asked), (&b"one two."[..], 2));
+    // Without a length, another validator shows it.
+    let endless = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html>";
+    for page in [page.clone(), endless.to_owned()] {
+        let (result, asked) = fetched(b"one ", b"one two.", vec![page; 20]);
+        assert_eq!((result.unwrap_err().to_string().contains("a web page (text/html)"), asked), (true, 3));
+    }
+
+    // Nothing had arrived before: the error says what came.
+    let error = fetched(b"", b"one two.", vec![page; 20]).0.unwrap_err().to_string();
+    assert!(error.ends_with("it has 6 bytes; the server sent it as text/html (Content-Type)"), "{error}");
+}
+
+#[test]
+fn another_file_in_place_of_a_part_is_fetched_once_more() {
+    let (cut, other) = (answer("200 OK", 8, "one "), answer("200 OK", 4, "page"));
+    let answers = vec![cut.clone(), other.clone(), answer("200 OK", 8, "one two.")];
+    let (result, asked) = fetched(b"", b"one two.", answers);
+    assert_eq!((result.unwrap().as_slice(), asked), (&b"one two."[..], 3));
+    let always = [cut, other].into_iter().cycle().take(20).collect();
+    let (result, asked) = fetched(b"", b"one two.", always);
+    assert!(matches!(result, Err(FetchError::Digest { length: 4, .. })), "{result:?}");
+    assert_eq!(asked, 4);
+}
+
+#[test]
 fn bytes_that_arrive_again_are_no_progress() {
     let cut = |body| answer("200 OK", 8, body);
     let refused = answer("416 Range Not Satisfiable", 0, "");

@@ -1,0 +1,121 @@
+//! Commands that send requests, where a proxy answers in place of the server.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use super::images::Place;
+use super::{Ended, dayone, ended};
+
+const SHA256: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+/// Gives the same answer to every request, and returns the address.
+fn answering(answer: String) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let (mut head, mut byte) = (Vec::<u8>::new(), [0_u8]);
+            while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|count| count == 1) {
+                head.extend(byte);
+            }
+            let head = String::from_utf8(head).unwrap().to_ascii_lowercase();
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+            let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
+            // The client may be gone.
+            drop(stream.read_exact(&mut body));
+            drop(stream.write_all(answer.as_bytes()));
+        }
+    });
+    address
+}
+
+/// An answer with a page, as proxies have it.
+fn page(head: &str) -> String {
+    format!("HTTP/1.1 {head}\r\nContent-Type: text/html\r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>")
+}
+
+/// `dayone` without the proxies and the token of whoever runs the test.
+fn command(arguments: &[&str]) -> Command {
+    let mut command = dayone();
+    for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "DAYONE_API_TOKEN"] {
+        command.env_remove(name).env_remove(name.to_ascii_lowercase());
+    }
+    command.args(arguments);
+    command
+}
+
+#[test]
+fn an_answer_of_a_proxy_in_front_of_the_server_says_what_to_do() {
+    let place = Place::new();
+    let interface = "{name: eth0, type: ethernet, state: up, ipv4: {enabled: true, dhcp: true}}";
+    let host = place.write("host.yaml", format!("interfaces: [{interface}]\n"));
+    let boot = &["boot", host.as_str(), "--base", "coreos"][..];
+    let base = &["base", "add", "fcos", "https://files.example/a.iso", "--sha256", SHA256][..];
+    let list = &["boots", "list"][..];
+    let has_begun = "the server may have begun the order: look with `dayone boots list`";
+    let moved = "301 Moved Permanently\r\nLocation: https://dayone.example/v1/boots";
+    for (head, arguments, expected) in [
+        ("504 Gateway Timeout", boot, has_begun),
+        ("502 Bad Gateway", boot, has_begun),
+        ("503 Service Unavailable", base, "look with `dayone base list`"),
+        ("504 Gateway Timeout", list, "answers 504 Gateway Timeout\n"),
+        ("413 Content Too Large", boot, "nginx: client_max_body_size"),
+        (moved, list, "redirects to https://dayone.example/v1/boots"),
+        ("401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"proxy\"", list, "a login (Basic realm=\"proxy\")"),
+        ("401 Unauthorized\r\nWWW-Authenticate: Bearer realm=\"dayone\"", list, "--token-file"),
+        ("404 Not Found", list, "is it a dayone server?"),
+    ] {
+        let url = format!("http://{}", answering(page(head)));
+        let Ended { code, err, .. } = ended(command(arguments).args(["--server", &url]).output().unwrap());
+        assert!(code == 2 && err.contains(expected), "{head}: {err}");
+    }
+}
+
+#[test]
+fn a_proxy_that_refuses_is_named_and_not_asked_again() {
+    let place = Place::new();
+    let target = place.argument("a.iso");
+    // Nobody answers at the address, so that no request may go past the proxy.
+    let fetch = |scheme: &str, variable: &str, value: &str| {
+        let url = format!("{scheme}://192.0.2.1/a.iso");
+        let mut command = command(&["base", "fetch", &url, "--sha256", SHA256, "-o", &target]);
+        ended(command.env(variable, value).output().unwrap())
+    };
+    for (head, scheme, expected) in [
+        ("407 Proxy Authentication Required", "https", "answers 407 Proxy Authentication Required: give its user name"),
+        ("407 Proxy Authentication Required", "http", "answers 407 Proxy Authentication Required: give its user name"),
+        ("403 Forbidden", "https", "does not connect to 192.0.2.1:443: it answers 403 Forbidden"),
+    ] {
+        let address = answering(page(head));
+        let variable = format!("{}_PROXY", scheme.to_ascii_uppercase());
+        let Ended { code, err, .. } = fetch(scheme, &variable, &format!("http://user:hunter2@{address}"));
+        let proxy = format!("the proxy http://{address} ({variable}) {expected}");
+        assert!(code == 1 && err.contains(&proxy) && !err.contains("hunter2"), "{head}: {err}");
+        assert!(!err.contains("trying again"), "{err}");
+    }
+    for (proxy, expected) in [
+        ("socks5://user:hunter2@127.0.0.1:9", "HTTPS_PROXY sets a proxy with socks5://"),
+        ("http://user:hunter2 3@127.0.0.1:9", "HTTPS_PROXY is not the URL of a proxy"),
+    ] {
+        let Ended { code, err, .. } = fetch("https", "HTTPS_PROXY", proxy);
+        assert!(code == 1 && err.contains(expected) && !err.contains("hunter2"), "{proxy}: {err}");
+    }
+}
+
+#[test]
+fn a_proxy_that_does_not_answer_is_named_while_dayone_tries_again() {
+    let place = Place::new();
+    for (scheme, variable) in [("https", "HTTPS_PROXY"), ("http", "HTTP_PROXY")] {
+        let url = format!("{scheme}://192.0.2.1/a.iso");
+        let mut command = command(&["base", "fetch", &url, "--sha256", SHA256, "-o", &place.argument("a.iso")]);
+        // Nobody listens at this port.
+        let mut child = command.env(variable, "http://127.0.0.1:1").stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let told = lines.find(|line| line.contains("trying again")).unwrap_or_default();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(told.contains(&format!("(the proxy http://127.0.0.1:1 ({variable}): ")), "{told}");
+    }
+}

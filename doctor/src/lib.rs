@@ -45,6 +45,9 @@ pub enum DoctorError {
     /// The text is not an HTTP or HTTPS URL.
     #[error("{0:?} is not a URL of a file: write http://ADDRESS/DIRECTORY/NAME.iso, or https://…")]
     Url(String),
+    /// The host is an IPv4 address in another form than four decimal numbers, perhaps with leading zeros.
+    #[error("the host of the URL is {0}, but not written so; {fix}", fix = vocabulary::url_host::FIX)]
+    Ipv4(std::net::Ipv4Addr),
     /// There is no HTTP server.
     #[error("the server does not answer: {reason}")]
     Unreachable {
@@ -222,7 +225,13 @@ async fn played_within(
 fn parse(text: &str) -> Result<Url, DoctorError> {
     let bad = || DoctorError::Url(url_credentials::hide_with_query(text));
     let url = Url::parse(text).map_err(|_| bad())?;
-    if matches!(url.scheme(), "http" | "https") && url.has_host() { Ok(url) } else { Err(bad()) }
+    match url.host() {
+        Some(url::Host::Ipv4(address)) if !vocabulary::url_host::is_written(address, text) => {
+            Err(DoctorError::Ipv4(address))
+        }
+        Some(_) if matches!(url.scheme(), "http" | "https") => Ok(url),
+        _ => Err(bad()),
+    }
 }
 
 fn without_credentials(mut url: Url) -> String {

@@ -41,7 +41,7 @@ pub(super) enum TextKind {
     /// A connection profile of NetworkManager: `.nmconnection`.
     Keyfile,
     /// A file that a fleet file names: a table (`.csv`, `.tsv`, Excel's *Unicode Text*), or an inventory in Ansible's INI form (`.ini`,
-    /// `.inventory`).
+    /// `.inventory`, or no suffix).
     Table,
     /// Variables of an Ansible inventory: a file in `group_vars` or `host_vars`.
     Variables,
@@ -68,13 +68,15 @@ impl Text<'_> {
 
 impl<'a> Text<'a> {
     pub(super) fn kind(&self) -> TextKind {
+        // If the text is not UTF-16 after all, reading it reports that.
+        let text = encoding::as_utf8(Cow::Borrowed(self.text)).unwrap_or(Cow::Borrowed(self.text));
         match self.name {
             None if is_workbook(self.text) => TextKind::Workbook,
-            Some(name) if is_plain_inventory(name) && begins_as_yaml(self.text) => match TextKind::of(self.name) {
+            Some(name) if is_plain_inventory(name) && begins_as_yaml(&text) => match TextKind::of(self.name) {
                 TextKind::Table => TextKind::Documents,
                 kind => kind,
             },
-            Some(name) if has_no_suffix(name) && begins_as_other_text(self.text) => match TextKind::of(self.name) {
+            Some(name) if has_no_suffix(name) && begins_as_other_text(&text) => match TextKind::of(self.name) {
                 TextKind::Documents => TextKind::Table,
                 kind => kind,
             },
@@ -102,7 +104,12 @@ impl<'a> Text<'a> {
             let message = format!("is {} bytes long; dayone reads at most {most}", self.text.len());
             return Err(Problem::new("input-too-large", message));
         }
-        encoding::as_utf8(encoding::decompressed(Cow::Borrowed(self.text), most, budget)?)
+        let content = encoding::as_utf8(encoding::decompressed(Cow::Borrowed(self.text), most, budget)?)?;
+        if content.len() > most {
+            let message = format!("is {} bytes long in UTF-8; dayone reads at most {most}", content.len());
+            return Err(Problem::new("input-too-large", message));
+        }
+        Ok(content)
     }
 
     /// Whether the text begins like an inventory in Ansible's INI form. dayone recognizes these only by their names.
@@ -173,7 +180,14 @@ fn has_no_suffix(name: &str) -> bool {
 
 /// Whether this is text, and not compressed, and does not begin as YAML does.
 fn begins_as_other_text(text: &[u8]) -> bool {
-    !text.trim_ascii().is_empty() && str::from_utf8(text).is_ok() && !begins_as_yaml(text)
+    first_line(text).is_some() && str::from_utf8(text).is_ok() && !begins_as_yaml(text)
+}
+
+/// The first line that is neither empty nor a comment, without the byte order mark.
+fn first_line(text: &[u8]) -> Option<&[u8]> {
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let mut lines = text.split(|byte| ends_line(*byte)).map(<[u8]>::trim_ascii);
+    lines.find(|line| !line.is_empty() && !line.starts_with(b"#"))
 }
 
 /// Whether a file with this name may be an inventory in INI form: it is one if it is not YAML.
@@ -189,11 +203,13 @@ fn ends_line(byte: u8) -> bool {
 /// Whether a text without a suffix begins as YAML does: with a key and a colon, or a mark of YAML. In the INI form of inventories, a
 /// colon is inside a word.
 fn begins_as_yaml(text: &[u8]) -> bool {
-    let mut lines = text.split(|byte| ends_line(*byte)).map(<[u8]>::trim_ascii);
-    let Some(first) = lines.find(|line| !line.is_empty() && !line.starts_with(b"#")) else { return false };
+    let Some(first) = first_line(text) else { return false };
+    // A list in JSON. In an inventory, the name of a group follows.
+    let in_list = first.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
     let mut words = first.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let word = words.next().unwrap_or_default();
-    matches!(word, b"---" | b"-" | b"%YAML" | b"?")
+    matches!(in_list, Some([] | [b'{' | b'[', ..]))
+        || matches!(word, b"---" | b"-" | b"%YAML" | b"?")
         || word.starts_with(b"{")
         || (word.ends_with(b":") && !word.contains(&b'='))
         || words.next() == Some(b":")
@@ -273,6 +289,11 @@ mod tests {
             ("63", "\"kind\": HostFleet\n", TextKind::Documents),
             ("63", "\u{feff}kind: HostFleet\n", TextKind::Documents),
             ("63", "\n", TextKind::Documents),
+            ("63", "[\n  {\"kind\": \"x\"}]\n", TextKind::Documents),
+            ("63", "[{\"kind\": \"x\"}]\n", TextKind::Documents),
+            ("63", "\u{feff}---\na: 1\n", TextKind::Documents),
+            ("63", "\u{feff}# x\na: 1\n", TextKind::Documents),
+            ("63", "# nothing\n", TextKind::Documents),
             ("group_vars/all", "w0\n", TextKind::Variables),
         ] {
             let text = Text { name: Some(name), text: text.as_bytes() };

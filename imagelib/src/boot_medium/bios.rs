@@ -36,9 +36,8 @@ impl BiosLoader {
             let slot = match file.as_ref() {
                 bytes if bytes.len() == BOOT_CODE => &mut boot_code,
                 bytes if bytes.starts_with(b"\x7fELF") && contains(bytes, b"ldlinux.c32") => &mut core,
-                bytes if contains(bytes, b"ISOLINUX ") => &mut loader,
-                // A message of cdboot.img, with which such an image begins.
-                bytes if bytes.get(..2048).is_some_and(|head| contains(head, b"cdrom read fails")) => &mut grub,
+                bytes if is_isolinux(bytes) => &mut loader,
+                bytes if is_grub(bytes) => &mut grub,
                 bytes => return Err(BootMediumError::UnknownLoader(bytes.len())),
             };
             if slot.replace(file).is_some() {
@@ -60,6 +59,16 @@ impl BiosLoader {
             (None, None) => Err(BootMediumError::LoaderParts("isolinux.bin is missing")),
         }
     }
+}
+
+/// Whether the bytes are ISOLINUX's, by the name in them.
+pub(crate) fn is_isolinux(bytes: &[u8]) -> bool {
+    contains(bytes, b"ISOLINUX ")
+}
+
+/// Whether the bytes are GRUB 2's for a CD, by a message of `cdboot.img`, with which they begin.
+pub(crate) fn is_grub(bytes: &[u8]) -> bool {
+    bytes.get(..2048).is_some_and(|head| contains(head, b"cdrom read fails"))
 }
 
 fn contains(bytes: &[u8], text: &[u8]) -> bool {

@@ -26,6 +26,7 @@ use std::collections::BTreeMap;
 use sha2::{Digest as _, Sha256};
 
 pub use bios::BiosLoader;
+pub(crate) use bios::{is_grub, is_isolinux};
 pub use esp::{Esp, EspError};
 pub(crate) use program::Program;
 

@@ -297,7 +297,7 @@ fn role_of(program: &Found) -> ProgramRole {
         Kind::Shim => ProgramRole::Shim,
         Kind::UnifiedKernelImage { .. } => ProgramRole::UnifiedKernelImage,
         Kind::Linux => ProgramRole::Kernel,
-        Kind::SystemdBoot | Kind::Other => ProgramRole::BootLoader,
+        Kind::SystemdBoot | Kind::Foreign(_) | Kind::Other => ProgramRole::BootLoader,
     }
 }
 

@@ -246,7 +246,7 @@ fn load(certificate: &Path, key: &Path, authorities: Option<&Path>) -> Result<Ar
     let mut config = config.map_err(|source| TlsError::unusable(source, [certificate, key], own.as_ref()))?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     if authorities.is_some() {
-        // A session that is resumed skips the verification, so that an expired certificate would be good for ever.
+        // A session that is resumed skips the verification of the chain, such as of an intermediate authority that has expired.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
     }
@@ -336,6 +336,9 @@ mod tests {
         fs::write(path("ca.pem"), authority("one.example")).unwrap();
         let open = || Tls::for_clients_of(&path("tls.crt"), &path("tls.key"), &path("ca.pem")).unwrap();
         let tls = open();
+        let acceptor = tls.acceptor();
+        let config = acceptor.config();
+        assert!(!config.session_storage.can_cache() && config.send_tls13_tickets == 0, "no session is resumed");
         let replaced = tls.replaced();
         std::thread::sleep(Duration::from_millis(20));
         write(directory.path(), "second.example");

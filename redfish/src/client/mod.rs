@@ -186,9 +186,22 @@ impl Client {
 
     /// Closes the session.
     pub async fn close(mut self) {
-        if let Some(session) = self.take_session() {
-            session::end(&self.exchange, session).await;
+        if let Some(end) = self.end_session() {
+            // Fails only if the runtime ends.
+            let _ = end.await;
         }
+    }
+
+    /// Closes the session, if there is one, in a task of its own: it goes on if nobody waits for it any more.
+    fn end_session(&mut self) -> Option<tokio::task::JoinHandle<()>> {
+        let runtime = tokio::runtime::Handle::try_current().ok()?;
+        let session = self.take_session()?;
+        let exchange = Arc::clone(&self.exchange);
+        let task = exchange.options.unfinished.begin();
+        Some(runtime.spawn(async move {
+            session::end(&exchange, session).await;
+            drop(task);
+        }))
     }
 
     async fn change(
@@ -309,16 +322,7 @@ fn is_precondition(outcome: &Result<Answer, RedfishError>) -> bool {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        if let Some(session) = self.take_session()
-            && let Ok(runtime) = tokio::runtime::Handle::try_current()
-        {
-            let exchange = Arc::clone(&self.exchange);
-            let task = exchange.options.unfinished.begin();
-            runtime.spawn(async move {
-                session::end(&exchange, session).await;
-                drop(task);
-            });
-        }
+        drop(self.end_session());
     }
 }
 

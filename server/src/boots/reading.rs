@@ -35,6 +35,8 @@ pub(super) struct Reads {
     pub(super) in_progress: bool,
     /// How many bytes of the image were read at least once.
     pub(super) distinct: u64,
+    /// How many bytes of it the server has sent. Bytes that it sent twice count twice.
+    pub(super) sent: u64,
     /// Whether anybody has requested the image.
     pub(super) requested: Requested,
     /// Whether the BMC copies the image, so that dayone does not see what the host reads.
@@ -69,6 +71,7 @@ pub(super) fn reads(image: &Arc<StoredImage>, record: &BootRecord, boot: &Boot) 
         text,
         in_progress: progress.idle.is_some_and(|idle| idle < AT_REST),
         distinct: snapshot.files.iter().map(|file| file.read).fold(0, u64::saturating_add),
+        sent: progress.sent,
         requested,
         copied,
         since_start: (since == Since::Asked).then_some(progress.summary).or(earlier),

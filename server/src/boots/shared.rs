@@ -22,6 +22,8 @@ use super::metrics::BootMetrics;
 use super::permits::Permits;
 use super::record::{BootRecord, BootState, NewBoot};
 use super::record_writer::RecordWriter;
+use super::step::Step;
+use super::time::Timestamp;
 use crate::audit::{Audit, Event, Who};
 use crate::store::Store;
 use redfish::bmc::Limits;
@@ -142,6 +144,17 @@ impl Shared {
                 && (record.state == BootState::Running || (record.was_started() && !record.is_ended()))
         };
         self.boots().values().any(same)
+    }
+
+    /// Whether another host has the same image, or had it at or after this moment.
+    pub(super) fn was_shared_since(&self, boot: &Boot, moment: Timestamp) -> bool {
+        let image = boot.record().image;
+        let had = |other: &Arc<Boot>| {
+            let record = other.record();
+            let ended = record.step(Step::Ejected).and_then(|step| step.ended);
+            other.id() != boot.id() && record.image == image && ended.is_some_and(|ended| ended >= moment)
+        };
+        self.is_shared(boot) || self.boots().values().any(had)
     }
 
     /// The boots of other Systems at the same BMC that have not ended.

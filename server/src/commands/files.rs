@@ -131,7 +131,8 @@ fn search(
     // Sort the names, so that the file system does not determine which of two links to follow.
     entries.sort();
     let is_inventory = |name: &&str| directory.join(name).is_file();
-    let is_of_inventory = INVENTORIES.iter().any(is_inventory) || VARIABLES.iter().any(|name| directory.join(name).is_dir());
+    let is_of_inventory =
+        INVENTORIES.iter().any(is_inventory) || VARIABLES.iter().any(|name| directory.join(name).is_dir());
     for name in entries {
         let may_be_inventory = is_of_inventory && has_name_of_inventory(&name.to_string_lossy());
         let text = name.to_string_lossy().to_ascii_lowercase();
@@ -146,7 +147,7 @@ fn search(
         };
         if metadata.is_dir() {
             search(&path, depth - 1, seen, found)?;
-        } else if metadata.is_file() && (may_be_inventory || is_document(&text)) {
+        } else if metadata.is_file() && (is_document(&text) || (may_be_inventory && begins_as_text(&path))) {
             found.push(path);
         }
     }
@@ -155,7 +156,19 @@ fn search(
 
 /// Whether a file beside an inventory, or beside its variables, may be an inventory, too: `production`, but not `README` or `Makefile`.
 fn has_name_of_inventory(name: &str) -> bool {
-    !name.contains('.') && !name.ends_with('~') && !name.starts_with(|c: char| c.is_ascii_uppercase())
+    // Ansible's users keep the vault's password and SSH keys there, too.
+    let is_secret = ["key", "pass", "secret", "vault"].iter().any(|word| name.to_ascii_lowercase().contains(word));
+    let is_odd = name.contains('.') || name.ends_with('~') || name.starts_with("id_");
+    !is_secret && !is_odd && !name.starts_with(|c: char| c.is_ascii_uppercase())
+}
+
+/// Whether a file begins as text. Programs, scripts, private keys and images may stand beside an inventory.
+fn begins_as_text(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let is_read = File::open(path).and_then(|file| file.take(4096).read_to_end(&mut start)).is_ok();
+    // The last character may be cut off.
+    let is_utf_8 = str::from_utf8(&start).err().is_none_or(|error| error.error_len().is_none());
+    is_read && is_utf_8 && !start.contains(&0) && !start.starts_with(b"#!") && !start.starts_with(b"-----BEGIN ")
 }
 
 fn is_document(name: &str) -> bool {

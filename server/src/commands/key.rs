@@ -97,7 +97,8 @@ fn is_waiting(state: KeyState) -> bool {
 fn shown(state: KeyState) -> String {
     match state.previous {
         Some(PreviousState { until: None, grace }) => format!(
-            "No server has taken the new key over yet: is it running? It does when it starts. URLs of the previous key are valid for \
+            "No server has written yet that it has taken the new key over: is it running, and is there room on its disk? A stopped server \
+             takes the key over when it starts. URLs of the previous key are valid for \
              {grace} s from then on.\n"
         ),
         Some(PreviousState { until: Some(until), .. }) => ended_or_until(Some(until)),

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use http::Method;
 use imagelib::digest::Digest;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -17,7 +16,7 @@ use super::context::Context;
 use super::data_image::DataImage;
 use super::decide::{self, ObjectEvent};
 use super::kind::Kind;
-use super::problem::{REQUEST, RequestError, request};
+use super::problem::{REQUEST, RequestError, request, request_within};
 use super::reconcile::ReconcileError;
 use super::resources::{PreprovisioningImage, SECRET_LABEL};
 
@@ -70,7 +69,7 @@ pub(super) async fn secret(
     let others = others.iter().map(|other| other.owner_reference());
     let owners: Vec<_> = std::iter::once(reference.clone()).chain(others).filter(|_| sets_owner).collect();
     let claim = Claim::of(object, &secret, &owners);
-    if claim.is_contested(object, context).await {
+    if claim.is_contested(object, context) {
         return Ok(Lookup::Found(Arc::new(secret)));
     }
     let limit = context.write_limit(owner);
@@ -80,7 +79,7 @@ pub(super) async fn secret(
         decide::claim(&mut claimed, owners);
         let doing = format!("label the Secret {name}, and make it {}'s", object.name());
         let parameters = PostParams::default();
-        match context.write(limit, &Method::PUT, doing, api.replace(name, &parameters, &claimed)).await {
+        match request_within(limit, doing, api.replace(name, &parameters, &claimed)).await {
             Ok(changed) => {
                 claim.written(context);
                 context.metrics.owners_refused(false);
@@ -91,7 +90,7 @@ pub(super) async fn secret(
             Err(error) => return Err(error.into()),
         }
     }
-    match label(&api, &secret, limit, context).await {
+    match label(&api, &secret, limit).await {
         Ok(labelled) => {
             if labelled.is_some() {
                 claim.written(context);
@@ -116,11 +115,11 @@ pub(super) async fn label_if_possible(object: &DataImage, secret: Secret, contex
     // A slow webhook must not hold up all workers for a label that dayone can do without.
     let Some(_worker) = context.retries.slow_worker() else { return secret };
     let claim = Claim::of(object, &secret, &[]);
-    if claim.is_contested(object, context).await {
+    if claim.is_contested(object, context) {
         return secret;
     }
     let api: Api<Secret> = Api::namespaced(context.client.clone(), object.namespace());
-    match label(&api, &secret, REQUEST, context).await {
+    match label(&api, &secret, REQUEST).await {
         Ok(labelled) => {
             claim.written(context);
             labelled.unwrap_or(secret)
@@ -160,7 +159,7 @@ impl Claim {
     }
 
     /// Whether to leave the Secret to another controller, which removes what dayone writes into it each time.
-    async fn is_contested<K: Kind>(&self, object: &K, context: &Context<K>) -> bool {
+    fn is_contested<K: Kind>(&self, object: &K, context: &Context<K>) -> bool {
         match context.contention.decide(&self.key, self.goal, self.version, Instant::now()) {
             Decision::Write => {
                 context.contention.saw(&self.key, self.version);
@@ -186,7 +185,7 @@ fn contested(secret: &str) -> String {
     let (label, value) = SECRET_LABEL;
     format!(
         "another controller removes what dayone writes into the Secret {secret} each time, so dayone leaves the Secret alone for 10 \
-         minutes, and notices its changes up to 10 minutes late. Fix: have that controller set the label {label}={value}, and keep \
+         minutes, and, without the label, notices its changes up to 10 minutes late. Fix: have that controller set the label {label}={value}, and keep \
          metadata.ownerReferences"
     )
 }
@@ -198,12 +197,7 @@ pub(super) fn contention_key<K: Kind>(namespace: &str, name: &str) -> String {
 }
 
 /// Labels a Secret, so that dayone watches it. Returns `None` if it has the label already.
-async fn label<K: Kind>(
-    api: &Api<Secret>,
-    secret: &Secret,
-    limit: Duration,
-    context: &Context<K>,
-) -> Result<Option<Secret>, RequestError> {
+async fn label(api: &Api<Secret>, secret: &Secret, limit: Duration) -> Result<Option<Secret>, RequestError> {
     if decide::is_labelled(secret) {
         return Ok(None);
     }
@@ -211,7 +205,7 @@ async fn label<K: Kind>(
     let mut labelled = secret.clone();
     decide::label(&mut labelled);
     let (doing, parameters) = (format!("label the Secret {name}"), PostParams::default());
-    context.write(limit, &Method::PUT, doing, api.replace(name, &parameters, &labelled)).await.map(Some)
+    request_within(limit, doing, api.replace(name, &parameters, &labelled)).await.map(Some)
 }
 
 fn owner_refused(error: &RequestError, context: &Context<PreprovisioningImage>) {

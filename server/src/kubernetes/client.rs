@@ -11,6 +11,7 @@ use kube::config::{InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigEr
 use serde_json::json;
 
 use super::metrics::KubernetesMetrics;
+use super::problem::unquoted;
 use super::{kubeconfig, reloading};
 
 /// How long to wait for the head of a response. A watch's head comes at once.
@@ -30,13 +31,13 @@ const LOOK: Duration = Duration::from_secs(10);
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The kubeconfig cannot be used.
-    #[error(transparent)]
+    #[error("{}", unquoted(.0))]
     Kubeconfig(#[from] KubeconfigError),
     /// There is no kubeconfig, and dayone does not run in a Pod.
-    #[error(transparent)]
+    #[error("{}", unquoted(.0))]
     Infer(#[from] InferConfigError),
     /// The configuration is not valid for a client.
-    #[error(transparent)]
+    #[error("{}", unquoted(.0))]
     Client(#[from] kube::Error),
     /// The kubeconfig has changed, and is now for another API server.
     #[error("it names another API server, {0}, which dayone uses only after a restart")]

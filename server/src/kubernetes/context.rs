@@ -1,11 +1,9 @@
 //! What reconciling the objects of one kind needs.
 
 use std::collections::HashMap;
-use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use http::Method;
 use imagelib::digest::Digest;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Patch, PatchParams};
@@ -36,7 +34,7 @@ const ANOTHER_CONTROLLER: &str = "another controller replaces what dayone writes
 
 /// How long the first attempt waits for the API server to carry out a write. The webhooks behind it may take longer, but then only the
 /// retries wait for them.
-const FIRST_WRITE: Duration = Duration::from_secs(5);
+pub(super) const FIRST_WRITE: Duration = Duration::from_secs(5);
 
 /// What reconciling the objects of one kind needs.
 pub(super) struct Context<K: Kind> {
@@ -95,22 +93,6 @@ impl<K: Kind> Context<K> {
         if self.retries.is_slow(owner) { REQUEST } else { FIRST_WRITE }
     }
 
-    /// Sends a write, and waits for the answer for this time.
-    pub(super) async fn write<T>(
-        &self,
-        limit: Duration,
-        method: &Method,
-        doing: impl Into<String>,
-        request: impl Future<Output = kube::Result<T>>,
-    ) -> Result<T, RequestError> {
-        let answer = request_within(limit, doing, request).await;
-        // The client counts a request once it is answered, or after the longest limit.
-        if limit < REQUEST && matches!(answer, Err(RequestError::Timeout { .. })) {
-            self.metrics.request(method, None);
-        }
-        answer
-    }
-
     /// Applies a merge patch to the object, or to a subresource. Returns the object with the changes. If it is gone, there is
     /// nothing left to write, and that is no error.
     pub(super) async fn patch(
@@ -124,11 +106,8 @@ impl<K: Kind> Context<K> {
         let (parameters, patch) = (PatchParams::default(), Patch::Merge(patch));
         let (name, limit) = (object.name(), self.write_limit(owner));
         let answer = match subresource {
-            None => self.write(limit, &Method::PATCH, doing, api.patch(name, &parameters, &patch)).await,
-            Some(part) => {
-                let request = api.patch_subresource(part, name, &parameters, &patch);
-                self.write(limit, &Method::PATCH, doing, request).await
-            }
+            None => request_within(limit, doing, api.patch(name, &parameters, &patch)).await,
+            Some(part) => request_within(limit, doing, api.patch_subresource(part, name, &parameters, &patch)).await,
         };
         match answer {
             Ok(answer) => {

@@ -11,7 +11,7 @@ use super::claim::{self, Lookup};
 use super::decide::{self, Desired, DesiredImage, Failure, ImageInputs, Obstacle, Outcome};
 use super::kind::Kind as _;
 use super::reconcile::{RESYNC, Reconcile, ReconcileError, Reconciled, build};
-use super::resources::{PreprovisioningImage, PreprovisioningImageStatus};
+use super::resources::{Condition, PreprovisioningImage, PreprovisioningImageStatus};
 use super::unready::{PATIENCE, Trouble};
 use crate::host_images::{BuildError, ImageRequest};
 
@@ -87,9 +87,11 @@ impl Reconcile for PreprovisioningImage {
         }
     }
 
-    /// A failed request says nothing about an image in the status, which a host may boot from.
+    /// A failed request says nothing about an image in the status, which a host may boot from, nor about an error there.
     async fn explain(object: &Arc<Self>, owner: &str, message: &str, context: &Context) {
-        if object.is_deleting() || !object.status.image_url.is_empty() || !context.may_write(object, owner) {
+        let has_error = object.status.condition(decide::ERROR).is_some_and(Condition::is_true);
+        if object.is_deleting() || has_error || !object.status.image_url.is_empty() || !context.may_write(object, owner)
+        {
             return;
         }
         let outcome = Outcome::NotReady(message.to_owned(), None, Duration::ZERO);

@@ -4,6 +4,8 @@ use std::error::Error as _;
 use std::future::Future;
 use std::time::Duration;
 
+use kube::client::AuthError;
+use kube::config::KubeconfigError;
 use kube::core::Status;
 
 use crate::error_chain::chain;
@@ -45,7 +47,7 @@ impl RequestError {
     }
 
     /// Whether the API server refused what a write changes. A webhook that sets no code refuses with 400, and a
-    /// ValidatingAdmissionPolicy with 422.
+    /// `ValidatingAdmissionPolicy` with 422.
     pub(super) fn is_refused(&self) -> bool {
         matches!(self.code(), 400 | 403 | 422)
     }
@@ -107,8 +109,29 @@ pub(super) fn describe(error: &kube::Error) -> String {
             format!("{}; a Role or ClusterRole with this rule is missing", status.message)
         }
         kube::Error::Api(status) => format!("{} ({})", status.message, status.code),
-        other => chain(other),
+        other => unquoted(other),
     }
+}
+
+/// An error and its causes on one line, without what the library quotes: lines of the kubeconfig, and the environment and the output of
+/// its plugin. They have tokens and keys.
+pub(super) fn unquoted(error: &(dyn std::error::Error + 'static)) -> String {
+    for cause in std::iter::successors(Some(error), |&error| error.source()) {
+        if let Some(KubeconfigError::Parse(error)) = cause.downcast_ref() {
+            return format!("failed to parse kubeconfig YAML: {}", error.without_snippet());
+        }
+        match cause.downcast_ref() {
+            Some(AuthError::AuthExecRun { out, .. }) => {
+                let said = String::from_utf8_lossy(&out.stderr);
+                return format!("the plugin of the kubeconfig failed: {}: {}", out.status, said.trim());
+            }
+            Some(AuthError::AuthExecParse(error)) => {
+                return format!("the plugin of the kubeconfig gives no credentials: {}", error.without_snippet());
+            }
+            _ => {}
+        }
+    }
+    chain(error)
 }
 
 /// Why a watch failed: the status code of the answer, or 0 without one, and a description.
@@ -116,7 +139,7 @@ pub(super) fn describe_watch(error: &kube::runtime::watcher::Error) -> (u16, Str
     match error.source().and_then(|source| source.downcast_ref::<kube::Error>()) {
         Some(source @ kube::Error::Api(status)) => (status.code, describe(source)),
         Some(source) => (0, describe(source)),
-        None => (0, chain(error)),
+        None => (0, unquoted(error)),
     }
 }
 
@@ -126,6 +149,15 @@ mod tests {
 
     fn refused(message: &str) -> kube::Error {
         kube::Error::Api(Status::failure(message, "Forbidden").with_code(403).boxed())
+    }
+
+    #[test]
+    fn errors_quote_no_line_of_a_kubeconfig() {
+        let text = "users:\n- name: a\n  user:\n    token: hunter2\n   x: 1\n";
+        let error = kube::config::Kubeconfig::from_yaml(text).unwrap_err();
+        assert!(error.to_string().contains("hunter2"), "the library no longer quotes: {error}");
+        let said = unquoted(&error);
+        assert!(said.contains("line ") && !said.contains("hunter2"), "{said}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use kube::runtime::controller::Action;
 
-use super::context::Context;
+use super::context::{Context, FIRST_WRITE};
 use super::decide::{ObjectEvent, reason};
 use super::kind::{Kind, Memory as _};
 use super::problem::RequestError;
@@ -109,7 +109,9 @@ pub(super) async fn run<K: Reconcile>(object: Arc<K>, context: Arc<Context<K>>) 
             Ok(Action::requeue(reconciled.again))
         }
         Err(error) => {
-            let failures = context.retries.failed(&owner, started.elapsed());
+            // Somebody else changed the object: the next attempt need not be slow.
+            let took = if error.is_conflict() { Duration::ZERO } else { started.elapsed() };
+            let failures = context.retries.failed(&owner, took);
             if failures.are_persistent() && context.leads() {
                 report_stuck(&object, &owner, &error.to_string(), failures, &context).await;
             }
@@ -133,7 +135,8 @@ async fn report_stuck<K: Reconcile>(
         context.events.separate().publish(&**object, &[event]);
     }
     if failures.are_news() {
-        K::explain(object, owner, message, context).await;
+        // The first attempt has no permission to hold up its worker for longer.
+        let _ = tokio::time::timeout(FIRST_WRITE, K::explain(object, owner, message, context)).await;
     }
 }
 
@@ -151,8 +154,7 @@ pub(super) fn after_error<K: Kind>(object: Arc<K>, error: &ReconcileError, conte
     let wait = jittered(context.retries.wait(&owner).max(error.retry_after()));
     // The object may have been deleted, and so forgotten, during the attempt.
     if context.is_gone(&object) {
-        context.retries.forget(&owner);
-        context.failing.stuck(&owner, false);
+        context.forget(&object, &owner);
     }
     let seconds = wait.as_secs_f64();
     let (kind, namespace, name) = (K::kind(&()), object.namespace(), object.name());

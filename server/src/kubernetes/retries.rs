@@ -13,7 +13,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(30);
 /// A failure that takes longer than this holds up a worker.
 const SLOW: Duration = Duration::from_secs(1);
 /// After as many failures in a row, the reason is hardly chance.
-const PERSISTENT: u32 = 8;
+const PERSISTENT: u32 = 12;
 
 /// Failures in a row, by owner, and the workers for slow retries.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Failures {
 
     /// Whether to tell users the reason again: less and less often, since each message may differ from the one before.
     pub(super) fn are_news(self) -> bool {
-        self.are_persistent() && self.count.is_power_of_two()
+        self.are_persistent() && (self.count == PERSISTENT || self.count.is_power_of_two())
     }
 }
 
@@ -130,8 +130,8 @@ mod tests {
     fn users_get_to_know_of_slow_failures_at_once_and_of_fast_ones_after_some() {
         let retries = Retries::new(8);
         let told = |owner, took| (1..=32_u32).filter(|_| retries.failed(owner, took).are_news()).count();
-        assert_eq!(told("slow", SLOW), 6, "1, 2, 4, 8, 16 and 32");
-        assert_eq!(told("fast", Duration::ZERO), 3, "8, 16 and 32");
+        assert_eq!(told("slow", SLOW), 7, "1, 2, 4, 8, 12, 16 and 32");
+        assert_eq!(told("fast", Duration::ZERO), 3, "12, 16 and 32");
         assert!(!retries.failed("once", Duration::ZERO).are_persistent());
     }
 

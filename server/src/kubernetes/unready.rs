@@ -12,9 +12,10 @@ use super::kind::Memory;
 /// ready.
 pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// dayone reads a Secret that it does not watch again after a time within these bounds.
-const SOONEST: Duration = Duration::from_secs(10);
-const LATEST: Duration = Duration::from_mins(10);
+/// When to read a Secret again that dayone does not watch: after as long as nothing has changed, within bounds.
+pub(super) fn pause(unchanged: Duration) -> Duration {
+    unchanged.clamp(Duration::from_secs(10), Duration::from_mins(10))
+}
 
 /// Why an image is not ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +73,7 @@ impl Unready {
     /// When to read the Secret again, if dayone does not watch it: after as long as it has not changed, within bounds.
     pub(super) fn read_again(&self, owner: &str, now: Instant) -> Option<Duration> {
         let since = self.unwatched.lock().get(owner).map(|(_, since)| *since)?;
-        Some(now.saturating_duration_since(since).clamp(SOONEST, LATEST))
+        Some(pause(now.saturating_duration_since(since)))
     }
 
     /// Notes why the image of an object that is being deleted is lost, or that it is not lost. Returns whether dayone must report that: it
@@ -146,12 +147,12 @@ mod tests {
         let at = |seconds| now + Duration::from_secs(seconds);
         assert_eq!(unready.read_again("a", now), None);
         unready.note_unwatched("a", Some("1"), now);
-        assert_eq!(unready.read_again("a", at(1)), Some(SOONEST));
+        assert_eq!(unready.read_again("a", at(1)), Some(Duration::from_secs(10)));
         unready.note_unwatched("a", Some("1"), at(40));
         assert_eq!(unready.read_again("a", at(40)), Some(Duration::from_secs(40)));
-        assert_eq!(unready.read_again("a", at(10_000)), Some(LATEST));
+        assert_eq!(unready.read_again("a", at(10_000)), Some(Duration::from_mins(10)));
         unready.note_unwatched("a", Some("2"), at(10_000));
-        assert_eq!(unready.read_again("a", at(10_000)), Some(SOONEST));
+        assert_eq!(unready.read_again("a", at(10_000)), Some(Duration::from_secs(10)));
         unready.note_unwatched("a", None, at(10_001));
         assert_eq!(unready.read_again("a", at(10_001)), None);
     }

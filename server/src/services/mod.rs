@@ -65,7 +65,7 @@ pub struct Server {
     stopping: CancellationToken,
     planes: JoinSet<()>,
     store: Arc<Store>,
-    _watch: Watch,
+    watch: Watch,
 }
 
 impl Server {
@@ -171,7 +171,7 @@ impl Server {
             stopping,
             planes,
             store,
-            _watch: watch,
+            watch: watch,
         })
     }
 
@@ -222,8 +222,11 @@ impl Server {
     /// sessions of boots at BMCs are closed. Then it records how often limited images were read.
     pub async fn stop(mut self) {
         self.stopping.cancel();
-        while self.planes.join_next().await.is_some() {}
-        self.boots.stopped().await;
+        // The work on boots ends now, too, so the time for their sessions does not come on top of the drain limit.
+        let (planes, boots) = (&mut self.planes, &self.boots);
+        tokio::join!(async { while planes.join_next().await.is_some() {} }, boots.stopped());
+        // Whatever it would release from now on, nobody would record.
+        drop(self.watch);
         let store = Arc::clone(&self.store);
         let readings = self.readings.await;
         let audit = self.audit;

@@ -68,7 +68,7 @@ impl Store {
         let persistence = Persistence::Directory(directory);
         let new = Self::new(persistence, keys, media_url, UrlForm::Capability, bases, digests);
         let (key_file, released) = (Mutex::new(Some(key_file)), Released::kept());
-        let store = Self { added, clock, key_file, released, ..new };
+        let store = Self { key_file, added, released, clock, ..new };
         let keys = store.keys();
         if is_new {
             *store.key_change.lock() = Some(keys.rotated());

@@ -96,6 +96,8 @@ fn inventories_of_any_name_are_read_or_said_to_be_unused() {
     write(place.path(), "inv/group_vars/web.yml", "a: b\n");
     write(place.path(), "inv/02-more", "w2\n");
     write(place.path(), "inv/README", "Hosts of two racks.\n");
+    fs::write(place.path().join("inv/tool"), b"\x7fELF\0\xff").unwrap();
+    write(place.path(), "inv/vault_pass", "hunter2\n");
     write(place.path(), "notes", "w3\n");
     let found = in_place(&["check", "--short", "."]);
     assert_eq!(found.code, 0, "{}{}", found.out, found.err);

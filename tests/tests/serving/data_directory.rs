@@ -211,7 +211,7 @@ fn a_key_that_was_rotated_is_taken_over_on_a_full_file_system() {
     // The command writes the key, and would then wait for a server.
     machine.run(
         "kill -TERM $server; wait $server; \"$binary\" key rotate --data-dir data & rotation=$!; \
-         while [ $(stat -c %s data/key) = 32 ]; do sleep 0.05; done; kill $rotation; \
+         for _ in $(seq 600); do [ $(stat -c %s data/key) = 32 ] || break; sleep 0.05; done; kill $rotation; \
          dd if=/dev/zero of=data/fill bs=4k; serve",
     );
     wait_for(&machine.url("/healthz"), Duration::from_secs(60), || machine.log());

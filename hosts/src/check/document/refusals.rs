@@ -34,7 +34,12 @@ pub(crate) fn check(
             let at = profile.place(&problem);
             match problem.effect {
                 Effect::Refused => report.error("profile-refused", &at, problem.message),
-                Effect::NotActivated => report.error(SECRET_MISSING, &at, problem.message),
+                Effect::NotActivated => {
+                    let key = problem.key.as_deref().unwrap_or_default();
+                    let is_of_nmstate = matches!(key, "password" | "private-key-password");
+                    let hint = if is_of_nmstate { "" } else { ". NMState does not have it: write keyfiles instead" };
+                    report.error(SECRET_MISSING, &at, format!("{}{hint}", problem.message));
+                }
                 Effect::NotActivatedByLater => report.warning(SECRET_MISSING, &at, problem.message),
                 Effect::Ignored => report.error("value-ignored", &at, problem.message),
                 Effect::Dropped => report.warning("value-unused", &at, problem.message),

@@ -62,9 +62,9 @@ pub(super) fn fault(text: &str) -> Option<String> {
 pub(super) fn host_fault(written: &str, url: &Url) -> Option<String> {
     let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
     match url.host()? {
-        Host::Ipv4(read) if written.parse::<Ipv4Addr>() != Ok(read) => Some(format!(
-            "has the host {written:?}, which URLs read as {read}; write the IPv4 address as four decimal numbers without leading zeros"
-        )),
+        Host::Ipv4(read) if written.parse::<Ipv4Addr>() != Ok(read) => {
+            Some(format!("has the host {written:?}, which URLs read as {read}; {}", vocabulary::url_host::FIX))
+        }
         Host::Domain(name) if !name.bytes().all(is_of_name) => {
             Some(format!("has the host {name:?}, which is neither an address nor a name"))
         }

@@ -128,7 +128,7 @@ fn of_odd_name(network: &Network<'_>, interface: &Interface, report: &mut Report
     }
     let Some(odd) = interface.name.chars().find(|c| !c.is_ascii_graphic()) else { return };
     let message = format!(
-        "is \"{}\", which contains the character U+{:04X}: no NIC has this character in its name",
+        "is \"{}\", which contains the character U+{:04X}: no NIC has this character in its name, unless the host renames it",
         interface.name.escape_default(),
         u32::from(odd)
     );

@@ -28,7 +28,7 @@ pub(super) fn check_activation(profile: &mut Profile<'_, '_>) {
     let kind = profile.kind();
     let Some(group) = profile.group(GROUP).filter(|_| WITHOUT_HARDWARE.contains(&&*kind)) else { return };
     let why = format!(
-        "the kernel has no such setting for an interface of type {kind}; write it at the port or the base interface"
+        "the kernel has no such setting for an interface of type {kind}; write it at the NICs below it, if it has any"
     );
     let is_of_hardware = |key: &str| OF_HARDWARE.iter().any(|prefix| key.starts_with(prefix));
     for entry in group.entries().iter().filter(|entry| is_of_hardware(entry.key)) {

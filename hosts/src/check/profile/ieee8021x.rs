@@ -123,8 +123,8 @@ pub(super) fn check_activation(profile: &mut Profile<'_, '_>) {
     let kind = profile.kind();
     if WITHOUT_AUTHENTICATION.contains(&&*kind) {
         let message = format!(
-            "has no effect: NetworkManager does not authenticate an interface of type {kind}; write 802.1X at each \
-             port, or at the base interface"
+            "has no effect: NetworkManager does not authenticate an interface of type {kind}; write 802.1X at the \
+             NICs below it, if it has any"
         );
         return profile.problem(GROUP, None, Effect::Dropped, message);
     }

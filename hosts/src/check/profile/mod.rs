@@ -46,7 +46,7 @@ pub(crate) enum Effect {
     NotActivatedByLater,
     /// It ignores the value, with a line in its log or without.
     Ignored,
-    /// It leaves out a value that is right in itself and has no effect with the others.
+    /// It leaves out the value when it activates the profile, or the value has no effect with the others.
     Dropped,
 }
 

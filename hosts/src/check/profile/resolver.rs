@@ -27,9 +27,9 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
                     let is_number = decimal_within(number, 0, i128::from(i32::MAX)).is_some();
                     (!is_number).then_some("must have a number behind the colon")
                 }
-                None if family == "ipv4" && ONLY_IPV6.contains(&option.as_str()) => {
-                    Some("is an option that it takes only beside IPv6 name servers")
-                }
+                None if family == "ipv4" && ONLY_IPV6.contains(&option.as_str()) => Some(
+                    "is an option that it takes only in the group ipv6; in NMState, write an IPv6 name server first",
+                ),
                 _ => None,
             };
             if let Some(why) = why {

@@ -6,13 +6,14 @@ use super::configurations::Configuration;
 use super::defaults::Menu;
 use super::grub_menus;
 use crate::boot_config::Loader;
+use crate::boot_medium::{is_grub, is_isolinux};
 use crate::iso::el_torito::BootEntry;
 use crate::source::Source;
 
 /// How many bytes of a boot loader to search.
 const BEGINNING: u64 = 32 << 10;
-/// The length of `cdboot.img`, with which GRUB's images for CDs begin.
-const CDBOOT: usize = 2048;
+/// The configuration of the GRUB before GRUB 2, whose name is in it.
+const LEGACY: &[u8] = b"/boot/grub/menu.lst";
 
 /// Where ISOLINUX looks for its configuration. It reads the first one that exists (`iso_open_config` in `core/fs/iso9660/iso9660.c`).
 const DIRECTORIES: [&str; 5] = ["/boot/isolinux", "/isolinux", "/boot/syslinux", "/syslinux", ""];
@@ -36,12 +37,11 @@ impl BiosLoader {
     /// Looks into the image of an entry of the boot catalog. What cannot be read is another loader.
     pub(super) fn of(source: &dyn Source, entry: &BootEntry) -> Self {
         let bytes = source.read_vec(entry.image.offset, entry.image.length.min(BEGINNING)).unwrap_or_default();
-        let has = |bytes: &[u8], text: &[u8]| bytes.windows(text.len()).any(|window| window == text);
-        if has(&bytes, b"ISOLINUX") {
+        if is_isolinux(&bytes) {
             Self::Isolinux
-        } else if has(bytes.get(..CDBOOT).unwrap_or(&bytes), b"cdrom read fails") {
+        } else if is_grub(&bytes) {
             Self::Grub
-        } else if has(&bytes, b"/boot/grub/menu.lst") {
+        } else if bytes.windows(LEGACY.len()).any(|window| window == LEGACY) {
             Self::LegacyGrub
         } else {
             Self::Other

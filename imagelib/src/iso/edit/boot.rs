@@ -84,7 +84,7 @@ impl BootCatalog {
             let block = (to.offset + (image.offset - from.offset)) / BLOCK;
             patches.push(Patch::bytes(record + 8, u32::try_from(block).unwrap_or_default().to_le_bytes().to_vec()));
             // Loaders that load the rest themselves say 1 or 4 here, whatever their size.
-            if *load_size == from.length.next_multiple_of(SECTOR) {
+            if load_size.div_ceil(SECTOR) == from.length.div_ceil(SECTOR) {
                 let sectors = u16::try_from(to.length.div_ceil(SECTOR)).unwrap_or(u16::MAX);
                 patches.push(Patch::bytes(record + 6, sectors.to_le_bytes().to_vec()));
             }

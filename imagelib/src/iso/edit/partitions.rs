@@ -218,6 +218,6 @@ impl Sectors {
     /// Whether it is made for that extent, to the block.
     fn is(self, extent: Extent) -> bool {
         let end = self.last.saturating_add(1).saturating_mul(SECTOR);
-        end.next_multiple_of(BLOCK) == extent.offset.saturating_add(extent.length).next_multiple_of(BLOCK)
+        end.div_ceil(BLOCK) == extent.offset.saturating_add(extent.length).div_ceil(BLOCK)
     }
 }

@@ -132,10 +132,13 @@ pub(super) async fn delete(
     let released = blocking(move || {
         let image = store.image(&id);
         let released = store.release(&id)?;
-        if let Some(image) = image.filter(|_| released) {
-            record_reads(&actor.audit, &image, TakeAfter::NOW);
-            let (image, host) = (id.to_string(), image.label().map(ToOwned::to_owned));
-            actor.record(Event::ImageDeleted { image, host });
+        if released {
+            // There is none if its record cannot be read.
+            if let Some(image) = &image {
+                record_reads(&actor.audit, image, TakeAfter::NOW);
+            }
+            let host = image.and_then(|image| image.label().map(ToOwned::to_owned));
+            actor.record(Event::ImageDeleted { image: id.to_string(), host });
         }
         Ok::<_, StoreError>(released)
     });

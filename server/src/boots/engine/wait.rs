@@ -66,15 +66,23 @@ struct Waiting<'a> {
     image: Arc<StoredImage>,
     /// When the host was switched on.
     powered: Timestamp,
-    /// How many bytes of the image were read at least once, and when this number has last changed.
-    distinct: (u64, Instant),
+    /// How many bytes of the image were read at least once; and how many were sent until this number last changed or nobody read, and
+    /// when that was.
+    distinct: (u64, u64, Instant),
 }
 
 impl<'a> Waiting<'a> {
     fn new(shared: &'a Arc<Shared>, boot: &'a Arc<Boot>, call: Option<ExpectedCall>) -> Result<Self, Stop> {
         let (image, _) = stored_image(shared, boot)?;
         let powered = boot.record().step(Step::Power).and_then(|step| step.ended).unwrap_or_else(Timestamp::now);
-        Ok(Self { shared, boot, signs: Signs::new(shared, boot, call), image, powered, distinct: (0, Instant::now()) })
+        Ok(Self {
+            shared,
+            boot,
+            signs: Signs::new(shared, boot, call),
+            image,
+            powered,
+            distinct: (0, 0, Instant::now()),
+        })
     }
 
     async fn until_over(&mut self) -> Result<Outcome, Stop> {
@@ -123,12 +131,14 @@ impl<'a> Waiting<'a> {
 
     /// Whether the image is being read, but for long nothing of it that was not read before.
     fn repeats(&mut self, reads: &Reads, limit: Duration) -> bool {
-        if reads.distinct != self.distinct.0 {
-            self.distinct = (reads.distinct, Instant::now());
+        if reads.distinct != self.distinct.0 || !reads.in_progress {
+            self.distinct = (reads.distinct, reads.sent, Instant::now());
         }
-        let is_over = reads.in_progress && self.distinct.1.elapsed() >= NOTHING_NEW.min(limit);
+        let (distinct, sent, since) = self.distinct;
+        // A host that has restarted once may need long to read the same again over a slow link.
+        let is_over = since.elapsed() >= NOTHING_NEW.min(limit) && reads.sent.saturating_sub(sent) > distinct;
         // Of several hosts with one image, each reads what another one may have read before.
-        is_over && !self.shared.is_shared(self.boot)
+        is_over && !self.shared.was_shared_since(self.boot, self.powered)
     }
 
     /// What the request to delete the boot does, after `begin`. Empty if users cannot send it.

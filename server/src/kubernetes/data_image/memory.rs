@@ -7,10 +7,7 @@ use parking_lot::Mutex;
 
 use crate::kubernetes::decide::Failure;
 use crate::kubernetes::kind::Memory;
-
-/// dayone reads Secrets that it does not watch again after as long as nothing has changed, within these bounds.
-const SOONEST: Duration = Duration::from_secs(10);
-const LATEST: Duration = Duration::from_mins(10);
+use crate::kubernetes::unready::pause;
 
 /// The drives, by owner.
 #[derive(Debug, Default)]
@@ -54,7 +51,7 @@ impl Drives {
     /// How long to wait before the next reconciliation, if dayone does not watch all Secrets of the drive.
     pub(super) fn wait(&self, owner: &str, now: Instant) -> Duration {
         let since = self.0.lock().get(owner).map(|drive| now.saturating_duration_since(drive.since));
-        since.unwrap_or_default().clamp(SOONEST, LATEST)
+        pause(since.unwrap_or_default())
     }
 }
 
@@ -74,13 +71,13 @@ mod tests {
         let at = |seconds| start + Duration::from_secs(seconds);
         let (here, there) = (Ok("here".to_owned()), Ok("there".to_owned()));
         drives.note("a", &here, at(0));
-        assert_eq!(drives.wait("a", at(1)), SOONEST);
+        assert_eq!(drives.wait("a", at(1)), Duration::from_secs(10));
         drives.note("a", &here, at(40));
         assert_eq!(drives.wait("a", at(40)), Duration::from_secs(40));
-        assert_eq!(drives.wait("a", at(10_000)), LATEST);
+        assert_eq!(drives.wait("a", at(10_000)), Duration::from_mins(10));
         drives.note("a", &there, at(10_000));
-        assert_eq!(drives.wait("a", at(10_000)), SOONEST);
-        assert_eq!(drives.wait("unknown", at(10_000)), SOONEST);
+        assert_eq!(drives.wait("a", at(10_000)), Duration::from_secs(10));
+        assert_eq!(drives.wait("unknown", at(10_000)), Duration::from_secs(10));
     }
 
     #[test]

@@ -24,13 +24,13 @@ pub(super) mod reason {
     pub(in crate::kubernetes) const INVALID: &str = "ImageBuildInvalid";
     /// The object must keep the URL of an image that dayone can no longer make. This reason is in Events, not in conditions.
     pub(in crate::kubernetes) const LOST: &str = "ImageLost";
-    /// Requests to the API server keep failing. This reason is in Events, not in conditions.
+    /// Requests to the API server, or the making of the image, keep failing. This reason is in Events, not in conditions.
     pub(in crate::kubernetes) const RECONCILIATION: &str = "ReconciliationFailed";
 }
 
 /// Types of the conditions.
 const READY: &str = "Ready";
-const ERROR: &str = "Error";
+pub(super) const ERROR: &str = "Error";
 
 /// Why there is no image, for the conditions.
 #[derive(Debug, Clone, PartialEq, Eq)]

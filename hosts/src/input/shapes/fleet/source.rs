@@ -116,7 +116,7 @@ impl<'a> NamedTables<'a> {
         let there = listed(self.files.iter().map(|file| file.name.as_str()));
         let message = format!(
             "is {name:?}, and no file with this name came with the fleet; the files are: {there} (tables end in .csv, .tsv, \
-             .xlsx or .xlsm, inventories in .ini, .inventory, .yaml or .json)"
+             .xlsx or .xlsm, inventories in .ini, .inventory, .yaml or .json, or have no suffix)"
         );
         Err(fields.wrong(key, "fleet-file-missing", message, report))
     }

@@ -171,7 +171,7 @@ impl Server {
             stopping,
             planes,
             store,
-            watch: watch,
+            watch,
         })
     }
 

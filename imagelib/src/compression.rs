@@ -30,8 +30,15 @@ pub enum CompressionError {
     Encoder(Compression, #[source] io::Error),
 }
 
-/// The most memory that an xz or lzma stream may need, in bytes. `xz -9` needs 65 MiB. zstd's own limit is also 128 MiB.
-const DECODER_MEMORY: u64 = 128 << 20;
+/// The most memory that an xz or lzma stream may need, in bytes: a dictionary of 128 MiB, and less than 1 MiB for the decoder itself.
+/// `xz -9` needs 65 MiB. zstd's own limit is also 128 MiB.
+const DECODER_MEMORY: u64 = 129 << 20;
+
+/// Whether a stream could not be read because it needs more than [`DECODER_MEMORY`].
+pub(crate) fn needs_more_memory(error: &io::Error) -> bool {
+    let Some(inner) = error.get_ref() else { return false };
+    inner.downcast_ref::<liblzma::stream::Error>() == Some(&liblzma::stream::Error::MemLimit)
+}
 
 /// A compression that dayone reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

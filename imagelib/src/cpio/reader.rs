@@ -23,6 +23,12 @@ pub enum CpioError {
     /// The archive ends in the member at this offset.
     #[error("the archive ends in the middle of the member at offset {0}; it is incomplete")]
     Truncated(u64),
+    /// The file at this offset has another checksum than its header says.
+    #[error(
+        "the cpio member at offset {0} of the archive has another checksum than its header says; the kernel stops there \
+         (bad data checksum) and unpacks nothing that follows"
+    )]
+    Checksum(u64),
     /// The content is larger than the caller's limit.
     #[error("a file of {size} bytes is larger than the {limit} bytes allowed here")]
     TooLarge {
@@ -106,19 +112,30 @@ impl Entry {
 /// Reads one archive member by member, with at most one name in memory.
 ///
 /// Like the kernel, it skips members whose name or link target is longer than `PATH_MAX`, and directories and special files with
-/// content. It ends a name at its first NUL (dracut-cpio pads names), and accepts an archive without a trailer.
+/// content. It ends a name at its first NUL (dracut-cpio pads names), and accepts an archive without a trailer. It verifies the checksums
+/// of regular files (070702) when it goes on to the next member, also of those that the kernel would not write for want of a directory.
 pub struct Reader<R> {
     inner: R,
     position: u64,
     content_left: u64,
+    checksum: Option<Checksum>,
     ended: bool,
     trailer: bool,
+}
+
+/// The checksum of the current member.
+#[derive(Clone, Copy)]
+struct Checksum {
+    /// The offset of the member.
+    offset: u64,
+    /// What the bytes still to be read must add up to.
+    left: u32,
 }
 
 impl<R: Skip> Reader<R> {
     /// Reads the archive that begins at the position of `inner`.
     pub fn new(inner: R) -> Self {
-        Self { inner, position: 0, content_left: 0, ended: false, trailer: false }
+        Self { inner, position: 0, content_left: 0, checksum: None, ended: false, trailer: false }
     }
 
     /// Returns the inner reader. Once [`Reader::next_entry`] has returned `None`, its position is behind the archive.
@@ -178,6 +195,8 @@ impl<R: Skip> Reader<R> {
                 self.trailer = true;
                 return Ok(None);
             }
+            let checksum = header.checksum.filter(|_| entry.kind() == FileKind::File);
+            self.checksum = checksum.map(|left| Checksum { offset, left });
             return Ok(Some(entry));
         }
     }
@@ -195,9 +214,15 @@ impl<R: Skip> Reader<R> {
 
     fn finish_content(&mut self) -> Result<(), CpioError> {
         let offset = self.position;
+        if self.checksum.is_some() {
+            io::copy(self, &mut io::sink())?;
+        }
         let left = std::mem::take(&mut self.content_left);
         self.skip_exact(left, offset)?;
-        self.skip_padding()
+        match self.checksum.take() {
+            Some(checksum) if checksum.left != 0 => Err(CpioError::Checksum(checksum.offset)),
+            _ => self.skip_padding(),
+        }
     }
 
     fn skip_exact(&mut self, count: u64, offset: u64) -> Result<(), CpioError> {
@@ -240,19 +265,24 @@ impl<R: Read> Read for Reader<R> {
         };
         self.content_left -= count as u64;
         self.position += count as u64;
+        if let Some(checksum) = &mut self.checksum {
+            let read = buffer.get(..count).unwrap_or_default();
+            checksum.left = read.iter().fold(checksum.left, |left, byte| left.wrapping_sub(u32::from(*byte)));
+        }
         Ok(count)
     }
 }
 
 struct Header {
     name_size: u32,
+    /// The sum of the content's bytes, modulo 2^32, in archives of the kind 070702.
+    checksum: Option<u32>,
     entry: Entry,
 }
 
 impl Header {
     fn parse(bytes: &[u8; HEADER_LENGTH], offset: u64) -> Result<Self, CpioError> {
         let (magic, fields) = bytes.split_at(6);
-        // 070702 has a checksum, which neither the kernel nor coreos-installer verifies.
         if magic != b"070701" && magic != b"070702" {
             return Err(CpioError::Magic(offset));
         }
@@ -260,9 +290,9 @@ impl Header {
         for (number, digits) in numbers.iter_mut().zip(fields.chunks(8)) {
             *number = hexadecimal(digits).ok_or(CpioError::Number(offset))?;
         }
-        let [inode, mode, _, _, links, _, size, major, minor, _, _, name_size, _] = numbers;
+        let [inode, mode, _, _, links, _, size, major, minor, _, _, name_size, sum] = numbers;
         let entry = Entry { name: Vec::new(), mode, size: u64::from(size), links, inode: (inode, major, minor) };
-        Ok(Self { name_size, entry })
+        Ok(Self { name_size, checksum: (magic == b"070702").then_some(sum), entry })
     }
 }
 

@@ -28,15 +28,16 @@ fn read(bytes: &[u8]) -> Result<Vec<(String, u32, Vec<u8>)>, CpioError> {
     Ok(members)
 }
 
+/// A member with the right checksum if it is one with a checksum.
 fn member(magic: &str, name: &[u8], size: u32, content: &[u8]) -> Vec<u8> {
+    let sum: u32 = if magic == "070702" { content.iter().map(|byte| u32::from(*byte)).sum() } else { 0xfeed };
     let mut bytes = format!(
-        "{magic}{:08X}{:08X}{}{size:08X}{}{:08X}{:08x}",
+        "{magic}{:08X}{:08X}{}{size:08X}{}{:08X}{sum:08x}",
         7,
         0o100_600,
         "00000000".repeat(4),
         "00000000".repeat(4),
-        name.len(),
-        0xfeed
+        name.len()
     )
     .into_bytes();
     for part in [name, content] {
@@ -209,6 +210,40 @@ fn only_files_and_links_have_content() {
     .concat();
     let names: Vec<String> = read(&bytes).unwrap().into_iter().map(|(name, ..)| name).collect();
     assert_eq!(names, ["etc", "TRAILER!!!", "etc/file"]);
+}
+
+#[test]
+fn wrong_checksums_are_told_where_the_kernel_verifies_them() {
+    let with = |magic: &str, mode: u32, name: &[u8], content: &[u8]| {
+        let mut bytes = member(magic, name, u32::try_from(content.len()).unwrap(), content);
+        bytes[14..22].copy_from_slice(format!("{mode:08x}").as_bytes());
+        bytes[102..110].copy_from_slice(b"0000abcd");
+        bytes
+    };
+    let unverified = [
+        member("070702", b"good\0", 3, b"abc"),
+        with("070701", 0o100_600, b"newc\0", b"abc"),
+        with("070702", 0o040_755, b"etc\0", b""),
+        with("070702", 0o120_777, b"link\0", b"good"),
+        with("070702", 0o100_600, &[vec![b'n'; 5000], vec![0]].concat(), b"no"),
+    ]
+    .concat();
+    let end = with("070702", 0o100_600, b"TRAILER!!!\0", b"");
+    assert_eq!(read(&[unverified.clone(), end].concat()).unwrap().len(), 4);
+    let bad = unverified.len() as u64;
+    let wrong = |error: &CpioError| matches!(error, CpioError::Checksum(offset) if *offset == bad);
+    for content in [&b"abc"[..], b""] {
+        let bytes = [unverified.clone(), with("070702", 0o100_600, b"bad\0", content)].concat();
+        assert!(wrong(&read(&bytes).unwrap_err()));
+        // Without its content, too.
+        let mut reader = Reader::new(bytes.as_slice());
+        let error = (0..9).find_map(|_| reader.next_entry().err()).unwrap();
+        assert!(wrong(&error) && error.to_string().contains("bad data checksum"), "{error}");
+    }
+    let cut = member("070702", b"a\0", 9, b"12345678");
+    assert!(matches!(read(&cut), Err(CpioError::Truncated(_))));
+    let mut reader = Reader::new(cut.as_slice());
+    assert!(reader.next_entry().is_ok() && matches!(reader.next_entry(), Err(CpioError::Truncated(_))));
 }
 
 #[test]

@@ -47,7 +47,7 @@ pub enum ArchiveError {
 
 #[derive(Clone, PartialEq, Eq)]
 enum Member {
-    File { mode: u32, owner: Owner, content: Bytes },
+    File { mode: u32, owner: Owner, content: Bytes, unlinks: bool },
     Directory { mode: u32 },
     Symlink { target: String },
 }
@@ -108,7 +108,15 @@ impl Archive {
             return Err(ArchiveError::TooLarge { path, size: content.len() as u64 });
         }
         let mode = permissions(&path, mode)?;
-        self.insert(path, Member::File { mode, owner, content })
+        self.insert(path, Member::File { mode, owner, content, unlinks: false })
+    }
+
+    /// Lets the kernel remove what is at the path of a file of this archive before it unpacks the file. Otherwise it would overwrite a file
+    /// there under all its names (hard links).
+    pub fn unlink_first(&mut self, path: &MemberPath) {
+        if let Some(Member::File { unlinks, .. }) = self.members.get_mut(path) {
+            *unlinks = true;
+        }
     }
 
     /// Adds a directory with these permission bits. The base must not have it.
@@ -178,6 +186,9 @@ impl Archive {
                 Member::Directory { mode } => (S_IFDIR | mode, Owner::default()),
                 Member::Symlink { .. } => (S_IFLNK | 0o777, Owner::default()),
             };
+            if member.unlinks() {
+                append(&mut bytes, inode, S_IFLNK | 0o777, Owner::default(), path.as_str(), UNLINKING);
+            }
             append(&mut bytes, inode, mode, owner, path.as_str(), member.content());
         }
         append(&mut bytes, 0, 0, Owner::default(), TRAILER, &[]);
@@ -186,12 +197,23 @@ impl Archive {
 
     fn length(&self) -> usize {
         let of_member = |name: &str, content: &[u8]| aligned(HEADER_LENGTH + name.len() + 1) + aligned(content.len());
-        let members = self.members.iter().map(|(path, member)| of_member(path.as_str(), member.content()));
+        let members = self.members.iter().map(|(path, member)| {
+            let unlinking = if member.unlinks() { of_member(path.as_str(), UNLINKING) } else { 0 };
+            unlinking + of_member(path.as_str(), member.content())
+        });
         members.sum::<usize>() + of_member(TRAILER, &[]) + if self.behind_zeros { 4 } else { 0 }
     }
 }
 
+/// The target of a symbolic link that a file replaces at once. The kernel unlinks what is at a path if the next member there is of another
+/// kind (`clean_path` in `init/initramfs.c`): the base's file for the link, and the link for the new file.
+const UNLINKING: &[u8] = b"/dev/null";
+
 impl Member {
+    fn unlinks(&self) -> bool {
+        matches!(self, Self::File { unlinks: true, .. })
+    }
+
     fn content(&self) -> &[u8] {
         match self {
             Self::File { content, .. } => content,

@@ -114,7 +114,10 @@ impl Contents {
         let mut directories = BTreeSet::new();
         for (path, member) in self.members {
             let placement = tree.place(&path)?;
-            add(&mut archive, placement.path, member)?;
+            add(&mut archive, placement.path.clone(), member)?;
+            if tree.is_linked(&placement.path) {
+                archive.unlink_first(&placement.path);
+            }
             directories.extend(placement.missing);
         }
         for directory in directories {

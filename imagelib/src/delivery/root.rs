@@ -1,7 +1,7 @@
 //! Systems whose root is the initramfs, such as the ramdisks of Ironic's Python agent.
 
 use super::contents::Contents;
-use super::signs::glean_units;
+use super::signs::dhcp_units;
 use super::{DeliveryError, DeliveryProfile};
 use crate::ignition::{self, Additions};
 use crate::initramfs::Tree;
@@ -9,7 +9,8 @@ use crate::initramfs::Tree;
 /// Every file in its final place.
 ///
 /// glean (simple-init of diskimage-builder) would write a DHCP profile for every NIC that has no keyfile of the NIC's
-/// own name. Where there is a network to deliver, it is switched off.
+/// own name. `dhcp-all-interfaces` would run DHCP on every NIC, also on those with a keyfile. Where there is a network to deliver, both
+/// are switched off.
 pub(super) fn contents(
     profile: DeliveryProfile,
     additions: &Additions,
@@ -24,7 +25,7 @@ pub(super) fn contents(
         contents.added(file)?;
     }
     if !(additions.keyfiles.is_empty() && additions.networkd_units.is_empty()) {
-        for unit in glean_units(tree) {
+        for unit in dhcp_units(tree) {
             contents.symlink(&format!("etc/systemd/system/{unit}"), "/dev/null")?;
         }
     }

@@ -59,12 +59,19 @@ pub(super) fn dracut_hooks(tree: &Tree) -> Option<&'static str> {
     DRACUT_HOOKS.into_iter().find(|path| has_directory(tree, path))
 }
 
-/// The units by which glean configures NICs. Its udev rule starts them, whatever directory they are in.
-pub(super) fn glean_units(tree: &Tree) -> Vec<&'static str> {
-    const UNITS: [&str; 2] = ["glean@.service", "glean-nm@.service"];
-    let has = |wanted: &[u8]| names(tree).any(|(_, name)| name == wanted);
-    let units: Vec<_> = UNITS.into_iter().filter(|unit| has(unit.as_bytes())).collect();
-    if units.is_empty() && has(b"99-glean.rules") { vec![UNITS[0]] } else { units }
+/// The units by which elements of diskimage-builder configure NICs: glean (`simple-init`) and `dhcp-all-interfaces`. Their udev rules start
+/// them, whatever directory they are in.
+pub(super) fn dhcp_units(tree: &Tree) -> Vec<&'static str> {
+    const ELEMENTS: [(&str, &[&str]); 2] = [
+        ("99-glean.rules", &["glean@.service", "glean-nm@.service"]),
+        ("99-dhcp-all-interfaces.rules", &["dhcp-interface@.service"]),
+    ];
+    let has = |wanted: &str| names(tree).any(|(_, name)| name == wanted.as_bytes());
+    let units_of = |(rule, units): (&str, &'static [&'static str])| -> Vec<&'static str> {
+        let found: Vec<_> = units.iter().copied().filter(|unit| has(unit)).collect();
+        if found.is_empty() && has(rule) { units.iter().copied().take(1).collect() } else { found }
+    };
+    ELEMENTS.into_iter().flat_map(units_of).collect()
 }
 
 /// Whether a path leads to a regular file.

@@ -1,3 +1,4 @@
+mod hard_links;
 mod properties;
 
 use std::collections::BTreeMap;
@@ -165,7 +166,7 @@ fn profiles_have_one_name() {
 }
 
 #[test]
-fn a_system_in_its_initramfs_gets_files_in_their_places_and_no_competition_from_glean() {
+fn a_system_in_its_initramfs_gets_files_in_their_places_and_no_competition() {
     let profile = DeliveryProfile::RootInInitramfs;
     let base = ["etc/NetworkManager/conf.d/", "usr/sbin/NetworkManager", "srv/"];
     let plain = [
@@ -185,13 +186,17 @@ fn a_system_in_its_initramfs_gets_files_in_their_places_and_no_competition_from_
         (&["etc/udev/rules.d/99-glean.rules"], "glean@.service"),
         (&["lib/systemd/system/glean-nm@.service"], "glean-nm@.service"),
         (&["etc/systemd/system/glean@.service -> /usr/lib/x"], "glean@.service"),
+        (&["usr/lib/systemd/system/dhcp-interface@.service"], "dhcp-interface@.service"),
+        (&["etc/udev/rules.d/99-dhcp-all-interfaces.rules"], "dhcp-interface@.service"),
+        (&["usr/lib/systemd/system/glean@.service", "etc/udev/rules.d/99-dhcp-all-interfaces.rules"], "glean@.service"),
+        (&["etc/udev/rules.d/99-glean.rules", "lib/systemd/system/dhcp-interface@.service"], "dhcp-interface@.service"),
     ] {
         let base = [&base, units].concat();
         let members = planned(profile, &additions(), &base);
         let link = format!("etc/systemd/system/{masked}");
         assert_eq!(unpacked(&members.archive)[&link], ("l 777".to_owned(), "/dev/null".to_owned()));
         assert!(members.embedded.iter().any(|file| file.path == format!("/{link}") && file.size == 9));
-        // Without a network of ours, glean's is better than none.
+        // Without a network of ours, theirs is better than none.
         let without = Additions { keyfiles: vec![], ..additions() };
         assert!(!paths(&planned(profile, &without, &base).archive).contains(&link));
     }

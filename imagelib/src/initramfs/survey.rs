@@ -1,5 +1,6 @@
 //! One pass over an initramfs that collects what later steps need.
 
+use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{InitramfsError, Member, ReadOutcome, Tree, walk};
@@ -39,13 +40,26 @@ where
     let mut tree = Tree::default();
     let mut files: BTreeMap<MemberPath, Vec<u8>> = BTreeMap::new();
     let mut links: BTreeMap<LinkKey, BTreeSet<MemberPath>> = BTreeMap::new();
+    let mut first_names: BTreeMap<LinkKey, Vec<u8>> = BTreeMap::new();
     let mut modules_builtin: Option<Vec<u8>> = None;
     let mut too_large = None;
     let walked = walk(source, |visit, reader| {
         let entry = visit.entry;
         let kind = entry.kind();
         let target = if kind == FileKind::Symlink { reader.content(entry.size)? } else { Vec::new() };
-        let names = [Some(entry.path()), tree.insert(entry, target)];
+        let unpacked = tree.insert(entry, target);
+        if kind == FileKind::File
+            && entry.links > 1
+            && let Some(path) = unpacked.clone()
+        {
+            match first_names.entry((visit.trailers, entry.inode)) {
+                Slot::Occupied(first) => tree.set_linked(first.get(), path),
+                Slot::Vacant(slot) => {
+                    slot.insert(path);
+                }
+            }
+        }
+        let names = [Some(entry.path()), unpacked];
         let mut paths: BTreeSet<MemberPath> = names
             .into_iter()
             .flatten()

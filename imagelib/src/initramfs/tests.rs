@@ -297,6 +297,7 @@ fn hard_links_share_the_content_that_comes_last() {
     let found = survey(&bytes, &["a", "c", "d"].map(path), 100).unwrap();
     let files: Vec<_> = found.files.values().map(Vec::as_slice).collect();
     assert_eq!(files, [&b"content"[..], b"content", b"other"]);
+    assert_eq!(["a", "b", "c", "d"].map(|name| found.tree.is_linked(&path(name))), [true, true, true, false]);
 }
 
 #[test]

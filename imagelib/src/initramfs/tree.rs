@@ -1,6 +1,6 @@
 //! The file system that the kernel would unpack, without the files' contents.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cpio::{Entry, FileKind, MemberPath, MemberPathError};
 
@@ -64,6 +64,8 @@ pub enum PlacementError {
 pub struct Tree {
     /// By path without symbolic links: what is above a key is a key, and a directory.
     nodes: BTreeMap<Vec<u8>, Node>,
+    /// The paths of regular files that had other names in the image (hard links).
+    linked: BTreeSet<Vec<u8>>,
     open: bool,
 }
 
@@ -72,7 +74,7 @@ impl Default for Tree {
     fn default() -> Self {
         let directory = |mode| Node::Directory { mode };
         let nodes = [("dev", directory(0o755)), ("dev/console", Node::Special), ("root", directory(0o700))];
-        Self { nodes: nodes.map(|(path, node)| (path.into(), node)).into(), open: false }
+        Self { nodes: nodes.map(|(path, node)| (path.into(), node)).into(), linked: BTreeSet::new(), open: false }
     }
 }
 
@@ -109,6 +111,19 @@ impl Tree {
 
     pub(super) fn set_open(&mut self) {
         self.open = true;
+    }
+
+    /// Whether a path without symbolic links is one of several names of a file. The kernel opens such a file and overwrites it under all its
+    /// names, unless something of another kind takes the place of the name first.
+    pub(crate) fn is_linked(&self, path: &MemberPath) -> bool {
+        self.linked.contains(path.as_str().as_bytes())
+    }
+
+    /// Notes two names of one file. A name that something else has taken since then may stay noted.
+    pub(super) fn set_linked(&mut self, first: &[u8], other: Vec<u8>) {
+        if first != other {
+            self.linked.extend([first.to_vec(), other]);
+        }
     }
 
     /// All nodes by their paths without symbolic links, sorted.
@@ -149,6 +164,7 @@ impl Tree {
             return None;
         }
         let mut nodes = BTreeMap::new();
+        let linked = self.linked.union(&other.linked).cloned().collect();
         for (path, node) in self.nodes {
             match (&node, other.nodes.get(&path)) {
                 (_, None) if can_be_missing(&node) => {}
@@ -157,7 +173,7 @@ impl Tree {
                 _ => return None,
             }
         }
-        Some(Self { nodes, open: self.open })
+        Some(Self { nodes, linked, open: self.open })
     }
 
     /// Unpacks an entry as the kernel does, and returns its path. `None` if its parent is missing, or a directory with content

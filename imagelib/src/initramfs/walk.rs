@@ -65,7 +65,9 @@ impl ReadOutcome {
     pub fn stops_the_kernel(&self) -> bool {
         match self {
             Self::Complete => false,
-            Self::Stopped { reason, .. } => !matches!(reason, StopReason::Unsupported(_) | StopReason::TooLarge),
+            Self::Stopped { reason, .. } => {
+                !matches!(reason, StopReason::Unsupported(_) | StopReason::Dictionary | StopReason::TooLarge)
+            }
         }
     }
 }
@@ -76,6 +78,8 @@ impl ReadOutcome {
 pub enum StopReason {
     /// dayone does not read a compression of this name. The kernel may.
     Unsupported(&'static str),
+    /// The xz or lzma stream has a larger dictionary than dayone reads. The kernel unpacks it.
+    Dictionary,
     /// A raw archive, or what follows one, does not begin at a multiple of 4.
     Misaligned,
     /// The member is good, but the kernel cannot unpack it.
@@ -92,6 +96,10 @@ impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unsupported(name) => write!(f, "it is compressed with {name}, which dayone does not read"),
+            Self::Dictionary => f.write_str(
+                "its xz or lzma stream has a dictionary of more than 128 MiB, which dayone does not read; compress it again, \
+                 for example with xz -9 --check=crc32",
+            ),
             Self::Misaligned => f.write_str("it does not begin at a multiple of 4, where the kernel would look for it"),
             Self::KernelLacks(setting) => setting.fmt(f),
             Self::UnknownMagic => f.write_str("it is neither a cpio archive nor compressed in a known way"),
@@ -259,6 +267,7 @@ where
 fn stop_of_archive(error: CpioError) -> StopReason {
     match error {
         CpioError::Io(error) if error.kind() == io::ErrorKind::FileTooLarge => StopReason::TooLarge,
+        CpioError::Io(error) if compression::needs_more_memory(&error) => StopReason::Dictionary,
         error => StopReason::Damaged(error),
     }
 }

@@ -10,7 +10,10 @@ use acceptance::qemu::boot_initramfs;
 use acceptance::server::dayone;
 use imagelib::compression::Compression;
 use imagelib::cpio::{Archive, MemberPath};
+use imagelib::delivery::{DeliveryProfile, members};
+use imagelib::ignition::Additions;
 use imagelib::initramfs::{appendix, read_embed_area, survey};
+use serde_json::json;
 
 const KEYFILE: &str = "[connection]\nid=eth0\ntype=ethernet\n";
 const KEYFILE_PATH: &str = "etc/coreos-firstboot-network/eth0.nmconnection";
@@ -254,6 +257,46 @@ fn the_kernel_does_not_see_a_misaligned_archive_and_neither_do_we() {
     assert!(!console.contains("FOUND"), "{console}");
     let survey = survey(&image, &[keyfile("raw")], 1 << 20).unwrap();
     assert!(survey.files.is_empty() && survey.outcome.stops_the_kernel());
+}
+
+#[test]
+fn the_kernel_replaces_one_name_of_a_file_and_leaves_the_others_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut image = base(directory.path());
+    let root = directory.path().join("linked");
+    let keyfiles = root.join("etc/NetworkManager/system-connections");
+    fs::create_dir_all(&keyfiles).unwrap();
+    fs::write(keyfiles.join("raw.nmconnection"), "[other]\n").unwrap();
+    fs::hard_link(keyfiles.join("raw.nmconnection"), keyfiles.join("kept.nmconnection")).unwrap();
+    // With checksums, of which the kernel and dayone read the same.
+    let archiver = "find etc | LC_ALL=C sort | cpio -o -H crc --owner 0:0 --quiet";
+    image.resize(image.len().next_multiple_of(4), 0);
+    image.extend(run(Command::new("sh").args(["-c", archiver]).current_dir(&root).stdin(Stdio::null())));
+    let keyfile_of_host = json!({"keyfiles": [{"name": "raw.nmconnection", "content": KEYFILE}]});
+    let additions: Additions = serde_json::from_value(keyfile_of_host).unwrap();
+    let survey = survey(&image, &[], 0).unwrap();
+    survey.outcome.complete().unwrap();
+    let archive = members(DeliveryProfile::RootInInitramfs, &additions, None, &survey.tree).unwrap().archive;
+    image.extend(appendix(image.len() as u64, &archive));
+    let console = boot(directory.path(), &image);
+    assert!(console.contains(&found(keyfile("raw").as_str())), "{console}");
+    assert!(console.contains("kept.nmconnection\nLINE [other]\n"), "{console}");
+}
+
+#[test]
+fn the_kernel_stops_at_a_wrong_checksum_and_so_do_we() {
+    let directory = tempfile::tempdir().unwrap();
+    let base = base(directory.path());
+    let mut image = base.clone();
+    image.resize(image.len().next_multiple_of(4), 0);
+    // Every checksum is 0.
+    let wrong = String::from_utf8(addition(&base, &[keyfile("raw")]).to_bytes()).unwrap().replace("070701", "070702");
+    image.extend(wrong.into_bytes());
+    image.extend(appendix(image.len() as u64, &addition(&base, &[keyfile("last")])));
+    let console = boot(directory.path(), &image);
+    assert!(console.contains("bad data checksum") && !console.contains("last.nmconnection"), "{console}");
+    let error = survey(&image, &[], 0).unwrap().outcome.complete().unwrap_err().to_string();
+    assert!(error.contains("bad data checksum"), "{error}");
 }
 
 #[test]

@@ -65,6 +65,32 @@ fn xz_has_the_settings_that_the_kernel_knows() {
     assert!(three.unwrap().contains("more than two filters"));
 }
 
+/// Streams whose headers ask for a dictionary of this size (as xz encodes it, and in bytes), so that no test needs memory for one.
+fn with_dictionary(code: u8, bytes: u32) -> [Vec<u8>; 2] {
+    let mut xz = packed(XZ, &["f a 1"]);
+    // The header of the block: eight bytes, of which the fifth is the dictionary, and their CRC32.
+    xz[16] = code;
+    let mut sum = flate2::Crc::new();
+    sum.update(&xz[12..20]);
+    xz[20..24].copy_from_slice(&sum.sum().to_le_bytes());
+    let mut lzma = packed(Compression::Lzma, &["f a 1"]);
+    lzma[1..5].copy_from_slice(&bytes.to_le_bytes());
+    [xz, lzma]
+}
+
+#[test]
+fn dictionaries_have_up_to_128_mib() {
+    for image in with_dictionary(30, 128 << 20) {
+        assert_eq!(lacks(&image), None);
+    }
+    // The kernel unpacks these, too.
+    for image in with_dictionary(31, 192 << 20) {
+        let (offset, reason) = stop(&image);
+        assert!(offset == 0 && matches!(reason, StopReason::Dictionary), "{reason}");
+        assert!(!walk(&image, |_, _| Ok(())).unwrap().outcome.stops_the_kernel());
+    }
+}
+
 #[test]
 fn the_kernel_passes_over_no_part_of_a_gzip_header_but_a_name() {
     assert_eq!(lacks(&gzip(0x08, b"name\0")), None);

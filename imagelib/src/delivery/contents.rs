@@ -4,10 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
+use super::competing::named;
 use super::{DeliveredBy, DeliveryError, EmbeddedFile};
 use crate::cpio::{Archive, MemberPath, Owner};
 use crate::ignition::{self, AddedFile, Additions, UserConfig};
 use crate::initramfs::Tree;
+use vocabulary::report::{DocumentPath, Report};
+
+/// Where systems mount file systems that are empty, or the kernel's, when they start.
+const MOUNT_POINTS: [&str; 5] = ["dev", "proc", "run", "sys", "tmp"];
 
 /// The files to add to an initramfs, by path.
 #[derive(Default)]
@@ -91,6 +96,21 @@ impl Contents {
             }
         });
         members.chain(self.delivered_later.iter().cloned()).collect()
+    }
+
+    /// Warns about files that the system of an initramfs with this tree hides when it mounts its file systems.
+    pub(super) fn warn_of_hidden(&self, tree: &Tree, path: &DocumentPath, report: &mut Report) {
+        let hidden = self.members.keys().filter_map(|wanted| {
+            let real = tree.place(wanted).ok()?.path;
+            let is_hidden = MOUNT_POINTS.contains(&real.as_str().split('/').next()?);
+            let shown = if real == *wanted { format!("/{wanted}") } else { format!("/{wanted} (in /{real})") };
+            is_hidden.then_some(shown)
+        });
+        if let Some(files) = named(hidden.collect()) {
+            let message =
+                format!("may lose files of dayone when its system mounts other file systems over them: {files}");
+            report.warning("files-behind-mounts", path, message);
+        }
     }
 
     /// The archive for an initramfs whose tree is not known: it brings every directory above its files. Only for paths

@@ -7,7 +7,7 @@ use super::signs::{
     is_debian_installer, starts_networkd,
 };
 use super::tmpfiles::TMPFILES_UNITS;
-use super::{DeliveryProfile, network_manager_version, talos};
+use super::{DeliveryProfile, competing, network_manager_version, talos};
 use crate::cpio::MemberPath;
 use crate::initramfs::{Survey, Tree};
 
@@ -28,10 +28,17 @@ pub struct Detected {
     pub evidence: Vec<String>,
 }
 
-/// The files whose contents [`detect`] reads, and what tells how a system fetches its root file system and whether it reads credentials.
+/// The files whose contents [`detect`] reads, and what tells how a system fetches its root file system, whether it reads credentials, and
+/// which of its own files compete with dayone's.
 /// Pass them to [`survey`](crate::initramfs::survey).
 pub fn release_files() -> Vec<MemberPath> {
-    RELEASE_FILES.iter().chain([&CASPER]).chain(&TMPFILES_UNITS).filter_map(|path| path.parse().ok()).collect()
+    RELEASE_FILES
+        .iter()
+        .chain([&CASPER])
+        .chain(&TMPFILES_UNITS)
+        .chain(&competing::DIRECTORIES)
+        .filter_map(|path| path.parse().ok())
+        .collect()
 }
 
 /// Detects from its files which system an initramfs starts.

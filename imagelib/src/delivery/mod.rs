@@ -5,6 +5,7 @@
 //! replaces the initramfs, a script in the archive copies the files there.
 
 mod carried;
+mod competing;
 mod contents;
 mod coreos;
 mod detect;
@@ -22,6 +23,7 @@ mod talos;
 mod tmpfiles;
 
 pub(crate) use carried::Carried;
+pub(crate) use competing::{network_arguments, warn_of_arguments};
 pub use coreos::embed_area;
 pub use detect::{Detected, RELEASE_FILE_LIMIT, detect, release_files};
 pub(crate) use drivers::{DRIVERS, Drivers};
@@ -130,16 +132,17 @@ pub fn members(
     ignition: Option<&UserConfig>,
     tree: &Tree,
 ) -> Result<Members, DeliveryError> {
-    members_with_network(profile, additions, ignition, None, tree)
+    members_with_network(profile, additions, ignition, None, tree, &DocumentPath::document("initrd"))
 }
 
-/// The same for an initramfs that may get a network of its own, in which live-boot or casper fetches its system.
+/// The same for the initramfs at `path`, which may get a network of its own, in which live-boot or casper fetches its system.
 pub(crate) fn members_with_network(
     profile: DeliveryProfile,
     additions: &Additions,
     ignition: Option<&UserConfig>,
     network: Option<&InitramfsNetwork>,
     tree: &Tree,
+    path: &DocumentPath,
 ) -> Result<Members, DeliveryError> {
     if profile.network_files() == NetworkFiles::NetworkdUnits
         && additions.networkd_units.is_empty()
@@ -166,8 +169,10 @@ pub(crate) fn members_with_network(
             contents.file(path, 0o644, content)?;
         }
     }
+    let mut report = report(profile, tree, Some(additions), path);
+    contents.warn_of_hidden(tree, path, &mut report);
     let (embedded, archive) = (contents.embedded(), contents.archive_for(tree)?);
-    Ok(Members { archive, embedded, report: report(profile, tree, &DocumentPath::document("initrd")) })
+    Ok(Members { archive, embedded, report })
 }
 
 /// The installer for which the additions have an answer file with the host's network.
@@ -203,8 +208,8 @@ fn not_the_installer(installer: Installer) -> DeliveryError {
     })
 }
 
-/// Warnings about the delivery to the initramfs at `path` with this tree, whatever is delivered.
-pub fn report(profile: DeliveryProfile, tree: &Tree, path: &DocumentPath) -> Report {
+/// Warnings about the delivery of these additions to the initramfs at `path` with this tree; without additions, whatever is delivered.
+pub fn report(profile: DeliveryProfile, tree: &Tree, additions: Option<&Additions>, path: &DocumentPath) -> Report {
     let mut report = Report::new();
     let with_network_manager = has_network_manager(tree);
     match profile {
@@ -235,6 +240,7 @@ pub fn report(profile: DeliveryProfile, tree: &Tree, path: &DocumentPath) -> Rep
         DeliveryProfile::Talos => crate::talos::warn_untested(&mut report, path),
         _ => {}
     }
+    competing::warn(&mut report, profile, tree, additions, path);
     report
 }
 

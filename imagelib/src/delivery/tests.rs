@@ -1,3 +1,4 @@
+mod competing;
 mod hard_links;
 mod properties;
 

@@ -16,6 +16,7 @@ use crate::initramfs;
 use crate::kernel_arguments::KernelArguments;
 use crate::overlay::{Overlay, Segment};
 use crate::recipe::{Recipe, RootfsLocation, RootfsUrl};
+use vocabulary::report::DocumentPath;
 
 /// The volume identifier of an ISO around a kernel.
 const LABEL: &str = "DAYONE";
@@ -33,6 +34,8 @@ pub(super) fn plan(
         delivery::members(profile, &recipe.additions, recipe.ignition.as_ref(), &base.tree)?;
     let needed: KernelArguments = profile.kernel_arguments().parse()?;
     let mut arguments = recipe.kernel_arguments.apply_to(&needed)?;
+    let keys = delivery::network_arguments(profile, &recipe.additions, arguments.iter());
+    delivery::warn_of_arguments(&mut report, &keys, &DocumentPath::document("kernel arguments"));
     let initrd = if profile.takes_files() {
         grown(Role::Initrd, 0..base.initrd_size, &archive)
     } else {

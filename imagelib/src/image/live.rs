@@ -16,13 +16,13 @@ use super::minimal;
 use super::uki::{self, Addons};
 use super::{FileName, Image, ImageError};
 use crate::base::Format;
-use crate::base::live::{EspPlace, LiveIso, NotCustomisable, unreached_paths};
+use crate::base::live::{EntryView, EspPlace, LiveIso, NotCustomisable, unreached_paths};
 use crate::boot_config::{Edits, Selection, Skipped};
-use crate::delivery::DeliveryProfile;
+use crate::delivery::{self, DeliveryProfile};
 use crate::disk::fat::FatEdit;
 use crate::iso::Extent;
 use crate::iso::edit::Edit;
-use crate::kernel_arguments::KernelArgumentEdits;
+use crate::kernel_arguments::{KernelArgumentEdits, KernelArguments};
 use crate::overlay::{Overlay, Segment, Sizes};
 use crate::recipe::{Recipe, RootfsLocation, RootfsUrl};
 use crate::source::Role;
@@ -75,6 +75,7 @@ pub(super) fn plan(
     if !has_addons || live.entries().next().is_some() {
         changed_menus(recipe, live, &selection, &arguments, &mut edits, &mut report)?;
     }
+    warn_of_arguments(recipe, live, &selection, &arguments, &mut report);
     let mut embedded = grown_initrds(recipe, live, &selection, has_addons, &mut edits, &mut report)?;
     add(&mut addons, recipe, &mut edits)?;
     report.append(std::mem::take(&mut addons.report));
@@ -103,16 +104,36 @@ pub(super) fn plan(
         let rootfs = Overlay::concatenated(&Sizes::from([(Role::Iso, size)]), vec![minimal.rootfs.clone()])?;
         files.insert(minimal.file_name, rootfs);
     }
-    let first = live.chosen(&selection).next();
-    let kernel_arguments = first.and_then(|entry| {
-        // Another entry may have what this one lacks: the menus were checked as a whole.
-        let mut own = arguments;
-        own.delete.retain(|deleted| entry.linux.arguments.iter().any(|argument| argument == deleted.trim()));
-        own.apply_to(&entry.linux.arguments).ok().map(|arguments| arguments.to_string())
-    });
+    let kernel_arguments = live.chosen(&selection).next().and_then(|entry| changed(&arguments, entry));
+    let kernel_arguments = kernel_arguments.map(|arguments| arguments.to_string());
     let kernel_arguments = kernel_arguments.or_else(|| uki::kernel_arguments(recipe, live));
     let image = Image { files, embedded, kernel_arguments, rootfs_argument: None, changes, report };
     Ok(PlannedMedium { image, moved })
+}
+
+/// The kernel arguments of an entry after these changes.
+fn changed(edits: &KernelArgumentEdits, entry: EntryView<'_>) -> Option<KernelArguments> {
+    // Another entry may have what this one lacks: the menus were checked as a whole.
+    let mut own = edits.clone();
+    own.delete.retain(|deleted| entry.linux.arguments.iter().any(|argument| argument == deleted.trim()));
+    own.apply_to(&entry.linux.arguments).ok()
+}
+
+/// Warns about arguments with which the chosen entries bring up NICs that the documents do not mention.
+fn warn_of_arguments(
+    recipe: &Recipe,
+    live: &LiveIso,
+    selection: &Selection,
+    edits: &KernelArgumentEdits,
+    report: &mut Report,
+) {
+    let mut keys = BTreeSet::new();
+    for entry in live.chosen(selection) {
+        let (Some(initrd), Some(arguments)) = (entry.initrd, changed(edits, entry)) else { continue };
+        let profile = delivered(recipe, initrd);
+        keys.extend(delivery::network_arguments(profile, &recipe.additions, arguments.iter()));
+    }
+    delivery::warn_of_arguments(report, &keys, &DocumentPath::document("boot entries"));
 }
 
 /// Refuses an ISO if one kind of firmware boots by default in a way that dayone cannot change, unless the user has named the

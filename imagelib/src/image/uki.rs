@@ -64,7 +64,15 @@ pub(super) fn plan(recipe: &Recipe, live: &LiveIso) -> Result<Addons, ImageError
                 }
                 let profile = recipe.delivery.unwrap_or(usable.surveyed.detected.profile);
                 let path = DocumentPath::document(&place);
-                addons.report.append(delivery::report(profile, &usable.surveyed.tree, &path));
+                let additions = &recipe.additions;
+                addons.report.append(delivery::report(profile, &usable.surveyed.tree, Some(additions), &path));
+                let own = std::iter::once(&usable.arguments).chain(&usable.options).chain(&usable.appended);
+                let own: Vec<String> = own.flat_map(|arguments| words(arguments)).collect();
+                let appended = recipe.kernel_arguments.append.iter().map(KernelArgument::as_str);
+                let arguments = own.iter().map(String::as_str).chain(appended);
+                let keys = delivery::network_arguments(profile, additions, arguments);
+                let path = DocumentPath::document(&format!("kernel arguments of {place}"));
+                delivery::warn_of_arguments(&mut addons.report, &keys, &path);
             }
             Err(error) if is_default => return Err(error),
             Err(error) => {

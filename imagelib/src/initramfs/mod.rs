@@ -15,6 +15,7 @@ use std::io;
 
 pub use area::read_embed_area;
 pub use survey::{Survey, survey};
+pub(crate) use tree::FileIn;
 pub use tree::{Node, Placement, PlacementError, Tree};
 pub use walk::{Member, ReadOutcome, StopReason, Visit, Walk, walk};
 

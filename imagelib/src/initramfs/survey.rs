@@ -25,6 +25,8 @@ pub struct Survey {
 /// The name of these lists, and the size of the largest that is read, in bytes. Usual ones have 10 KiB.
 const MODULES_BUILTIN: &[u8] = b"/modules.builtin";
 const MAX_LIST_BYTES: u64 = 1 << 20;
+/// The size of the largest file in a wanted directory whose content is kept, in bytes.
+const MAX_KEPT_BYTES: u64 = 16 << 10;
 
 /// Reads an initramfs once: its tree, and the contents of the regular files in `wanted`, each at most `limit` bytes. If a path
 /// occurs twice, the last one counts. An image without entries is an error: nothing in it would start.
@@ -32,6 +34,8 @@ const MAX_LIST_BYTES: u64 = 1 << 20;
 /// A file is found under the name of its entry, and under the path that this name leads to through earlier symbolic links.
 /// It is not found through later links. The content of a hard link is found only if it comes with the last of its names, as
 /// dracut and GNU cpio write it.
+///
+/// A wanted path may also be a directory: the tree then keeps the contents of small files directly in it.
 pub fn survey<S>(source: &S, wanted: &[MemberPath], limit: u64) -> Result<Survey, InitramfsError>
 where
     S: Source + ?Sized,
@@ -58,6 +62,15 @@ where
                     slot.insert(path);
                 }
             }
+        }
+        let has_content = entry.links <= 1 || entry.size > 0;
+        if kind == FileKind::File
+            && has_content
+            && entry.size <= MAX_KEPT_BYTES
+            && let Some(real) = unpacked.as_ref().filter(|path| wanted.contains(parent(path)))
+        {
+            tree.keep(real.clone(), reader.content(MAX_KEPT_BYTES)?);
+            return Ok(());
         }
         let names = [Some(entry.path()), unpacked];
         let mut paths: BTreeSet<MemberPath> = names
@@ -110,6 +123,11 @@ where
         Some(error) => Err(error),
         None => Ok(Survey { members: walked.members, outcome: walked.outcome, tree, files, modules_builtin }),
     }
+}
+
+/// What is above the last component of a path.
+fn parent(path: &[u8]) -> &[u8] {
+    path.iter().rposition(|byte| *byte == b'/').and_then(|slash| path.get(..slash)).unwrap_or_default()
 }
 
 /// The number of trailers before an entry, and its inode number and device.

@@ -1,4 +1,4 @@
-//! The file system that the kernel would unpack, without the files' contents.
+//! The file system that the kernel would unpack, without the contents of most files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,6 +6,8 @@ use crate::cpio::{Entry, FileKind, MemberPath, MemberPathError};
 
 /// How many symbolic links the kernel follows on one path (`MAXSYMLINKS`).
 const LINKS: usize = 40;
+/// How many files' contents a tree keeps.
+const MAX_CONTENTS: usize = 256;
 
 /// What is at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,13 +62,28 @@ pub enum PlacementError {
 }
 
 /// The file system that an initramfs unpacks to. Made by [`super::survey`].
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Tree {
     /// By path without symbolic links: what is above a key is a key, and a directory.
     nodes: BTreeMap<Vec<u8>, Node>,
     /// The paths of regular files that had other names in the image (hard links).
     linked: BTreeSet<Vec<u8>>,
+    /// The contents of some files, which may be secrets.
+    contents: BTreeMap<Vec<u8>, Vec<u8>>,
     open: bool,
+}
+
+debug_only!(Tree { nodes, open });
+
+/// A file in a directory.
+#[derive(Clone)]
+pub(crate) struct FileIn<'t> {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its path without symbolic links above it.
+    pub(crate) path: &'t [u8],
+    /// Its content, if the tree keeps it.
+    pub(crate) content: Option<&'t [u8]>,
 }
 
 impl Default for Tree {
@@ -74,7 +91,12 @@ impl Default for Tree {
     fn default() -> Self {
         let directory = |mode| Node::Directory { mode };
         let nodes = [("dev", directory(0o755)), ("dev/console", Node::Special), ("root", directory(0o700))];
-        Self { nodes: nodes.map(|(path, node)| (path.into(), node)).into(), linked: BTreeSet::new(), open: false }
+        Self {
+            nodes: nodes.map(|(path, node)| (path.into(), node)).into(),
+            linked: BTreeSet::new(),
+            contents: BTreeMap::new(),
+            open: false,
+        }
     }
 }
 
@@ -131,6 +153,35 @@ impl Tree {
         self.nodes.iter().map(|(path, node)| (path.as_slice(), node))
     }
 
+    /// The files and the links directly in a directory, sorted by their names.
+    pub(crate) fn files_in(&self, directory: &str) -> Vec<FileIn<'_>> {
+        let real = self.follow(directory.as_bytes()).ok().filter(|followed| followed.missing.is_empty());
+        let Some(prefix) = real.map(|followed| join(&followed.real, b"")) else { return Vec::new() };
+        let beneath = self.nodes.range(prefix.clone()..).take_while(|(path, _)| path.starts_with(&prefix));
+        let files = beneath.filter_map(|(path, node)| {
+            let name = path.get(prefix.len()..).filter(|name| !name.contains(&b'/'))?;
+            let content = match node {
+                Node::File => self.contents.get(path).map(Vec::as_slice),
+                // systemd and NetworkManager read nothing there, and so hide another file of this name.
+                Node::Symlink { target } if target.as_slice() == b"/dev/null" => Some(<&[u8]>::default()),
+                Node::Symlink { .. } => {
+                    let followed = self.follow(path).ok()?;
+                    self.contents.get(&followed.real).map(Vec::as_slice)
+                }
+                Node::Directory { .. } | Node::Special => return None,
+            };
+            Some(FileIn { name: String::from_utf8_lossy(name).into_owned(), path, content })
+        });
+        files.collect()
+    }
+
+    /// Keeps the content of the file at a path without symbolic links, until something else is unpacked there.
+    pub(super) fn keep(&mut self, real: Vec<u8>, content: Vec<u8>) {
+        if self.contents.len() < MAX_CONTENTS {
+            self.contents.insert(real, content);
+        }
+    }
+
     /// Finds the place for a new regular file or symbolic link at `path`, and the directories that it needs.
     pub fn place(&self, path: &MemberPath) -> Result<Placement, PlacementError> {
         let not_directory = |parent: &[u8]| PlacementError::ParentNotDirectory {
@@ -173,7 +224,8 @@ impl Tree {
                 _ => return None,
             }
         }
-        Some(Self { nodes, linked, open: self.open })
+        let contents = self.contents.into_iter().filter(|(path, content)| other.contents.get(path) == Some(content));
+        Some(Self { nodes, linked, contents: contents.collect(), open: self.open })
     }
 
     /// Unpacks an entry as the kernel does, and returns its path. `None` if its parent is missing, or a directory with content
@@ -188,6 +240,7 @@ impl Tree {
         };
         let keeps = matches!(node, Node::Directory { .. }) || !self.is_directory(&real) || !self.has_children(&real);
         keeps.then(|| {
+            self.contents.remove(&real);
             self.nodes.insert(real.clone(), node);
             real
         })

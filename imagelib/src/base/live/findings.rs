@@ -16,14 +16,13 @@ impl LiveIso {
         for LiveInitrd { path, state, .. } in &self.initrds {
             let path = DocumentPath::document(path);
             match state {
-                Ok(found) => report.append(delivery::report(found.detected.profile, &found.tree, &path)),
+                Ok(found) => report.append(delivery::report(found.detected.profile, &found.tree, None, &path)),
                 Err(reason) => report.warning("initrd-unusable", &path, format!("cannot be extended: {reason}")),
             }
         }
         for (uki, usable, _) in self.usable_ukis() {
-            let (detected, path) = (&usable.surveyed.detected, format!("/{}", uki.path));
-            let known = delivery::report(detected.profile, &usable.surveyed.tree, &DocumentPath::document(&path));
-            report.append(known);
+            let (detected, path) = (&usable.surveyed.detected, DocumentPath::document(&format!("/{}", uki.path)));
+            report.append(delivery::report(detected.profile, &usable.surveyed.tree, None, &path));
         }
         report.append(unreached(self.entries()));
         report.append(unreached_paths(self));

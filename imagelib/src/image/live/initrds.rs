@@ -93,7 +93,8 @@ fn talos_findings(recipe: &Recipe, live: &LiveIso, selection: &Selection) -> Rep
     for initrd in live.chosen(selection).flat_map(EntryView::initrds) {
         let Ok(Surveyed { tree, .. }) = &initrd.state else { continue };
         if delivered(recipe, initrd) == DeliveryProfile::Talos && seen.insert((initrd.esp, &initrd.path)) {
-            report.append(delivery::report(DeliveryProfile::Talos, tree, &DocumentPath::document(&initrd.path)));
+            let path = DocumentPath::document(&initrd.path);
+            report.append(delivery::report(DeliveryProfile::Talos, tree, Some(&recipe.additions), &path));
         }
     }
     report
@@ -138,8 +139,8 @@ pub(super) fn members(recipe: &Recipe, initrd: &LiveInitrd) -> Result<Members, I
     };
     let profile = recipe.delivery.unwrap_or(detected.profile);
     let (ignition, network) = (recipe.ignition.as_ref(), recipe.initramfs_network.as_ref());
-    let members = delivery::members_with_network(profile, &recipe.additions, ignition, network, tree)?;
-    Ok(Members { report: delivery::report(profile, tree, &DocumentPath::document(&initrd.path)), ..members })
+    let path = DocumentPath::document(&initrd.path);
+    Ok(delivery::members_with_network(profile, &recipe.additions, ignition, network, tree, &path)?)
 }
 
 /// The delivery profile of the system in an initramfs.

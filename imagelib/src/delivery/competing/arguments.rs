@@ -1,0 +1,83 @@
+//! Kernel arguments by which an initramfs of dracut makes profiles beside dayone's.
+//!
+//! `nm-initrd-generator` makes them with the priority -100. They match every NIC, unless the argument names one, use DHCP, unless it has
+//! addresses, and stay when the root file system starts. With keyfiles in the initramfs, `rd.neednet=1` alone makes none.
+
+use std::collections::BTreeSet;
+
+use crate::delivery::DeliveryProfile;
+use crate::ignition::Additions;
+use crate::kernel_arguments::key_of;
+use vocabulary::report::{DocumentPath, Report};
+
+/// The keys of the arguments that bring up NICs which the documents do not mention, although the additions keep such NICs down.
+pub(crate) fn network_arguments<'a>(
+    profile: DeliveryProfile,
+    additions: &Additions,
+    arguments: impl Iterator<Item = &'a str>,
+) -> BTreeSet<String> {
+    if profile != DeliveryProfile::Dracut || !additions.no_auto_default || additions.keyfiles.is_empty() {
+        return BTreeSet::new();
+    }
+    let arguments: Vec<&str> = arguments.collect();
+    let reads_bootif =
+        !arguments.iter().any(|argument| matches!(*argument, "rd.bootif=0" | "rd.bootif=no" | "rd.bootif=off"));
+    let makes_profile = |argument: &&&str| {
+        let (key, value) = argument.split_once('=').unwrap_or((argument, ""));
+        match key {
+            "ip" => {
+                let method = value.split_once(':').map_or(value, |(_, rest)| rest);
+                !matches!(method, "" | "off" | "none")
+            }
+            "bond" | "bridge" | "team" => true,
+            "bootdev" | "rd.ethtool" | "rd.route" | "vlan" => !value.is_empty(),
+            "BOOTIF" => reads_bootif && !value.is_empty(),
+            _ => false,
+        }
+    };
+    arguments.iter().filter(makes_profile).map(|argument| key_of(argument)).collect()
+}
+
+/// Warns about such arguments, whose values may be secret.
+pub(crate) fn warn_of_arguments(report: &mut Report, keys: &BTreeSet<String>, path: &DocumentPath) {
+    if keys.is_empty() {
+        return;
+    }
+    let keys = keys.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let message = format!(
+        "have {keys}, of which the initramfs makes profiles beside dayone's: NICs that the documents do not mention may come up, with \
+         DHCP, and bring default routes and name servers"
+    );
+    report.warning("network-kernel-arguments", path, message);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `nm-initrd-generator` 1.42 does with a keyfile in `/etc/NetworkManager/system-connections`.
+    #[test]
+    fn arguments_that_make_profiles_are_known() {
+        let keyfiles = serde_json::json!([{"name": "eth0.nmconnection", "content": ""}]);
+        let keyfiles = serde_json::from_value(keyfiles).unwrap();
+        let additions = Additions { keyfiles, no_auto_default: true, ..Additions::default() };
+        let found = |profile, additions: &Additions, line: &str| {
+            network_arguments(profile, additions, line.split(' ')).into_iter().collect::<Vec<_>>().join(" ")
+        };
+        for (line, expected) in [
+            ("quiet root=live:CDLABEL=X rd.neednet=1 ifname=eth9:52:54:00:aa:00:01 nameserver=192.0.2.53", ""),
+            ("ip=off ip=none ip= ip=eth0:off ip=eth0:none vlan= rd.bootif=0 BOOTIF=01-52-54-00-aa-00-01", ""),
+            ("ip=dhcp", "ip"),
+            ("ip=eth0:dhcp", "ip"),
+            ("ip=off ip=192.0.2.5::192.0.2.1:24::eth0:none", "ip"),
+            ("BOOTIF=01-52-54-00-aa-00-01", "BOOTIF"),
+            ("bond bridge=br0:eth0 team=team0:eth0", "bond bridge team"),
+            ("vlan=eth0.5:eth0 rd.route=192.0.2.0/24:192.0.2.1 bootdev=eth0", "bootdev rd.route vlan"),
+        ] {
+            assert_eq!(found(DeliveryProfile::Dracut, &additions, line), expected, "{line}");
+        }
+        assert_eq!(found(DeliveryProfile::Coreos, &additions, "ip=dhcp"), "");
+        let with_others = Additions { no_auto_default: false, ..additions };
+        assert_eq!(found(DeliveryProfile::Dracut, &with_others, "ip=dhcp"), "");
+    }
+}

@@ -21,7 +21,7 @@ const OTHER_KINDS: [&str; 5] = ["veth", "tun", "tap", "wireguard", "vxlan"];
 pub(super) fn of(tree: &Tree, additions: Option<&Additions>) -> Vec<String> {
     let units = additions.map(|additions| additions.networkd_units.as_slice()).unwrap_or_default();
     let own: BTreeSet<&str> = units.iter().map(|unit| unit.name.as_str()).collect();
-    let last = own.iter().copied().filter(|name| is_network(name)).next_back();
+    let last = own.iter().copied().rfind(|name| is_network(name));
     let Some(last) = last.or(additions.is_none().then_some(UNMENTIONED_UNIT)) else { return Vec::new() };
     let names: BTreeSet<&str> = units.iter().flat_map(|unit| matched_names(&unit.content)).collect();
     let mut directories = directories(tree, "systemd/network");

@@ -97,4 +97,4 @@ pub use credentials::{Credentials, CredentialsError, Password};
 pub use error::{Failure, RedfishError, RequestLine};
 pub use message::{Message, without_tokens};
 pub use networks::{AllowedNetworks, NetworkRefusal};
-pub use tls::{Certificates, CertificatesError, Verification, client_config};
+pub use tls::{Certificates, CertificatesError, Peer, Verification, client_config, distrust, tls_error};

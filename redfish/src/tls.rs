@@ -5,6 +5,7 @@
 //! BMC whose own certificate is in the file is trusted under any name, even if the certificate has expired. rustls must
 //! still be able to verify the handshake's signature with it: X.509 version 3, and no RSA key of less than 2048 bits.
 
+use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -20,6 +21,7 @@ use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
 use crate::RedfishError;
+use crate::client::causes;
 
 /// Certificates by which BMCs are trusted: those of authorities, or BMCs' own. At least one.
 #[derive(Clone, PartialEq, Eq)]
@@ -233,24 +235,50 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
+/// Whose certificate an explanation is about, in the words of whoever shows the explanation.
+#[derive(Debug, Clone, Copy)]
+pub struct Peer {
+    /// What it is, such as `BMC`.
+    pub name: &'static str,
+    /// Why its certificate is often not trusted, if there is a usual reason.
+    pub usual: &'static str,
+    /// How to trust its certificate.
+    pub trust: &'static str,
+    /// How to go on without trust, after `or`; empty if there is no way.
+    pub unverified: &'static str,
+}
+
+const BMC: Peer = Peer {
+    name: "BMC",
+    usual: ", as is usual for BMCs",
+    trust: "add the BMC's certificate, or that of the authority that signed it, to the certificates for BMCs, or disable \
+            certificate verification for this BMC",
+    unverified: ", or disable certificate verification for this BMC",
+};
+
+/// Returns the TLS error among the causes of an error, such as that of an HTTP client.
+pub fn tls_error(error: &(dyn Error + 'static)) -> Option<&rustls::Error> {
+    causes(error).find_map(|cause| cause.downcast_ref())
+}
+
 /// Explains a TLS error to an operator, and says what to do.
 pub(super) fn explain(error: &rustls::Error, origin: String) -> RedfishError {
     match error {
-        rustls::Error::InvalidCertificate(error) => RedfishError::Tls { origin, reason: distrust(error) },
+        rustls::Error::InvalidCertificate(error) => RedfishError::Tls { origin, reason: distrust(error, &BMC) },
         other => RedfishError::Handshake { origin, reason: no_handshake(other) },
     }
 }
 
-fn distrust(error: &CertificateError) -> String {
+/// Explains why a certificate is not trusted, and says what to do.
+pub fn distrust(error: &CertificateError, peer: &Peer) -> String {
     use CertificateError as Bad;
-    const TRUST: &str = "add the BMC's certificate, or that of the authority that signed it, to the certificates for \
-                         BMCs, or disable certificate verification for this BMC";
+    let Peer { name, usual, trust, unverified } = peer;
     match error {
-        Bad::UnknownIssuer => {
-            format!("no trusted authority has signed its certificate, as is usual for BMCs: {TRUST}")
-        }
+        Bad::UnknownIssuer => format!("no trusted authority has signed its certificate{usual}: {trust}"),
         Bad::NotValidForName => {
-            format!("its certificate is for another address than the BMC's: use a name in the certificate, or {TRUST}")
+            format!(
+                "its certificate is for another address than the {name}'s: use a name in the certificate, or {trust}"
+            )
         }
         Bad::NotValidForNameContext { presented, .. } => {
             let names = match presented.as_slice() {
@@ -258,33 +286,29 @@ fn distrust(error: &CertificateError) -> String {
                 names => names.iter().take(5).map(|name| bare(name)).collect::<Vec<_>>().join(", "),
             };
             format!(
-                "its certificate is for {names}, not for the BMC's address: use a name in the certificate, or {TRUST}"
+                "its certificate is for {names}, not for the {name}'s address: use a name in the certificate, or {trust}"
             )
         }
         Bad::Expired | Bad::ExpiredContext { .. } => {
-            format!("its certificate has expired: renew it, or {TRUST}")
+            format!("its certificate has expired: renew it, or {trust}")
         }
         Bad::NotValidYet | Bad::NotValidYetContext { .. } => {
-            "its certificate is not valid yet: check the clocks of the BMC and of this system".to_owned()
+            format!("its certificate is not valid yet: check the clocks of the {name} and of this system")
         }
         Bad::Other(other) if other.0.is::<ShortKey>() => {
-            format!(
-                "{other}: make the BMC create a new key and certificate, or disable certificate verification for this BMC"
-            )
+            format!("{other}: make the {name} create a new key and certificate{unverified}")
         }
-        Bad::Other(other) if other.to_string().contains("UnsupportedCertVersion") => {
-            "its certificate is X.509 version 1, which cannot be verified: make the BMC create a new one, or disable \
-             certificate verification for this BMC"
-                .to_owned()
-        }
+        Bad::Other(other) if other.to_string().contains("UnsupportedCertVersion") => format!(
+            "its certificate is X.509 version 1, which cannot be verified: make the {name} create a new one{unverified}"
+        ),
         Bad::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
-            format!("its certificate is one of an authority (CA:TRUE), and none for a server: {TRUST}")
+            format!("its certificate is one of an authority (CA:TRUE), and none for a server: {trust}")
         }
         // rustls would add the names of its types.
         Bad::Other(other) => {
-            format!("its certificate cannot be verified ({other}): make the BMC create a new one, or {TRUST}")
+            format!("its certificate cannot be verified ({other}): make the {name} create a new one, or {trust}")
         }
-        other => format!("its certificate cannot be verified ({other}): make the BMC create a new one, or {TRUST}"),
+        other => format!("its certificate cannot be verified ({other}): make the {name} create a new one, or {trust}"),
     }
 }
 
@@ -350,7 +374,7 @@ mod tests {
         let short = CertificateError::Other(OtherError(Arc::new(ShortKey(1024))));
         let shown = rustls::Error::from(short).to_string();
         assert!(shown.contains("an RSA key of 1024 bits") && !shown.contains("ShortKey"), "{shown}");
-        let other = distrust(&CertificateError::Other(OtherError(Arc::new(fmt::Error))));
+        let other = distrust(&CertificateError::Other(OtherError(Arc::new(fmt::Error))), &BMC);
         assert!(other.contains(&fmt::Error.to_string()) && !other.contains("OtherError"), "{other}");
     }
 }

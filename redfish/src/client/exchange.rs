@@ -384,7 +384,7 @@ fn unpacked(body: &[u8], limit: usize) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// An error and its causes. The source of an `io::Error` is not the error inside it, but that error's source.
-fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+pub(crate) fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
     std::iter::successors(Some(error), |&error: &&'a (dyn StdError + 'static)| {
         let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         inner.map(|inner| inner as &(dyn StdError + 'static)).or_else(|| error.source())

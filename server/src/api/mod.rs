@@ -142,9 +142,12 @@ impl Api {
     }
 }
 
+/// By this, commands recognise a path without an API also at servers from before [`ProblemKind::UnknownPath`].
+pub(crate) const NOTHING_HERE: &str = "nothing exists at this path";
+
 /// The answer to a path that nothing is at.
 pub(crate) fn nothing_here() -> Problem {
-    Problem::new(ProblemKind::NotFound, "nothing exists at this path; see /v1/openapi.json")
+    Problem::new(ProblemKind::UnknownPath, format!("{NOTHING_HERE}; see /v1/openapi.json"))
 }
 
 fn protected() -> OpenApiRouter<Arc<Api>> {

@@ -61,7 +61,9 @@ problem_kinds! {
     RoleTooSmall = FORBIDDEN, "role-too-small", "The client's role does not allow this";
     /// Too many requests come from this address, or too many without a valid token. Wait for the seconds in the header Retry-After.
     TooManyRequests = TOO_MANY_REQUESTS, "too-many-requests", "Too many requests";
-    /// Nothing exists at this path.
+    /// The API has no such path; /v1/openapi.json lists its paths.
+    UnknownPath = NOT_FOUND, "unknown-path", "The API has no such path";
+    /// What the path names does not exist, or no longer.
     NotFound = NOT_FOUND, "not-found", "Not found";
     /// This path supports other methods; see the Allow header.
     MethodNotAllowed = METHOD_NOT_ALLOWED, "method-not-allowed", "Method not allowed";

@@ -23,8 +23,9 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("\
 Without --server, this program serves the images itself. It keeps serving after the hosts have booted, because a live system \
-reads its medium for as long as it runs. Ctrl-C ejects the media, resets the boot override and ends the program; a second \
-Ctrl-C ends it at once. With --eject-when-booted, the program ejects the media as soon as the hosts have booted, and ends.
+reads its medium for as long as it runs. Ctrl-C ejects the media, resets the boot override and ends the program; another \
+Ctrl-C, at least a second later, leaves the BMCs as they are. With --eject-when-booted, the program ejects the media as soon as \
+the hosts have booted, and ends.
 
 With --server, a running dayone server boots the hosts. The program ends when the boots have begun, or with --wait when the \
 hosts have booted.
@@ -87,7 +88,7 @@ pub struct BootArguments {
     pub wait_for: Vec<Evidence>,
 
     /// How long a host may take to boot, in seconds [default: 1800]
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub booted_within: Option<u64>,
 
     /// How long a host may take to shut down before dayone switches it off, in seconds [default: 0]

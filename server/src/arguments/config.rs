@@ -12,7 +12,7 @@ const EXAMPLES: &str = "\
 Examples:
   dayone config check
   dayone config check dayone.yaml --format table
-  dayone config check --for controller controller.yaml -- --images-publish-addr http://192.0.2.10:8084";
+  dayone config check --for controller -- --images-publish-addr http://192.0.2.10:8084";
 
 /// `dayone config …`.
 #[derive(Debug, Subcommand)]

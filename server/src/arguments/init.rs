@@ -19,7 +19,8 @@ Examples:
 #[command(after_help = EXAMPLES, after_long_help = format!("\
 dayone writes into the directory: dayone.yaml (settings of `dayone serve`), api-token (a new random token that only you may read), \
 hosts/fleet.yaml and hosts/hosts.csv (three hosts with a bond and a VLAN), README.md (the next commands), and .gitignore, which \
-keeps the token and the server's data out of a repository.
+keeps the token, the credentials and the server's data out of a repository. It also makes the directory bmc-credentials, for the \
+user names and passwords of BMCs.
 
 dayone replaces no file: if one of these exists, it writes nothing.
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Arg, Args};
-use url::{Host, Url};
+use url::{Host, ParseError, Url};
 use vocabulary::url_host;
 
 /// How a command reaches a dayone server.
@@ -24,13 +24,21 @@ pub struct ServerAccess {
 
 /// Reads the URL of a server, which gets a token: to a URL parser `10.0.0.010` would be another machine.
 pub(super) fn server_url(text: &str) -> Result<Url, String> {
-    let url: Url = text.parse().map_err(|error: url::ParseError| error.to_string())?;
+    let url: Url = match text.parse() {
+        Err(error) if error != ParseError::RelativeUrlWithoutBase => return Err(error.to_string()),
+        Ok(url) if is_http(&url) => url,
+        _ => return Err("write http://ADDRESS:PORT or https://ADDRESS:PORT".to_owned()),
+    };
     match url.host() {
         Some(Host::Ipv4(address)) if !url_host::is_written(address, text) => {
             Err(format!("its host is {address} in a URL, but not written so; {}", url_host::FIX))
         }
         _ => Ok(url),
     }
+}
+
+fn is_http(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https") && url.has_host()
 }
 
 /// Makes the options of [`ServerAccess`] require `--server`, for a command that has no default server.
@@ -78,6 +86,9 @@ mod tests {
         assert_eq!(server_url("http://10.0.0.10:8080").unwrap().as_str(), "http://10.0.0.10:8080/");
         let error = server_url("http://10.0.0.010:8080").unwrap_err();
         assert!(error.contains("10.0.0.8") && error.contains("without leading zeros"), "{error}");
-        assert_eq!(server_url("dayone").unwrap_err(), "relative URL without a base");
+        for text in ["dayone", "127.0.0.1:8080", "dayone.example:8080", "unix:/run/x", "ftp://dayone.example"] {
+            assert_eq!(server_url(text).unwrap_err(), "write http://ADDRESS:PORT or https://ADDRESS:PORT", "{text}");
+        }
+        assert_eq!(server_url("http://dayone.example:80800").unwrap_err(), "invalid port number");
     }
 }

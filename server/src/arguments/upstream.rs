@@ -76,9 +76,10 @@ fn parse_own(arguments: Vec<OsString>) -> Arguments {
 
 /// Parses words as [`Parser::parse_from`] does.
 fn parsed<P: Parser>(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> P {
-    P::try_parse_from(words).unwrap_or_else(|error| {
-        refusal::print(&error);
-        std::process::exit(error.exit_code());
+    let words: Vec<OsString> = words.into_iter().map(Into::into).collect();
+    P::try_parse_from(&words).unwrap_or_else(|error| {
+        refusal::print_not_utf_8(&error, &words);
+        std::process::exit(refusal::print(&error));
     })
 }
 

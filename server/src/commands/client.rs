@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use media::listen::missing_pem;
-use reqwest::header::{HeaderMap, LOCATION, RETRY_AFTER};
+use reqwest::header::{HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::{Method, Request, RequestBuilder, Response, StatusCode};
 use rustls::ClientConfig;
 use rustls::client::ResolvesClientCert;
@@ -19,6 +19,9 @@ use vocabulary::report::Position;
 
 use super::failure::Failure;
 use super::foreign_answer::{explain, list_command, may_have_begun, other_login};
+use super::wrong_scheme;
+use crate::api::NOTHING_HERE;
+use crate::api::problem::ProblemKind;
 use crate::arguments::ServerAccess;
 use crate::error_chain::chain;
 use crate::forward_proxy;
@@ -53,8 +56,14 @@ pub(super) enum ApiError {
     #[error("{detail}")]
     Busy { status: StatusCode, detail: String, wait: Duration },
     /// The token is missing or wrong.
-    #[error("the server requires a valid token: give --token-file, or set DAYONE_API_TOKEN")]
-    Token,
+    #[error("{0}")]
+    Token(String),
+    /// The server has no API at this path.
+    #[error(
+        "the server has no API at this path: {0}; give --server without /v1, and with a path only if a proxy in front of the server \
+         removes it. An older server may lack what this command needs"
+    )]
+    NoApi(String),
     /// Something in front of the server requires another login.
     #[error(
         "a proxy in front of the server requires a login ({0}), and dayone sends only its token: have the proxy pass the API \
@@ -71,9 +80,35 @@ pub(super) enum ApiError {
 
 #[derive(Deserialize)]
 struct Problem {
+    #[serde(rename = "type", default)]
+    kind: String,
     detail: String,
     #[serde(default)]
     findings: Vec<Finding>,
+}
+
+impl Problem {
+    /// Whether the server has no API at the path. Servers from before this kind of problem have only the detail.
+    fn is_unknown_path(&self) -> bool {
+        self.kind == ProblemKind::UnknownPath.uri() || self.detail.starts_with(NOTHING_HERE)
+    }
+}
+
+/// A bearer token, and where it comes from.
+#[derive(Clone)]
+pub(super) struct Token {
+    value: String,
+    origin: String,
+}
+
+impl Token {
+    pub(super) fn new(value: String, origin: String) -> Result<Self, Failure> {
+        let token = Self { value, origin };
+        HeaderValue::try_from(format!("Bearer {}", token.value)).map_err(|_| {
+            Failure::System(format!("the token of {} has a control character, such as a line end", token.origin))
+        })?;
+        Ok(token)
+    }
 }
 
 /// A server, and how to talk to it.
@@ -81,14 +116,14 @@ struct Problem {
 pub(super) struct Client {
     http: reqwest::Client,
     url: Url,
-    token: Option<String>,
+    token: Option<Token>,
     /// Held by the one request that waits for a server that has had too many. The others wait for their turn: if all of them asked
     /// again together, some might never get through.
     turn: Arc<Mutex<()>>,
 }
 
 impl Client {
-    pub(super) fn new(url: Url, token: Option<String>, builder: reqwest::ClientBuilder) -> Result<Self, Failure> {
+    pub(super) fn new(url: Url, token: Option<Token>, builder: reqwest::ClientBuilder) -> Result<Self, Failure> {
         let http = builder
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(concat!("dayone/", env!("CARGO_PKG_VERSION")))
@@ -109,9 +144,6 @@ impl Client {
 
     /// Returns the client of the server in the arguments, with the token from the file or from the environment.
     pub(super) fn of(url: Url, access: &ServerAccess) -> Result<Self, Failure> {
-        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-            return Err(Failure::System("--server: write http://ADDRESS:PORT or https://ADDRESS:PORT".to_owned()));
-        }
         let verification = match &access.server_ca {
             None => Verification::System,
             Some(path) => {
@@ -156,7 +188,7 @@ impl Client {
     /// the server refuses it before any work.
     pub(super) async fn send(&self, request: RequestBuilder) -> Result<Response, ApiError> {
         let request = match &self.token {
-            Some(token) => request.bearer_auth(token),
+            Some(token) => request.bearer_auth(&token.value),
             None => request,
         };
         let mut request = request.build().map_err(|error| unreachable(&error))?;
@@ -180,6 +212,7 @@ impl Client {
 
     async fn send_once(&self, request: Request) -> Result<Response, ApiError> {
         let (is_get, list) = (request.method() == Method::GET, list_command(&request));
+        let path = request.url().path().to_owned();
         let answer = match self.http.execute(request).await {
             Ok(answer) => answer,
             Err(error) => return Err(self.no_answer(&error, list).await),
@@ -189,7 +222,7 @@ impl Client {
             return Ok(answer);
         }
         if status == StatusCode::UNAUTHORIZED {
-            return Err(other_login(answer.headers()).map_or(ApiError::Token, ApiError::OtherLogin));
+            return Err(other_login(answer.headers()).map_or_else(|| self.refused_token(), ApiError::OtherLogin));
         }
         let wait = match status {
             StatusCode::TOO_MANY_REQUESTS => Some(retry_after(answer.headers()).unwrap_or(BUSY_INTERVAL)),
@@ -203,13 +236,24 @@ impl Client {
             return Err(ApiError::Busy { status, detail, wait });
         }
         match problem {
+            Ok(problem) if status == StatusCode::NOT_FOUND && problem.is_unknown_path() => Err(ApiError::NoApi(path)),
             Ok(_) if status == StatusCode::NOT_FOUND => Err(ApiError::Missing),
-            Ok(Problem { detail, findings }) => Err(ApiError::Refused { detail, findings }),
+            Ok(Problem { detail, findings, .. }) => Err(ApiError::Refused { detail, findings }),
             Err(_) => Err(ApiError::Unreachable(explain(status, location.as_deref(), list))),
         }
     }
 
+    fn refused_token(&self) -> ApiError {
+        ApiError::Token(match &self.token {
+            Some(token) => format!("the server does not accept the token of {}", token.origin),
+            None => "the server requires a token: give --token-file, or set DAYONE_API_TOKEN".to_owned(),
+        })
+    }
+
     async fn no_answer(&self, error: &reqwest::Error, list: Option<&str>) -> ApiError {
+        if let Some(why) = wrong_scheme::explain(error, &self.url) {
+            return ApiError::Unreachable(why);
+        }
         let refusal = if is_loopback(&self.url) { None } else { forward_proxy::refusal(error).await };
         let why = refusal.map_or_else(|| chain(error), |refusal| refusal.why);
         // Without a connection, the server has nothing of the request.
@@ -244,9 +288,11 @@ impl From<ApiError> for Failure {
     fn from(error: ApiError) -> Self {
         let message = error.to_string();
         match error {
-            ApiError::Unreachable(_) | ApiError::Busy { .. } | ApiError::Token | ApiError::OtherLogin(_) => {
-                Self::System(message)
-            }
+            ApiError::Unreachable(_)
+            | ApiError::Busy { .. }
+            | ApiError::Token(_)
+            | ApiError::OtherLogin(_)
+            | ApiError::NoApi(_) => Self::System(message),
             ApiError::Refused { .. } | ApiError::Missing => Self::Input(message),
         }
     }
@@ -280,13 +326,18 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-fn token(access: &ServerAccess) -> Result<Option<String>, Failure> {
-    let Some(path) = &access.token_file else {
-        return Ok(std::env::var("DAYONE_API_TOKEN").ok().filter(|token| !token.is_empty()));
+fn token(access: &ServerAccess) -> Result<Option<Token>, Failure> {
+    let (text, origin) = match &access.token_file {
+        Some(path) => (std::fs::read_to_string(path), path.display().to_string()),
+        None => match std::env::var("DAYONE_API_TOKEN") {
+            Ok(text) if !text.trim().is_empty() => (Ok(text), "the variable DAYONE_API_TOKEN".to_owned()),
+            _ => return Ok(None),
+        },
     };
-    let what = || format!("cannot read the token of {}", path.display());
-    let text = std::fs::read_to_string(path).map_err(|error| Failure::system(&what(), &error))?;
+    let text = text.map_err(|error| Failure::system(&format!("cannot read the token of {origin}"), &error))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let token = text.lines().map(str::trim).find(|line| !line.is_empty());
-    token.map(|token| Some(token.to_owned())).ok_or_else(|| Failure::System(format!("{}: the file is empty", what())))
+    let token =
+        token.ok_or_else(|| Failure::System(format!("cannot read the token of {origin}: the file is empty")))?;
+    Token::new(token.to_owned(), origin).map(Some)
 }

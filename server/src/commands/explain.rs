@@ -60,7 +60,10 @@ fn unknown(code: &str) -> Failure {
         [] => "dayone explain lists all".to_owned(),
         some => format!("similar are: {}", some.join(", ")),
     };
-    Failure::System(format!("no finding has the code {code:?}; {near}"))
+    Failure::System(format!(
+        "no finding has the code {code:?}; {near}. This command knows findings about documents and images; docs/doctor.md explains \
+         those of dayone doctor, and dayone config check prints a fix with each of its own"
+    ))
 }
 
 /// Returns the codes that are similar to `code`, the most similar first.

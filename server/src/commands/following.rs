@@ -40,9 +40,11 @@ impl Retries {
         let interval = match &error {
             ApiError::Unreachable(_) => RETRY_INTERVAL,
             ApiError::Busy { wait, .. } => RETRY_INTERVAL.max(*wait),
-            ApiError::Token | ApiError::OtherLogin(_) | ApiError::Missing | ApiError::Refused { .. } => {
-                return Err(error);
-            }
+            ApiError::Token(_)
+            | ApiError::OtherLogin(_)
+            | ApiError::NoApi(_)
+            | ApiError::Missing
+            | ApiError::Refused { .. } => return Err(error),
         };
         let since = *self.since.get_or_insert_with(Instant::now);
         if since.elapsed() + interval > MAX_RETRY {

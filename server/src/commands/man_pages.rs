@@ -17,7 +17,8 @@ pub(super) fn run(arguments: &ManPagesArguments) -> Result<(), Failure> {
     // Names the pages of commands after all commands above them.
     command.build();
     let written = fs::create_dir_all(directory).and_then(|()| write(&command, directory));
-    written.map_err(|error| Failure::system(&format!("cannot write manual pages to {}", directory.display()), &error))
+    let what = || format!("cannot write manual pages to {}, where a set may be incomplete", directory.display());
+    written.map_err(|error| Failure::system(&what(), &error))
 }
 
 fn write(command: &Command, directory: &Path) -> io::Result<()> {
@@ -29,5 +30,7 @@ fn write(command: &Command, directory: &Path) -> io::Result<()> {
     let page = Man::new(command.clone()).date("").source(source).manual("dayone's manual");
     let mut text = Vec::new();
     page.render(&mut text)?;
-    fs::write(directory.join(page.get_filename()), text)
+    let path = directory.join(page.get_filename());
+    // Half a page is worse than none.
+    fs::write(&path, text).inspect_err(|_| drop(fs::remove_file(&path)))
 }

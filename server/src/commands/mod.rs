@@ -40,6 +40,7 @@ mod signals;
 mod static_server;
 mod table;
 mod terminal;
+mod wrong_scheme;
 
 use std::process::ExitCode;
 

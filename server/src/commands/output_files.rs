@@ -1,7 +1,7 @@
 //! Writes small files into a directory: either all of them, or none.
 
-use std::fs::{self, DirBuilder};
-use std::io::{self, Write as _};
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
@@ -12,9 +12,13 @@ use super::{partial, terminal};
 pub(super) fn write_all(files: &[(PathBuf, &str)], force: bool) -> Result<(), Failure> {
     let mut missing = Vec::new();
     for (path, content) in files {
-        match fs::read(path) {
-            Ok(existing) if existing == content.as_bytes() => {}
-            Ok(_) if !force => {
+        // A device would be replaced, and a pipe never ends.
+        if fs::metadata(path).is_ok_and(|existing| !existing.is_file() && !existing.is_dir()) {
+            return Err(Failure::System(format!("{} is neither a file nor a directory", path.display())));
+        }
+        match holds(path, content) {
+            Ok(true) => {}
+            Ok(false) if !force => {
                 let message = format!("{} exists with a different content; --force replaces it", path.display());
                 return Err(Failure::System(message));
             }
@@ -28,6 +32,13 @@ pub(super) fn write_all(files: &[(PathBuf, &str)], force: bool) -> Result<(), Fa
         write(path, content).map_err(|error| Failure::system(&format!("cannot write {}", path.display()), &error))?;
     }
     Ok(())
+}
+
+/// Whether the file has this content.
+fn holds(path: &Path, content: &str) -> io::Result<bool> {
+    let mut existing = Vec::with_capacity(content.len() + 1);
+    File::open(path)?.take(content.len() as u64 + 1).read_to_end(&mut existing)?;
+    Ok(existing == content.as_bytes())
 }
 
 /// Writes all files like [`write_all`], and prints their paths.

@@ -30,7 +30,7 @@ pub(super) fn run<S, E: Error>(
 ) -> ExitCode {
     open_files::raise_limit();
     let exit_code = block_on(async {
-        let mut signals = Signals::new().map_err(|error| Failure::system("cannot wait for signals", &error))?;
+        let mut signals = Signals::of_server().map_err(|error| Failure::system("cannot wait for signals", &error))?;
         let server = tokio::select! {
             started = start => match started {
                 Ok(server) => server,
@@ -87,7 +87,9 @@ fn log_reload(reloaded: Result<Changes, Box<dyn Error>>) {
 pub(super) fn wrong_settings(error: &LoadError) -> ExitCode {
     match error {
         LoadError::Problems(problems) => problems.iter().for_each(|problem| terminal::complain(&problem.to_string())),
-        LoadError::Arguments(error) => refusal::print(error),
+        LoadError::Arguments(error) => {
+            refusal::print(error);
+        }
         LoadError::Read(..) => return wrong_use(error),
     }
     ExitCode::from(WRONG_USE)

@@ -83,7 +83,7 @@ async fn the_planes_do_not_mix() {
     for path in ["/v1/images", "/healthz", "/metrics", "/"] {
         assert_eq!(Answer::of(dayone.client.get(format!("{media}{path}"))).await.status, 404);
     }
-    Answer::of(dayone.get(url.strip_prefix(&media).unwrap())).await.problem("not-found");
+    Answer::of(dayone.get(url.strip_prefix(&media).unwrap())).await.problem("unknown-path");
 }
 
 #[tokio::test]

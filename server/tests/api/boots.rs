@@ -266,6 +266,7 @@ async fn an_existing_image_is_booted_unless_it_is_no_medium() {
     assert_eq!(boot["wait_for"], json!(["call-home"]));
     assert_eq!(delete(&dayone, &boot, "?forget=true").await, 204);
 
+    post(json!({"image": iso, "bmc": bmc_of(&bmc), "booted_within": 0})).await.problem("wrong-parameter");
     let boot = post(json!({"image": iso, "bmc": bmc_of(&bmc), "booted_within": 60})).await.ok()["boots"][0].clone();
     assert_eq!((boot["image"].as_str(), &boot["booted_within"]), (Some(iso.as_str()), &json!(60)));
     assert_eq!((&boot["wait_for"], &boot["bmc"]["credentials"]), (&json!(["boot-progress"]), &json!("none")));

@@ -1,16 +1,20 @@
 //! What a deleted boot leaves behind at its BMC.
 
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use dayone::boots::BootSettings;
 use redfish::ClientOptions;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::boots::{delete, host, start, until};
 use crate::emulated_bmc::EmulatedBmc;
 use crate::support::{Answer, Dayone, Place};
+
+/// The option of env(1) with which the program handles the signals.
+const DEFAULT_SIGNALS: &str = "--default-signal=INT,TERM,HUP";
 
 async fn server() -> Dayone {
     let client = ClientOptions { pace: Duration::ZERO, ..ClientOptions::default() };
@@ -74,10 +78,11 @@ async fn an_image_that_the_bmc_shows_by_its_name_is_ejected() {
     assert_eq!(bmc.machine.lock().unwrap().image.as_deref(), Some("rescue.iso"));
 }
 
-/// `dayone boot` without a server.
-fn command(place: &Place, bmc: &EmulatedBmc) -> Command {
+/// `dayone boot` without a server. `signals` is an option of env(1): a job in the background would ignore SIGINT.
+fn command(place: &Place, bmc: &EmulatedBmc, signals: &str) -> Command {
     fs::write(place.path("host.yaml"), host("worker-0", &bmc.url())).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dayone"));
+    let mut command = Command::new("env");
+    command.args([signals, env!("CARGO_BIN_EXE_dayone")]);
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("DAYONE_")) {
         command.env_remove(name);
     }
@@ -91,7 +96,7 @@ async fn a_command_without_a_server_does_not_ask_for_requests_to_one() {
     for (sign, code, said) in [("call-home", 1, "has not booted within"), ("boot-progress", 3, "cannot tell whether")] {
         let bmc = EmulatedBmc::start().await;
         let place = Place::new();
-        let mut command = command(&place, &bmc);
+        let mut command = command(&place, &bmc, DEFAULT_SIGNALS);
         command.args(["--wait-for", sign, "--booted-within", "2", "--eject-when-booted"]);
         let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
         let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
@@ -100,20 +105,61 @@ async fn a_command_without_a_server_does_not_ask_for_requests_to_one() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_command_whose_undo_fails_says_why_and_ends() {
-    let bmc = EmulatedBmc::start().await;
-    bmc.machine.lock().unwrap().keeps_medium = true;
-    let place = Place::new();
-    let mut command = command(&place, &bmc);
-    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+/// Starts the command, and waits until it has switched the host on.
+async fn restarting(place: &Place, bmc: &EmulatedBmc, signals: &str) -> Child {
+    let child = command(place, bmc, signals).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let begun = Instant::now();
     while !bmc.sent().iter().any(|sent| sent == "On") {
         assert!(begun.elapsed() < Duration::from_mins(1), "not started: {:?}", bmc.sent());
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
+    child
+}
+
+fn ejects(bmc: &EmulatedBmc) -> bool {
+    bmc.sent().iter().any(|sent| sent == "EjectMedia")
+}
+
+/// A terminal that goes away sends SIGHUP twice, and timeout(1) signals the program and its group.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signal_that_is_sent_twice_restores_the_bmc() {
+    for signal in [Signal::HUP, Signal::TERM, Signal::INT] {
+        let (bmc, place) = (EmulatedBmc::start().await, Place::new());
+        let child = restarting(&place, &bmc, DEFAULT_SIGNALS).await;
+        for _ in 0..2 {
+            kill_process(Pid::from_child(&child), signal).unwrap();
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let output = tokio::task::spawn_blocking(|| child.wait_with_output().unwrap()).await.unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(130), "{signal:?}: {stderr}");
+        assert!(stderr.ends_with("interrupted; the BMCs are restored\n"), "{signal:?}: {stderr}");
+        assert!(ejects(&bmc), "{signal:?}: {:?}", bmc.sent());
+    }
+}
+
+/// Somebody who logs out has the program go on (nohup(1)).
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ignored_sighup_ejects_nothing() {
+    let (bmc, place) = (EmulatedBmc::start().await, Place::new());
+    let mut child = restarting(&place, &bmc, "--ignore-signal=HUP").await;
+    kill_process(Pid::from_child(&child), Signal::HUP).unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(child.try_wait().unwrap().is_none() && !ejects(&bmc), "{:?}", bmc.sent());
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    let output = tokio::task::spawn_blocking(|| child.wait_with_output().unwrap()).await.unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(ejects(&bmc), "{:?}", bmc.sent());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_whose_undo_fails_says_why_and_ends() {
+    let bmc = EmulatedBmc::start().await;
+    bmc.machine.lock().unwrap().keeps_medium = true;
+    let place = Place::new();
+    let child = restarting(&place, &bmc, DEFAULT_SIGNALS).await;
     let interrupted = Instant::now();
-    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::INT).unwrap();
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let output = tokio::task::spawn_blocking(|| child.wait_with_output().unwrap()).await.unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(130), "{stderr}");

@@ -195,8 +195,11 @@ async fn curl_and_the_commands_show_their_certificates() {
     let list = ["images", "--server", &url, "--server-ca", ca];
     let (succeeds, output) = run(DAYONE, &[&list[..], &["--client-cert", pem]].concat()).await;
     assert!(succeeds && output.contains("HOST"), "{output}");
-    let (succeeds, _) = run(DAYONE, &list).await;
-    assert!(!succeeds);
+    let (succeeds, output) = run(DAYONE, &list).await;
+    assert!(!succeeds && output.contains("requires a client certificate: give one with --client-cert"), "{output}");
+    let (succeeds, output) = run(DAYONE, &list[..3]).await;
+    assert!(!succeeds && output.contains("no trusted authority has signed its certificate: give"), "{output}");
+    assert!(output.contains("with --server-ca") && !output.contains("BMC"), "{output}");
     // Half of the file.
     for (half, reason) in [
         (&certificate, "-----BEGIN PRIVATE KEY-----; put the key of the certificate into the same file"),

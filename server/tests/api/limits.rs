@@ -165,9 +165,10 @@ async fn encodings_of_a_body_are_known_ones() {
 #[tokio::test]
 async fn wrong_paths_and_methods_are_problems_too() {
     let dayone = Dayone::start().await;
-    for path in ["/", "/v1", "/v1/", "/v2/images", "/v1/images/", "/v1/images/a/b", "//", "/v1/problems/nope"] {
-        Answer::of(dayone.get(path)).await.problem("not-found");
+    for path in ["/", "/v1", "/v1/", "/v2/images", "/v1/images/", "/v1/images/a/b", "//", "/v1/v1/images"] {
+        Answer::of(dayone.get(path)).await.problem("unknown-path");
     }
+    Answer::of(dayone.get("/v1/problems/nope")).await.problem("not-found");
     for (method, path, allow) in [
         (Method::PUT, "/v1/images", "GET,HEAD,POST"),
         (Method::PUT, "/v1/bases/coreos", "GET,HEAD,DELETE"),

@@ -26,13 +26,13 @@ async fn only_browsers_get_html() {
             let request = if let Some(accept) = accept { request.header("accept", accept) } else { request };
             let answer = Answer::of(request).await;
             assert_eq!(answer.status, 404, "{path} {accept:?}");
-            answer.problem("not-found");
+            answer.problem("unknown-path");
         }
     }
     let missing = Answer::of(dayone.get("/boots/x").header("accept", "text/html")).await;
     assert_eq!((missing.status.as_u16(), missing.header("content-type")), (404, "text/html; charset=utf-8"));
     let unknown = Answer::of(dayone.get("/nothing").header("accept", "text/html")).await;
-    unknown.problem("not-found");
+    unknown.problem("unknown-path");
 }
 
 #[tokio::test]

@@ -145,11 +145,12 @@ fn an_interrupted_build_leaves_nothing() {
     let base = tempfile::NamedTempFile::new_in(memory).unwrap();
     unpack("coreos.iso", base.path());
     File::options().write(true).open(base.path()).unwrap().set_len(16 << 30).unwrap();
-    for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM] {
+    use rustix::process::{Pid, Signal, kill_process};
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let place = Place::new();
         // A shell that starts a job in the background has it ignore SIGINT, and all that the job starts.
         let child = Command::new("env")
-            .args(["--default-signal=INT,TERM", env!("CARGO_BIN_EXE_dayone"), "build"])
+            .args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_dayone"), "build"])
             .args([&host(), "--base", base.path().to_str().unwrap()])
             .args(["-o", &place.argument("x.iso")])
             .stdout(Stdio::piped())
@@ -162,7 +163,10 @@ fn an_interrupted_build_leaves_nothing() {
             std::thread::sleep(Duration::from_millis(5));
         }
         assert!(place.names()[0].starts_with(".dayone-"), "{:?}", place.names());
-        rustix::process::kill_process(rustix::process::Pid::from_child(&child), signal).unwrap();
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        // timeout(1) signals the program and its group, and a terminal that goes away sends SIGHUP twice.
+        std::thread::sleep(Duration::from_millis(10));
+        kill_process(Pid::from_child(&child), signal).unwrap();
         let output = child.wait_with_output().unwrap();
         let err = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(130), "{err}");

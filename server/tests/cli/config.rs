@@ -244,6 +244,10 @@ fn what_the_settings_name_must_be_there() {
             .collect();
         assert!(lines.len() == 1 && lines[0].ends_with(&format!("[{code}]")), "{part} {other}: {}", checked.out);
     }
+    // One mistake does not hide the next.
+    let settings = GOOD.replace("live.iso\n-", "missing.iso\n-").replace("media-url: https://192.0.2.10:8081", "");
+    let two = site.check(&settings, &[]);
+    assert!(two.out.contains("[base-file]") && two.out.contains("[no-media-url]"), "{}", two.out);
     let open = site.check(&GOOD.replace("api-token-file: [DIR/tokens]", "api-listen: 0.0.0.0:8080"), &[]);
     assert!(
         open.code == 1 && open.out.contains("dayone.yaml:7:1: error: ") && open.out.contains("[open-api]"),

@@ -65,6 +65,24 @@ fn a_path_need_not_be_utf_8() {
 }
 
 #[test]
+fn an_output_that_is_a_device_or_a_pipe_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    write(place.path(), "host.yaml", NMSTATE);
+    let (host, pipe) = (place.path().join("host.yaml"), place.path().join("pipe"));
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+    // A device that never ends, by a link: nobody loses the device if this fails.
+    let endless = place.path().join("endless");
+    symlink("/dev/zero", &endless).unwrap();
+    for output in [&pipe, &endless] {
+        let (host, output) = (host.to_str().unwrap(), output.to_str().unwrap());
+        let ended = run(&["convert", host, "--svg", output, "--force"]);
+        assert_eq!(ended.code, 2, "{}", ended.err);
+        assert!(ended.err.ends_with(&format!("{output} is neither a file nor a directory\n")), "{}", ended.err);
+    }
+    assert!(fs::symlink_metadata(&endless).unwrap().is_symlink());
+}
+
+#[test]
 fn findings_name_files_from_the_directory_on() {
     let place = tempfile::tempdir().unwrap();
     let (one, two) = (place.path().join("one"), place.path().join("two"));

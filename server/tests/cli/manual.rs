@@ -37,11 +37,35 @@ fn each_command_has_a_page_with_the_text_of_its_help() {
     assert!(read("dayone-bmc-probe.1").contains("dayone reads the BMC and changes nothing."));
     assert!(!pages.join("dayone-help.1").exists());
 
+    // A page that cannot be written.
+    fs::remove_file(pages.join("dayone-serve.1")).unwrap();
+    fs::create_dir(pages.join("dayone-serve.1")).unwrap();
+    let failed = write();
+    assert!(failed.code == 2 && failed.err.contains("where a set may be incomplete"), "{}", failed.err);
+
     let file = directory.path().join("file");
     fs::write(&file, "").unwrap();
     let failed = run(&["man-pages", file.to_str().unwrap()]);
     assert_eq!(failed.code, 2, "{}", failed.err);
     assert!(failed.err.contains("cannot write manual pages to"), "{}", failed.err);
+}
+
+#[test]
+fn help_that_cannot_be_written_is_a_failure() {
+    for argument in ["--version", "--help"] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let ended = ended(dayone().arg(argument).stdout(full).stderr(std::process::Stdio::piped()).output().unwrap());
+        assert!(ended.code == 2 && ended.err.contains("cannot write to standard output"), "{}", ended.err);
+    }
+}
+
+#[test]
+fn an_argument_that_must_be_utf_8_is_named() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let base = std::ffi::OsStr::from_bytes(b"/nowhere/\xf6.iso");
+    let output = dayone().args(["build", "-o", "x.iso", "host.yaml", "--base"]).arg(base).output().unwrap();
+    let ended = ended(output);
+    assert!(ended.code == 2 && ended.err.contains("not UTF-8: /nowhere/\u{fffd}.iso"), "{}", ended.err);
 }
 
 #[test]

@@ -73,6 +73,74 @@ fn an_answer_of_a_proxy_in_front_of_the_server_says_what_to_do() {
     }
 }
 
+/// A problem of dayone's, as `application/problem+json`.
+fn problem(head: &str, problem: &str) -> String {
+    let length = problem.len();
+    format!(
+        "HTTP/1.1 {head}\r\nContent-Type: application/problem+json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{problem}"
+    )
+}
+
+#[test]
+fn a_path_without_an_api_is_a_mistake_in_the_address() {
+    let new = r#"{"type": "/v1/problems/unknown-path", "detail": "none"}"#;
+    let old = r#"{"type": "/v1/problems/not-found", "detail": "nothing exists at this path; see /v1/openapi.json"}"#;
+    let missing = r#"{"type": "/v1/problems/not-found", "detail": "no base has this name; /v1/bases lists the bases"}"#;
+    for (body, code, expected) in [
+        (new, 2, "no API at this path: /v1/v1/bases/fcos; give --server without /v1"),
+        (old, 2, "no API at this path: /v1/v1/bases/fcos; give --server without /v1"),
+        (missing, 1, "the server has no base 'fcos'"),
+    ] {
+        let url = format!("http://{}/v1", answering(problem("404 Not Found", body)));
+        let removed = ended(command(&["base", "rm", "fcos", "--server", &url]).output().unwrap());
+        assert!(removed.code == code && removed.err.contains(expected), "{body}: {}", removed.err);
+    }
+}
+
+#[test]
+fn a_refused_token_is_named_by_where_it_comes_from() {
+    let place = Place::new();
+    let file = place.write("token", "a-token-of-some-length\n");
+    let url = format!("http://{}", answering(page("401 Unauthorized\r\nWWW-Authenticate: Bearer realm=\"dayone\"")));
+    let list = ["base", "list", "--server", &url];
+    let run = |more: &[&str], variable: Option<&str>| {
+        let mut command = command(&[&list[..], more].concat());
+        ended(command.envs(variable.map(|value| ("DAYONE_API_TOKEN", value))).output().unwrap())
+    };
+    let of_file = format!("the server does not accept the token of {file}\n");
+    for (more, variable, expected) in [
+        (&[][..], None, "the server requires a token: give --token-file, or set DAYONE_API_TOKEN\n"),
+        (&[][..], Some(" \n"), "the server requires a token: give --token-file, or set DAYONE_API_TOKEN\n"),
+        (&[][..], Some("secret\n"), "the server does not accept the token of the variable DAYONE_API_TOKEN\n"),
+        (&[][..], Some("a\u{1}b"), "the token of the variable DAYONE_API_TOKEN has a control character"),
+        (&["--token-file", file.as_str()][..], Some("secret"), of_file.as_str()),
+    ] {
+        let Ended { code, err, .. } = run(more, variable);
+        assert!(code == 2 && err.contains(expected), "{variable:?}: {err}");
+    }
+}
+
+#[test]
+fn http_and_https_are_not_mixed_up_silently() {
+    // What a port with TLS answers to plain HTTP: an alert.
+    let alert = "\u{15}\u{3}\u{3}\u{0}\u{2}\u{2}\u{a}".to_owned();
+    let url = format!("http://{}", answering(alert));
+    let Ended { code, err, .. } = ended(command(&["base", "list", "--server", &url]).output().unwrap());
+    assert!(code == 2 && err.contains("if it uses TLS there, write https:// in --server"), "{err}");
+
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            drop(stream.write_all(page("400 Bad Request").as_bytes()));
+            // The client reads the answer before the connection ends.
+            drop(stream.read_to_end(&mut Vec::new()));
+        }
+    });
+    let Ended { code, err, .. } = ended(command(&["base", "list", "--server", &url]).output().unwrap());
+    assert!(code == 2 && err.contains("if it uses plain HTTP there, write http:// in --server"), "{err}");
+}
+
 #[test]
 fn a_proxy_that_refuses_is_named_and_not_asked_again() {
     let place = Place::new();

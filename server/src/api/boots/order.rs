@@ -40,7 +40,7 @@ pub(in crate::api) struct BootSettings {
     /// after somebody has requested the image.
     #[schema(value_type = Option<Vec<String>>, example = json!(["call-home"]))]
     pub wait_for: Option<Vec<Evidence>>,
-    /// How long the host may take to boot after dayone has switched it on, in seconds; 1800 if absent.
+    /// How long the host may take to boot after dayone has switched it on, in seconds, at least 1; 1800 if absent.
     pub booted_within: Option<u64>,
     /// How long the host may take to shut down before dayone switches it off, in seconds; 0 if absent.
     pub shutdown_within: Option<u64>,
@@ -105,7 +105,7 @@ query_parameters! {
         /// A sign that the host has booted; repeatable, any one of them is enough.
         #[param(value_type = Option<Vec<String>>)]
         wait_for: Vec<Evidence>,
-        /// How long the host may take to boot after dayone has switched it on, in seconds; 1800 if absent.
+        /// How long the host may take to boot after dayone has switched it on, in seconds, at least 1; 1800 if absent.
         booted_within: Option<u64>,
         /// How long the host may take to shut down before dayone switches it off, in seconds; 0 if absent.
         shutdown_within: Option<u64>,

@@ -59,6 +59,9 @@ fn check(settings: &BootSettings) -> Result<(), Problem> {
             ));
         }
     }
+    if settings.booted_within == Some(0) {
+        return Err(Problem::new(ProblemKind::WrongParameter, "booted_within: at least 1 second"));
+    }
     if let Some(interface) = &settings.firmware_interface {
         check_interface(settings, interface)?;
     }

@@ -10,7 +10,7 @@ use url::Url;
 use crate::arguments::{BootArguments, Settings};
 use crate::commands::bmc;
 use crate::commands::boot_api::Api;
-use crate::commands::client::Client;
+use crate::commands::client::{Client, Token};
 use crate::commands::failure::Failure;
 use crate::error_chain::chain;
 use crate::services::{Config, Server};
@@ -66,6 +66,7 @@ impl Local {
         let server = Server::start(config).await.map_err(|error| Failure::System(chain(&error)))?;
         let url = Url::parse(&format!("http://{}", server.api_address()))
             .map_err(|error| Failure::system("this server's address", &error))?;
+        let token = Token::new(token, "this program".to_owned())?;
         let api = Api(Client::new(url, Some(token), reqwest::Client::builder().no_proxy())?);
         let credentials = given.map(|_| CREDENTIALS.to_owned());
         Ok(Self { api, credentials, server, _directory: directory })

@@ -32,7 +32,7 @@ pub(super) fn run(arguments: &BootArguments) -> Result<(), Failure> {
 }
 
 async fn boot(arguments: &BootArguments) -> Result<(), Failure> {
-    let mut signals = Signals::new().map_err(|error| Failure::system("cannot wait for signals", &error))?;
+    let mut signals = Signals::of_command().map_err(|error| Failure::system("cannot wait for signals", &error))?;
     let display = Display::new(arguments.format);
     if let Some(url) = &arguments.server.url {
         let api = remote::api(arguments, url.clone())?;

@@ -19,7 +19,7 @@ use crate::commands::terminal::plain;
 /// the end of a job that changes them.
 const MAX_RESTORE: Duration = Duration::from_mins(3);
 
-/// Ejects the media and resets the boot overrides.
+/// Ejects the media and resets the boot overrides. Only SIGINT cuts it short.
 pub(super) async fn restore(
     api: &Api,
     mut boots: Vec<Boot>,
@@ -29,7 +29,7 @@ pub(super) async fn restore(
     display.say("ejecting; Ctrl-C leaves the BMCs as they are\n");
     let is_undone = tokio::select! {
         () = undo(api, &mut boots, display) => true,
-        _ = signals.next() => false,
+        () = signals.interrupt() => false,
     };
     if is_undone {
         boots.retain(|boot| !boot.is_over());

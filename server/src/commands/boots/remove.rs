@@ -16,7 +16,7 @@ use crate::commands::terminal::{self, complain, plain};
 pub(super) fn run(arguments: &BootsRemoveArguments) -> Result<(), Failure> {
     let api = api(&arguments.server)?;
     block_on(async {
-        let mut signals = Signals::new().map_err(|error| Failure::system("cannot wait for signals", &error))?;
+        let mut signals = Signals::of_command().map_err(|error| Failure::system("cannot wait for signals", &error))?;
         tokio::select! {
             removed = remove_all(arguments, &api) => removed,
             _ = signals.next() => Err(Failure::Interrupted("the server continues to restore the BMCs".into())),

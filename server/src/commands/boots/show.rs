@@ -92,7 +92,10 @@ async fn fetch(api: &Api, named: &str) -> Result<(Value, Value), Failure> {
     let image = boot.get("image").and_then(Value::as_str).unwrap_or_default();
     match get(&["v1", "images", image, "reading"]).await {
         Ok(reading) => Ok((boot, reading)),
-        Err(ApiError::Missing | ApiError::Busy { .. } | ApiError::Refused { .. }) => Ok((boot, Value::Null)),
+        // An older server cannot tell.
+        Err(ApiError::Missing | ApiError::NoApi(_) | ApiError::Busy { .. } | ApiError::Refused { .. }) => {
+            Ok((boot, Value::Null))
+        }
         Err(error) => Err(error.into()),
     }
 }

@@ -1,24 +1,27 @@
 //! Interruption by signals: the program removes its incomplete files before it ends.
 
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Whether a signal has asked the program to end.
+use crate::commands::signals::{SAME_REQUEST, is_ignored};
+
+/// When a signal has asked the program to end, if one has.
 #[derive(Clone, Default)]
-pub(super) struct Interrupt(Arc<AtomicBool>);
+pub(super) struct Interrupt(Arc<OnceLock<Instant>>);
 
 impl Interrupt {
-    /// Catches SIGINT, SIGTERM and SIGHUP from now on. A second signal ends the program at once, because a write to a file system
-    /// that does not answer may hang. Signals that the program ignores, such as SIGHUP under nohup(1), stay ignored.
+    /// Catches SIGINT, SIGTERM and SIGHUP from now on. Signals that the program ignores, such as SIGHUP under nohup(1), stay ignored.
+    ///
+    /// A second SIGINT ends the program at once, because a write to a file system that does not answer may hang. Other signals are
+    /// often sent twice, and would leave an incomplete file.
     pub(super) fn catch() -> io::Result<Self> {
         let interrupt = Self::default();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-        let ignored = ignored(&std::fs::read_to_string("/proc/self/status").unwrap_or_default());
         for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
-            if ignored >> (kind.as_raw_value() - 1) & 1 == 1 {
+            if is_ignored(kind) {
                 continue;
             }
             let wanted = Arc::clone(&interrupt.0);
@@ -26,7 +29,8 @@ impl Interrupt {
             let mut signals = signal(kind)?;
             runtime.spawn(async move {
                 while signals.recv().await.is_some() {
-                    if wanted.swap(true, Ordering::Relaxed) {
+                    let first = wanted.get_or_init(Instant::now);
+                    if kind == SignalKind::interrupt() && first.elapsed() >= SAME_REQUEST {
                         std::process::exit(130);
                     }
                 }
@@ -39,23 +43,6 @@ impl Interrupt {
 
     /// Whether the program must stop.
     pub(super) fn is_wanted(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// Returns the signals that the program ignores (`proc_pid_status(5)`): bit 0 is signal 1.
-fn ignored(status: &str) -> u64 {
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ignored_signals_are_read_from_the_status() {
-        assert_eq!(ignored("Name:\tdayone\nSigBlk:\tffff\nSigIgn:\t0000000000001001\nSigCgt:\t0\n"), 0x1001);
-        assert_eq!(ignored("Name:\tdayone\n"), 0);
+        self.0.get().is_some()
     }
 }

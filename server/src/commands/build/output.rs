@@ -10,7 +10,7 @@ use imagelib::base::Role;
 use imagelib::image::Image;
 use imagelib::overlay::Overlay;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use media::base_file::BaseFile;
+use media::base_file::{BaseError, BaseFile};
 use tempfile::NamedTempFile;
 
 use super::fill::fill;
@@ -18,6 +18,7 @@ use super::interrupt::Interrupt;
 use crate::commands::base::OpenedBase;
 use crate::commands::failure::Failure;
 use crate::commands::partial;
+use crate::error_chain::chain;
 
 /// The consequence of an interruption.
 const NOTHING_WRITTEN: &str = "nothing was written";
@@ -51,7 +52,8 @@ pub(super) fn stream(image: &Image, base: &OpenedBase) -> Result<(), Failure> {
     out.flush().map_err(failed)?;
     // The output is the base as it was. If the base has changed, nobody can build this image again.
     let mut files = base.files.values();
-    files.try_for_each(BaseFile::check).map_err(|error| Failure::system("the base has changed", &error))
+    let unusable = |error: BaseError| Failure::System(format!("do not use the image: {}", changed(&error)));
+    files.try_for_each(BaseFile::check).map_err(unusable)
 }
 
 /// Creates the directory for images, if it does not exist.
@@ -88,12 +90,26 @@ pub(super) fn write(
     }
     bar.finish_and_clear();
     for file in base.files.values() {
-        file.check().map_err(|error| Failure::system("the image is not written", &error))?;
+        file.check().map_err(|error| not_written(&error))?;
     }
     if interrupt.is_wanted() {
         return Err(Failure::Interrupted(NOTHING_WRITTEN.into()));
     }
     complete.into_iter().map(|(temporary, path)| put_in_place(temporary, path, force)).collect()
+}
+
+fn not_written(error: &BaseError) -> Failure {
+    Failure::System(format!("the image is not written: {}", changed(error)))
+}
+
+/// Explains an error of a base that changes. A build registers no base: it just needs a base that nobody writes.
+fn changed(error: &BaseError) -> String {
+    match error {
+        BaseError::Changed { path, change } => {
+            format!("the base {} {change} while dayone read it; build the image again", path.display())
+        }
+        other => chain(other),
+    }
 }
 
 fn catch_interrupt() -> Result<Interrupt, Failure> {
@@ -119,7 +135,7 @@ impl<'a> Writer<'a> {
         self.bar.inc_length(file.size());
         let temporary = write_temporary(path, file, &self.base.files, &self.interrupt, &self.bar)?;
         for file in self.base.files.values() {
-            file.check().map_err(|error| Failure::system("the image is not written", &error))?;
+            file.check().map_err(|error| not_written(&error))?;
         }
         put_in_place(temporary, path.to_owned(), self.force).map(drop)
     }
@@ -160,7 +176,10 @@ fn write_temporary(
 ) -> Result<NamedTempFile, Failure> {
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::Interrupted => Failure::Interrupted(NOTHING_WRITTEN.into()),
-        _ => cannot_write(path, &error),
+        _ => match error.downcast::<BaseError>() {
+            Ok(error) => not_written(&error),
+            Err(error) => cannot_write(path, &error),
+        },
     };
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // Use the same directory, so that the file can be renamed.
@@ -199,4 +218,18 @@ fn exists(path: &Path) -> Failure {
 
 fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     Failure::system(&format!("cannot write {}", path.display()), error)
+}
+
+#[cfg(test)]
+mod tests {
+    use media::base_file::Change;
+
+    use super::*;
+
+    #[test]
+    fn a_base_that_changes_is_not_said_to_be_registered() {
+        let error = BaseError::Changed { path: "/srv/live.iso".into(), change: Change::Modified };
+        let expected = "the base /srv/live.iso was written to (its mtime moved) while dayone read it; build the image again";
+        assert_eq!(changed(&error), expected);
+    }
 }

@@ -50,7 +50,9 @@ pub(super) fn run(arguments: &InitArguments) -> Result<(), Failure> {
         made.map_err(|error| Failure::system(&format!("cannot create the directory {}", path.display()), &error))?;
     }
     write_all(directory, &files)?;
-    let said: Vec<String> = files.iter().map(|file| directory.join(file.path).display().to_string()).collect();
+    let credentials = format!("{}/", templates::CREDENTIALS);
+    let made = files.iter().map(|file| file.path).chain([credentials.as_str()]);
+    let said: Vec<String> = made.map(|path| directory.join(path).display().to_string()).collect();
     if is_guess {
         terminal::remark(&format!(
             "note: media-url is {media_url}; if BMCs reach this machine at another address, change it in {}\n",

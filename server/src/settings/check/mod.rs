@@ -39,8 +39,4 @@ impl Checking<'_> {
         let place = Place::of(key, &self.loaded.origin(key));
         self.problems.push(Problem::warning(code, place, message, fix));
     }
-
-    fn has_errors(&self) -> bool {
-        self.problems.iter().any(Problem::is_error)
-    }
 }

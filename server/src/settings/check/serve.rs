@@ -26,6 +26,18 @@ const SERVICE_STOP_SECONDS: u64 = 30;
 /// How long the server may wait for the disk after the last request.
 const LAST_SECONDS: u64 = 5;
 
+/// The codes of errors without whose fix there is no configuration of all settings together.
+const NEEDED_TOGETHER: [&str; 8] = [
+    "token",
+    "token-file",
+    "client-file",
+    "half-tls",
+    "tls-unusable",
+    "bmc-ca",
+    "bmc-credentials",
+    "data-key-file",
+];
+
 /// Checks all settings.
 pub(super) fn check(mut checking: Checking<'_>) -> Vec<Problem> {
     let settings = match checking.loaded.serve() {
@@ -154,7 +166,8 @@ impl Checking<'_> {
 
     /// What only all settings together show.
     fn together(&mut self, settings: Settings) {
-        if self.has_errors() {
+        let is_needed = |problem: &Problem| problem.is_error() && NEEDED_TOGETHER.contains(&problem.code);
+        if self.problems.iter().any(is_needed) {
             return;
         }
         let url = settings.media_url.clone();

@@ -18,7 +18,7 @@ pub(super) fn run(arguments: &BootsWatchArguments) -> Result<(), Failure> {
 }
 
 async fn watch(arguments: &BootsWatchArguments, api: &Api) -> Result<(), Failure> {
-    let mut signals = Signals::new().map_err(|error| Failure::system("cannot wait for signals", &error))?;
+    let mut signals = Signals::of_command().map_err(|error| Failure::system("cannot wait for signals", &error))?;
     let mut display = Display::new(arguments.format);
     let followed = tokio::select! {
         followed = follow(api, arguments.host.as_deref(), &mut display) => followed,

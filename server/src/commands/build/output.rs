@@ -229,7 +229,8 @@ mod tests {
     #[test]
     fn a_base_that_changes_is_not_said_to_be_registered() {
         let error = BaseError::Changed { path: "/srv/live.iso".into(), change: Change::Modified };
-        let expected = "the base /srv/live.iso was written to (its mtime moved) while dayone read it; build the image again";
+        let expected =
+            "the base /srv/live.iso was written to (its mtime moved) while dayone read it; build the image again";
         assert_eq!(changed(&error), expected);
     }
 }

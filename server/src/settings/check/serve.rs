@@ -27,16 +27,8 @@ const SERVICE_STOP_SECONDS: u64 = 30;
 const LAST_SECONDS: u64 = 5;
 
 /// The codes of errors without whose fix there is no configuration of all settings together.
-const NEEDED_TOGETHER: [&str; 8] = [
-    "token",
-    "token-file",
-    "client-file",
-    "half-tls",
-    "tls-unusable",
-    "bmc-ca",
-    "bmc-credentials",
-    "data-key-file",
-];
+const NEEDED_TOGETHER: [&str; 8] =
+    ["token", "token-file", "client-file", "half-tls", "tls-unusable", "bmc-ca", "bmc-credentials", "data-key-file"];
 
 /// Checks all settings.
 pub(super) fn check(mut checking: Checking<'_>) -> Vec<Problem> {

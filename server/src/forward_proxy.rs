@@ -41,6 +41,10 @@ fn first(names: [&'static str; 2]) -> Option<(&'static str, String)> {
 
 /// Returns the proxy that the environment sets for a URL. Fails if it is one that dayone cannot use.
 pub(crate) fn of(url: &Url) -> Result<Option<ForwardProxy>, String> {
+    // reqwest takes no proxies from the environment of a CGI program, in which a client can set HTTP_PROXY.
+    if std::env::var_os("REQUEST_METHOD").is_some() {
+        return Ok(None);
+    }
     let names = if url.scheme() == "https" { ["HTTPS_PROXY", "https_proxy"] } else { ["HTTP_PROXY", "http_proxy"] };
     let set = [names, ["ALL_PROXY", "all_proxy"]].into_iter().filter_map(first).find(|(_, value)| !value.is_empty());
     let (Some((variable, value)), Ok(uri)) = (set, url.as_str().parse::<Uri>()) else { return Ok(None) };
@@ -48,13 +52,29 @@ pub(crate) fn of(url: &Url) -> Result<Option<ForwardProxy>, String> {
     usable(variable, &value, &exceptions, &uri)
 }
 
+/// Returns the proxy that may have answered in place of the server of a URL. Over TLS, none can.
+pub(crate) fn before(url: &Url) -> Option<ForwardProxy> {
+    Some(url).filter(|url| url.scheme() == "http").and_then(|url| of(url).ok().flatten())
+}
+
+/// Names that proxy after the server.
+pub(crate) fn through(url: &Url) -> String {
+    before(url).map(|proxy| format!(" through {proxy}")).unwrap_or_default()
+}
+
 fn usable(variable: &'static str, value: &str, exceptions: &str, uri: &Uri) -> Result<Option<ForwardProxy>, String> {
     let intercept = |proxy: &str| Matcher::builder().all(proxy).no(exceptions).build().intercept(uri);
     if intercept("http://proxy").is_none() {
         return Ok(None);
     }
+    // With one of these in a password, a part of it would count as the host or the port, and errors would show it.
+    let address = value.split_once("://").map_or(value, |(_, address)| address);
+    let is_escaped = address.rsplit_once('@').is_none_or(|(login, _)| !login.contains(['/', '?', '#', '@']));
+    let has_place = |proxy: &Intercept| {
+        proxy.uri().authority().is_some_and(|place| place.as_str() == place.host() || place.port_u16().is_some())
+    };
     // The value may hold a password.
-    let proxy = intercept(value).ok_or_else(|| {
+    let proxy = intercept(value).filter(|proxy| is_escaped && has_place(proxy)).ok_or_else(|| {
         format!(
             "{variable} is not the URL of a proxy: write http://USER:PASSWORD@HOST:PORT, and special characters of a password as \
              %XX"
@@ -72,8 +92,10 @@ fn usable(variable: &'static str, value: &str, exceptions: &str, uri: &Uri) -> R
 }
 
 /// Returns why a request failed at a proxy, if it failed there.
-pub(crate) async fn refusal(error: &reqwest::Error) -> Option<Refusal> {
-    let url = error.url().filter(|_| error.is_connect())?;
+///
+/// `reached` is where redirects have led, which the error does not have.
+pub(crate) async fn refusal(error: &reqwest::Error, reached: Option<&Url>) -> Option<Refusal> {
+    let url = reached.or_else(|| error.url()).filter(|_| error.is_connect())?;
     let proxy = match of(url) {
         Ok(proxy) => proxy?,
         Err(why) => return Some(Refusal { why, is_final: true }),
@@ -84,6 +106,10 @@ pub(crate) async fn refusal(error: &reqwest::Error) -> Option<Refusal> {
     }
     if text.contains(UNSUCCESSFUL) {
         return Some(proxy.unsuccessful(url).await);
+    }
+    // Nothing tells a silent proxy from a silent server behind it.
+    if error.is_timeout() && url.scheme() == "https" {
+        return Some(Refusal { why: format!("{text}; the request goes through {proxy}"), is_final: false });
     }
     // After the proxy has connected, TLS with the other server fails without it.
     let is_at_proxy = url.scheme() == "http" || text.contains("tunnel error: ");
@@ -104,7 +130,11 @@ impl ForwardProxy {
     async fn unsuccessful(&self, url: &Url) -> Refusal {
         let host = url.host_str().unwrap_or_default();
         let target = format!("{host}:{}", url.port_or_known_default().unwrap_or_default());
-        let status = tokio::time::timeout(MAX_REFUSAL, self.status(&target)).await.ok().flatten();
+        let status = tokio::time::timeout(MAX_REFUSAL, self.status(&target))
+            .await
+            .ok()
+            .flatten()
+            .filter(|status| !status.is_success());
         let told = status.map(|status| format!(": it answers {status}")).unwrap_or_default();
         Refusal {
             why: format!("{self} does not connect to {target}{told}"),
@@ -152,7 +182,14 @@ mod tests {
         for value in ["http://user:hunter2@proxy.example:3128", "proxy.example:3128"] {
             assert_eq!(of(value, "").unwrap().as_deref(), Some(named), "{value}");
         }
-        for value in ["http://user:hunter2 3@proxy.example:3128", "socks5://user:hunter2@proxy.example:1080"] {
+        for value in [
+            "http://user:hunter2 3@proxy.example:3128",
+            "http://user:hunter2/3@proxy.example:3128",
+            "http://user:hunter2#3@proxy.example:3128",
+            "http://user:3@hunter2@proxy.example:3128",
+            "http://user:hunter2",
+            "socks5://user:hunter2@proxy.example:1080",
+        ] {
             let refused = of(value, "").unwrap_err();
             assert!(refused.starts_with("HTTPS_PROXY ") && !refused.contains("hunter2"), "{refused}");
             assert_eq!(of(value, "other.example,files.example").unwrap(), None, "no proxy is used");

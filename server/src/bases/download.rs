@@ -1,5 +1,6 @@
 //! Downloads a file over HTTP. Continues where an earlier attempt ended, also one of an earlier process.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::time::Duration;
 use std::{io, mem};
@@ -16,7 +17,7 @@ use super::allowed::AllowedSources;
 use super::answer::{self, Part};
 use super::beginning::Beginning;
 use super::error::FetchError;
-use super::final_error::{final_error, redirect, shown};
+use super::final_error::{REACHED, final_error, redirect, shown};
 use super::partial_file::PartialFile;
 use super::progress::FileProgress;
 use super::space;
@@ -35,6 +36,8 @@ const BUFFER: usize = 1 << 20;
 const LOOK: u64 = 16 << 20;
 /// The maximum size of a signature or metadata file, in bytes.
 const MAX_SMALL_BYTES: usize = 4 << 20;
+/// The maximum size of a web page that comes in place of a file, in bytes. What is larger may be a new version of the file.
+const MAX_PAGE_BYTES: u64 = 1 << 20;
 
 /// How long to try again after failures.
 #[derive(Debug, Clone, Copy)]
@@ -106,8 +109,8 @@ impl From<FetchError> for Failed {
 }
 
 /// Whether a request that has failed would fail again.
-async fn failed(error: reqwest::Error) -> Failed {
-    let (refusal, finally) = (forward_proxy::refusal(&error).await, final_error(&error));
+async fn failed(error: reqwest::Error, reached: Option<&Url>) -> Failed {
+    let (refusal, finally) = (forward_proxy::refusal(&error, reached).await, final_error(&error));
     match (refusal, finally) {
         (Some(Refusal { why, is_final: true }), _) | (Some(Refusal { why, .. }), Some(_)) => {
             Failed::Finally(FetchError::Unreachable(why))
@@ -250,7 +253,8 @@ impl Downloader {
                     let lengths = partial.total().zip(answer.content_length());
                     let is_other = lengths.map_or(!is_same, |(known, told)| known != told);
                     // The page of a proxy, or of a network where one has to log in: what has arrived is still a part of the file.
-                    if is_other && media_type.as_deref() == Some("text/html") {
+                    let is_short = answer.content_length().is_none_or(|length| length <= MAX_PAGE_BYTES);
+                    if is_other && is_short && media_type.as_deref() == Some("text/html") {
                         let why = "something answers with a web page (text/html) in place of the file";
                         return Err(Failed::Again(why.to_owned()));
                     }
@@ -265,7 +269,10 @@ impl Downloader {
                 progress.set_done(0);
                 return Err(Failed::Again("the file has changed since the download began".to_owned()));
             }
-            (status, None) => return Err(FetchError::Status { url: shown(url), status }.into()),
+            (status, None) => {
+                let url = shown(url) + &forward_proxy::through(answer.url());
+                return Err(FetchError::Status { url, status }.into());
+            }
         };
         trouble(None);
         let total = part.total.or(part.end);
@@ -287,9 +294,11 @@ impl Downloader {
     }
 
     async fn send(&self, request: reqwest::RequestBuilder) -> Result<Response, Failed> {
-        let answer = match request.send().await {
+        let sent = async { (request.send().await, REACHED.with(RefCell::take)) };
+        let (answer, reached) = REACHED.scope(RefCell::default(), sent).await;
+        let answer = match answer {
             Ok(answer) => answer,
-            Err(error) => return Err(failed(error).await),
+            Err(error) => return Err(failed(error, reached.as_ref()).await),
         };
         match answer.status() {
             StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
@@ -302,7 +311,7 @@ impl Downloader {
             status if status.is_server_error() => {}
             _ => return Ok(answer),
         }
-        Err(Failed::Again(format!("the server answers {}", answer.status())))
+        Err(Failed::Again(format!("the server{} answers {}", forward_proxy::through(answer.url()), answer.status())))
     }
 
     /// Writes the body to the end of the partial file. What has arrived stays there, also if the connection breaks.
@@ -376,7 +385,8 @@ impl Downloader {
     async fn try_small(&self, url: &Url) -> Result<Vec<u8>, Failed> {
         let mut answer = self.send(self.http.get(url.clone())).await?;
         if answer.status() != StatusCode::OK {
-            return Err(FetchError::Status { url: shown(url), status: answer.status() }.into());
+            let url = shown(url) + &forward_proxy::through(answer.url());
+            return Err(FetchError::Status { url, status: answer.status() }.into());
         }
         let mut bytes = Vec::new();
         while let Some(chunk) = answer.chunk().await.map_err(|error| Failed::Again(chain(&error.without_url())))? {

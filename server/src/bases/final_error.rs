@@ -1,5 +1,6 @@
 //! Which requests fail in the same way again, so that dayone need not try again for minutes.
 
+use std::cell::RefCell;
 use std::error::Error;
 use std::io;
 
@@ -21,6 +22,11 @@ const UNKNOWN_NAME: [&str; 4] = [
     "Name does not resolve",
     "Name has no usable address",
 ];
+
+tokio::task_local! {
+    /// Where redirects have led the request of this task. reqwest's errors name only the first URL.
+    pub(super) static REACHED: RefCell<Option<Url>>;
+}
 
 /// Why dayone does not follow a redirect.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -68,7 +74,10 @@ pub(super) fn redirect(allowed: &AllowedSources, attempt: Attempt<'_>) -> Action
         Err(NotAllowed::Ambiguous(_)) => NotAllowed::Ambiguous(to()),
         Err(NotAllowed::Source(_) | NotAllowed::Redirect(_)) => NotAllowed::Redirect(to()),
         Ok(()) if was_https && scheme != "https" => NotAllowed::Redirect(to()),
-        Ok(()) => return attempt.follow(),
+        Ok(()) => {
+            let _ = REACHED.try_with(|reached| reached.replace(Some(attempt.url().clone())));
+            return attempt.follow();
+        }
     };
     attempt.error(RedirectRefused::NotAllowed(refused))
 }

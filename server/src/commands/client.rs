@@ -230,6 +230,7 @@ impl Client {
             _ => None,
         };
         let location = answer.headers().get(LOCATION).and_then(|location| location.to_str().ok()).map(str::to_owned);
+        let proxy = Some(answer.url()).filter(|url| !is_loopback(url)).and_then(forward_proxy::before);
         let problem = read::<Problem>(answer).await;
         if let Some(wait) = wait {
             let detail = problem.map_or_else(|_| format!("the server answers {status}"), |problem| problem.detail);
@@ -239,7 +240,7 @@ impl Client {
             Ok(problem) if status == StatusCode::NOT_FOUND && problem.is_unknown_path() => Err(ApiError::NoApi(path)),
             Ok(_) if status == StatusCode::NOT_FOUND => Err(ApiError::Missing),
             Ok(Problem { detail, findings, .. }) => Err(ApiError::Refused { detail, findings }),
-            Err(_) => Err(ApiError::Unreachable(explain(status, location.as_deref(), list))),
+            Err(_) => Err(ApiError::Unreachable(explain(status, location.as_deref(), list, proxy.as_ref()))),
         }
     }
 
@@ -254,7 +255,7 @@ impl Client {
         if let Some(why) = wrong_scheme::explain(error, &self.url) {
             return ApiError::Unreachable(why);
         }
-        let refusal = if is_loopback(&self.url) { None } else { forward_proxy::refusal(error).await };
+        let refusal = if is_loopback(&self.url) { None } else { forward_proxy::refusal(error, None).await };
         let why = refusal.map_or_else(|| chain(error), |refusal| refusal.why);
         // Without a connection, the server has nothing of the request.
         let order = may_have_begun(list.filter(|_| !error.is_connect()));

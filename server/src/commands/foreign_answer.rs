@@ -3,23 +3,38 @@
 use reqwest::header::{HeaderMap, WWW_AUTHENTICATE};
 use reqwest::{Method, Request, StatusCode};
 
-/// Explains an answer that is none of dayone's. `list` is the command that shows whether the server has begun the order all the same.
-pub(super) fn explain(status: StatusCode, location: Option<&str>, list: Option<&str>) -> String {
-    match (status, location) {
-        (StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT, _) => {
-            format!("a proxy in front of the server answers {status}{}", may_have_begun(list))
+use crate::forward_proxy::ForwardProxy;
+
+/// Explains an answer that is none of dayone's. `list` is the command that shows whether the server has begun the order all the same, and
+/// `proxy` may have answered in place of the server.
+pub(super) fn explain(
+    status: StatusCode,
+    location: Option<&str>,
+    list: Option<&str>,
+    proxy: Option<&ForwardProxy>,
+) -> String {
+    match (status, location, proxy) {
+        (StatusCode::PROXY_AUTHENTICATION_REQUIRED, _, Some(proxy)) => proxy.unauthorized().why,
+        (StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT, _, _) => {
+            let who = proxy.map_or_else(
+                || "a proxy in front of the server".to_owned(),
+                |proxy| format!("{proxy}, or a proxy in front of the server,"),
+            );
+            format!("{who} answers {status}{}", may_have_begun(list))
         }
-        (StatusCode::PAYLOAD_TOO_LARGE, _) => format!(
+        (StatusCode::PAYLOAD_TOO_LARGE, _, _) => format!(
             "a proxy in front of the server answers {status}: it accepts only smaller documents; raise its limit \
              (nginx: client_max_body_size)"
         ),
-        (StatusCode::PROXY_AUTHENTICATION_REQUIRED, _) => format!(
-            "the proxy on the way to the server answers {status}: give its user name and password in HTTP_PROXY \
-             (http://USER:PASSWORD@HOST:PORT)"
-        ),
-        (_, Some(location)) if status.is_redirection() => {
-            format!("the server answers {status}, and redirects to {location}: give the address there with --server")
+        (_, Some(location), _) if status.is_redirection() => {
+            let place = location.split(['?', '#']).next().unwrap_or_default();
+            let place = place.split_once("/v1/").map_or(place, |(server, _)| server);
+            format!(
+                "the server answers {status}, and redirects to {place}: if dayone answers there, give that address with \
+                 --server"
+            )
         }
+        (_, _, Some(proxy)) => format!("{proxy}, or the server behind it, answers {status}; is it a dayone server?"),
         _ => format!("the server answers {status}; is it a dayone server?"),
     }
 }

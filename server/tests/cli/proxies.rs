@@ -62,7 +62,7 @@ fn an_answer_of_a_proxy_in_front_of_the_server_says_what_to_do() {
         ("503 Service Unavailable", base, "look with `dayone base list`"),
         ("504 Gateway Timeout", list, "answers 504 Gateway Timeout\n"),
         ("413 Content Too Large", boot, "nginx: client_max_body_size"),
-        (moved, list, "redirects to https://dayone.example/v1/boots"),
+        (moved, list, "redirects to https://dayone.example: "),
         ("401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"proxy\"", list, "a login (Basic realm=\"proxy\")"),
         ("401 Unauthorized\r\nWWW-Authenticate: Bearer realm=\"dayone\"", list, "--token-file"),
         ("404 Not Found", list, "is it a dayone server?"),

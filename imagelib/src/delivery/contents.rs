@@ -106,7 +106,9 @@ impl Contents {
             let shown = if real == *wanted { format!("/{wanted}") } else { format!("/{wanted} (in /{real})") };
             is_hidden.then_some(shown)
         });
-        if let Some(files) = named(hidden.collect()) {
+        let later = self.delivered_later.iter().map(|file| file.path.as_str());
+        let later = later.filter(|path| path.split('/').nth(1).is_some_and(|first| MOUNT_POINTS.contains(&first)));
+        if let Some(files) = named(hidden.chain(later.map(str::to_owned)).collect()) {
             let message =
                 format!("may lose files of dayone when its system mounts other file systems over them: {files}");
             report.warning("files-behind-mounts", path, message);

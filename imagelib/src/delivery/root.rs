@@ -1,7 +1,7 @@
 //! Systems whose root is the initramfs, such as the ramdisks of Ironic's Python agent.
 
 use super::contents::Contents;
-use super::signs::dhcp_units;
+use super::signs::{dhcp_units, has_network_manager};
 use super::{DeliveryError, DeliveryProfile};
 use crate::ignition::{self, Additions};
 use crate::initramfs::Tree;
@@ -25,7 +25,9 @@ pub(super) fn contents(
         contents.added(file)?;
     }
     if !(additions.keyfiles.is_empty() && additions.networkd_units.is_empty()) {
-        for unit in dhcp_units(tree) {
+        // Where nothing reads the keyfiles, DHCP is better than no network. glean's units stay masked, as in published images.
+        let is_read = !additions.networkd_units.is_empty() || has_network_manager(tree);
+        for unit in dhcp_units(tree).into_iter().filter(|unit| is_read || unit.starts_with("glean")) {
             contents.symlink(&format!("etc/systemd/system/{unit}"), "/dev/null")?;
         }
     }

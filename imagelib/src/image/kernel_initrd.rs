@@ -34,7 +34,7 @@ pub(super) fn plan(
         delivery::members(profile, &recipe.additions, recipe.ignition.as_ref(), &base.tree)?;
     let needed: KernelArguments = profile.kernel_arguments().parse()?;
     let mut arguments = recipe.kernel_arguments.apply_to(&needed)?;
-    let keys = delivery::network_arguments(profile, &recipe.additions, arguments.iter());
+    let keys = delivery::network_arguments(profile, &base.tree, &recipe.additions, arguments.iter());
     delivery::warn_of_arguments(&mut report, &keys, &DocumentPath::document("kernel arguments"));
     let initrd = if profile.takes_files() {
         grown(Role::Initrd, 0..base.initrd_size, &archive)

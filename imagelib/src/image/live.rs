@@ -130,8 +130,9 @@ fn warn_of_arguments(
     let mut keys = BTreeSet::new();
     for entry in live.chosen(selection) {
         let (Some(initrd), Some(arguments)) = (entry.initrd, changed(edits, entry)) else { continue };
+        let Ok(surveyed) = &initrd.state else { continue };
         let profile = delivered(recipe, initrd);
-        keys.extend(delivery::network_arguments(profile, &recipe.additions, arguments.iter()));
+        keys.extend(delivery::network_arguments(profile, &surveyed.tree, &recipe.additions, arguments.iter()));
     }
     delivery::warn_of_arguments(report, &keys, &DocumentPath::document("boot entries"));
 }

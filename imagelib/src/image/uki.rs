@@ -70,7 +70,7 @@ pub(super) fn plan(recipe: &Recipe, live: &LiveIso) -> Result<Addons, ImageError
                 let own: Vec<String> = own.flat_map(|arguments| words(arguments)).collect();
                 let appended = recipe.kernel_arguments.append.iter().map(KernelArgument::as_str);
                 let arguments = own.iter().map(String::as_str).chain(appended);
-                let keys = delivery::network_arguments(profile, additions, arguments);
+                let keys = delivery::network_arguments(profile, &usable.surveyed.tree, additions, arguments);
                 let path = DocumentPath::document(&format!("kernel arguments of {place}"));
                 delivery::warn_of_arguments(&mut addons.report, &keys, &path);
             }

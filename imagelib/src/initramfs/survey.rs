@@ -45,6 +45,7 @@ where
     let mut files: BTreeMap<MemberPath, Vec<u8>> = BTreeMap::new();
     let mut links: BTreeMap<LinkKey, BTreeSet<MemberPath>> = BTreeMap::new();
     let mut first_names: BTreeMap<LinkKey, Vec<u8>> = BTreeMap::new();
+    let mut empty_names: BTreeMap<LinkKey, Vec<Vec<u8>>> = BTreeMap::new();
     let mut modules_builtin: Option<Vec<u8>> = None;
     let mut too_large = None;
     let walked = walk(source, |visit, reader| {
@@ -63,13 +64,23 @@ where
                 }
             }
         }
-        let has_content = entry.links <= 1 || entry.size > 0;
-        if kind == FileKind::File
-            && has_content
-            && entry.size <= MAX_KEPT_BYTES
-            && let Some(real) = unpacked.as_ref().filter(|path| wanted.contains(parent(path)))
-        {
-            tree.keep(real.clone(), reader.content(MAX_KEPT_BYTES)?);
+        let own = unpacked.clone().filter(|path| kind == FileKind::File && wanted.contains(parent(path)));
+        // Of a file with several names, the content comes with the last one.
+        let is_empty_name = entry.links > 1 && entry.size == 0;
+        let mut kept: Vec<Vec<u8>> = own.into_iter().collect();
+        if kind == FileKind::File && entry.links > 1 {
+            let waiting = empty_names.entry((visit.trailers, entry.inode)).or_default();
+            if is_empty_name {
+                waiting.append(&mut kept);
+            } else {
+                kept.append(waiting);
+            }
+        }
+        if !kept.is_empty() && entry.size <= MAX_KEPT_BYTES {
+            let content = reader.content(MAX_KEPT_BYTES)?;
+            for real in kept {
+                tree.keep(real, content.clone());
+            }
             return Ok(());
         }
         let names = [Some(entry.path()), unpacked];

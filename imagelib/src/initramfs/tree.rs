@@ -162,11 +162,14 @@ impl Tree {
             let name = path.get(prefix.len()..).filter(|name| !name.contains(&b'/'))?;
             let content = match node {
                 Node::File => self.contents.get(path).map(Vec::as_slice),
-                // systemd and NetworkManager read nothing there, and so hide another file of this name.
-                Node::Symlink { target } if target.as_slice() == b"/dev/null" => Some(<&[u8]>::default()),
                 Node::Symlink { .. } => {
                     let followed = self.follow(path).ok()?;
-                    self.contents.get(&followed.real).map(Vec::as_slice)
+                    // systemd and NetworkManager read nothing there, and so hide another file of this name.
+                    if followed.real == b"dev/null" {
+                        Some(<&[u8]>::default())
+                    } else {
+                        self.contents.get(&followed.real).map(Vec::as_slice)
+                    }
                 }
                 Node::Directory { .. } | Node::Special => return None,
             };

@@ -6,8 +6,8 @@ use serde_json::value::RawValue;
 use super::{PartOrder, Recipe, RecipeId};
 use crate::digest::Digest;
 
-/// The version of the canonical form and of the way an image is made from it. Raise it whenever the same recipe would give
-/// other bytes, so that a published image keeps its bytes and its URL.
+/// The version of the canonical form. A change of the way an image is made does not raise it, since that would give all images other ids:
+/// a published image that would get other bytes answers 503, and `CHANGELOG.md` names the bases.
 const VERSION: u32 = 1;
 
 /// The version of recipes with signatures of addons. A dayone that knows no addons must not take such a recipe for a damaged one.

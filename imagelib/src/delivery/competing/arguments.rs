@@ -5,18 +5,24 @@
 
 use std::collections::BTreeSet;
 
-use crate::delivery::DeliveryProfile;
+use crate::delivery::{DeliveryProfile, has_network_manager};
 use crate::ignition::Additions;
+use crate::initramfs::Tree;
 use crate::kernel_arguments::key_of;
 use vocabulary::report::{DocumentPath, Report};
 
 /// The keys of the arguments that bring up NICs which the documents do not mention, although the additions keep such NICs down.
 pub(crate) fn network_arguments<'a>(
     profile: DeliveryProfile,
+    tree: &Tree,
     additions: &Additions,
     arguments: impl Iterator<Item = &'a str>,
 ) -> BTreeSet<String> {
-    if profile != DeliveryProfile::Dracut || !additions.no_auto_default || additions.keyfiles.is_empty() {
+    if profile != DeliveryProfile::Dracut
+        || !additions.no_auto_default
+        || additions.keyfiles.is_empty()
+        || !has_network_manager(tree)
+    {
         return BTreeSet::new();
     }
     let arguments: Vec<&str> = arguments.collect();
@@ -54,6 +60,8 @@ pub(crate) fn warn_of_arguments(report: &mut Report, keys: &BTreeSet<String>, pa
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cpio::Archive;
+    use crate::initramfs::survey;
 
     /// What `nm-initrd-generator` 1.42 does with a keyfile in `/etc/NetworkManager/system-connections`.
     #[test]
@@ -61,9 +69,14 @@ mod tests {
         let keyfiles = serde_json::json!([{"name": "eth0.nmconnection", "content": ""}]);
         let keyfiles = serde_json::from_value(keyfiles).unwrap();
         let additions = Additions { keyfiles, no_auto_default: true, ..Additions::default() };
-        let found = |profile, additions: &Additions, line: &str| {
-            network_arguments(profile, additions, line.split(' ')).into_iter().collect::<Vec<_>>().join(" ")
+        let mut archive = Archive::new();
+        archive.file("usr/sbin/NetworkManager".parse().unwrap(), 0o755, "").unwrap();
+        archive.add_parents(0o755).unwrap();
+        let tree = survey(&archive.to_bytes(), &[], 0).unwrap().tree;
+        let found_in = |tree: &Tree, profile, additions: &Additions, line: &str| {
+            network_arguments(profile, tree, additions, line.split(' ')).into_iter().collect::<Vec<_>>().join(" ")
         };
+        let found = |profile, additions: &Additions, line: &str| found_in(&tree, profile, additions, line);
         for (line, expected) in [
             ("quiet root=live:CDLABEL=X rd.neednet=1 ifname=eth9:52:54:00:aa:00:01 nameserver=192.0.2.53", ""),
             ("ip=off ip=none ip= ip=eth0:off ip=eth0:none vlan= rd.bootif=0 BOOTIF=01-52-54-00-aa-00-01", ""),
@@ -77,6 +90,11 @@ mod tests {
             assert_eq!(found(DeliveryProfile::Dracut, &additions, line), expected, "{line}");
         }
         assert_eq!(found(DeliveryProfile::Coreos, &additions, "ip=dhcp"), "");
+        assert_eq!(
+            found_in(&Tree::default(), DeliveryProfile::Dracut, &additions, "ip=dhcp"),
+            "",
+            "without the generator"
+        );
         let with_others = Additions { no_auto_default: false, ..additions };
         assert_eq!(found(DeliveryProfile::Dracut, &with_others, "ip=dhcp"), "");
     }

@@ -93,9 +93,13 @@ fn read<'t>(text: &str, file: &FileIn<'t>, effective: &mut Settings<'t>) {
         }
         let (key, adds) = key.strip_suffix('+').map_or((key, false), |key| (key.trim_end(), true));
         let place = (section.to_owned(), key.to_owned());
-        let before = effective.get(&place).filter(|_| adds);
-        let before = before.map(|setting| format!("{},", setting.value)).unwrap_or_default();
-        effective.insert(place, Setting { value: format!("{before}{value}"), file: file.clone() });
+        if let Some(before) = effective.get_mut(&place).filter(|_| adds) {
+            before.value.push(',');
+            before.value.push_str(value);
+            before.file = file.clone();
+        } else {
+            effective.insert(place, Setting { value: value.to_owned(), file: file.clone() });
+        }
     }
 }
 

@@ -49,15 +49,21 @@ pub(super) fn warn(
             if additions.is_some_and(|additions| additions.keyfiles.is_empty()) {
                 return;
             }
+            let when = if profile == DeliveryProfile::Dracut {
+                "; they count only in the initramfs, if it configures the network (such as with rd.neednet=1)"
+            } else {
+                ""
+            };
             if let Some(files) = named(profiles::of(tree, additions)) {
                 let message = format!(
                     "has NetworkManager profiles of its own, which may win over dayone's, or bring up NICs that the documents do \
-                     not mention: {files}"
+                     not mention: {files}{when}"
                 );
                 report.warning("base-has-profiles", path, message);
             }
             if let Some(files) = named(configuration::of(tree, additions)) {
-                let message = format!("configures NetworkManager so that dayone's files may have no effect: {files}");
+                let message =
+                    format!("configures NetworkManager so that dayone's files may have no effect: {files}{when}");
                 report.warning("base-configures-network-manager", path, message);
             }
         }

@@ -1,6 +1,6 @@
 //! Units of systemd-networkd in an initramfs itself.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::settings::{matches, settings};
 use super::{directories, may_be_nic, shown, text};
@@ -62,22 +62,26 @@ fn competing(file: &FileIn<'_>, names: &BTreeSet<&str>) -> Option<String> {
     if text.trim().is_empty() {
         return None;
     }
-    let conditions: Vec<(&str, &str)> = settings(&text)
-        .filter_map(|(section, key, value)| (section == "Match" && !value.is_empty()).then_some((key, value)))
-        .collect();
-    let is_for_others = |(key, value): &(&str, &str)| {
-        let mut words = value.split_whitespace();
-        match *key {
-            "Name" => !words.any(|word| may_be_nic(word) || names.iter().any(|name| matches(word, name))),
-            "Type" => words.all(|word| OTHER_TYPES.contains(&word)),
-            "Kind" => words.all(|word| OTHER_KINDS.contains(&word)),
-            _ => false,
+    // Several lists of one key are one list; an empty one takes back those before it.
+    let mut conditions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (section, key, value) in settings(&text) {
+        match (section, value) {
+            ("Match", "") => drop(conditions.remove(key)),
+            ("Match", value) => conditions.entry(key).or_default().extend(value.split_whitespace()),
+            _ => {}
         }
+    }
+    let is_for_others = |(key, words): (&&str, &Vec<&str>)| match *key {
+        "Name" => !words.iter().any(|word| may_be_nic(word) || names.iter().any(|name| matches(word, name))),
+        "Type" => words.iter().all(|word| OTHER_TYPES.contains(word)),
+        "Kind" => words.iter().all(|word| OTHER_KINDS.contains(word)),
+        _ => false,
     };
     if conditions.iter().any(is_for_others) {
         return None;
     }
-    let shown_conditions: Vec<String> = conditions.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let shown_conditions: Vec<String> =
+        conditions.iter().map(|(key, words)| format!("{key}={}", words.join(" "))).collect();
     let part = if conditions.is_empty() { "matches everything".to_owned() } else { shown_conditions.join(" ") };
     Some(shown(file, &part))
 }

@@ -1,5 +1,7 @@
 //! NetworkManager profiles of an initramfs itself.
 
+use std::collections::BTreeSet;
+
 use super::settings::settings;
 use super::{directories, shown, text};
 use crate::cpio::MemberPath;
@@ -24,11 +26,12 @@ pub(super) fn of(tree: &Tree, additions: Option<&Additions>) -> Vec<String> {
         .map(|placement| placement.path)
         .collect();
     let mut found = Vec::new();
+    let mut seen = BTreeSet::new();
     for directory in directories(tree, "NetworkManager/system-connections") {
         let in_etc = directory.starts_with("etc/");
         for file in tree.files_in(&directory) {
             let is_replaced = replaced.iter().any(|path| path.as_str().as_bytes() == file.path);
-            if is_replaced || !is_profile(&file.name, in_etc) {
+            if is_replaced || !is_profile(&file.name, in_etc) || !seen.insert(file.path) {
                 continue;
             }
             found.extend(competing(&file));

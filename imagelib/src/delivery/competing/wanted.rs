@@ -47,6 +47,14 @@ impl Wanted {
         if !self.types.is_empty() && self.types.iter().all(is_excepted) {
             return false;
         }
+        let is_excepted_name = |name: &String| {
+            let patterns = excepted.iter().filter_map(|device| device.strip_prefix("except:interface-name:"));
+            let mut patterns = patterns.map(|pattern| pattern.trim_start_matches(['=', '~']));
+            patterns.any(|pattern| !pattern.contains('[') && matches(pattern, name))
+        };
+        if !self.others && !self.names.is_empty() && self.names.iter().all(is_excepted_name) {
+            return false;
+        }
         // A list of exceptions alone has everything else.
         if listed.is_empty() { !excepted.is_empty() } else { listed.into_iter().any(|device| self.may_be(device)) }
     }

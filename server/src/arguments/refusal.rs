@@ -31,7 +31,7 @@ pub(crate) fn print_not_utf_8(error: &clap::Error, words: &[OsString]) {
     if error.kind() == ErrorKind::InvalidUtf8 {
         let words = words.iter().filter(|word| word.to_str().is_none()).map(|word| word.to_string_lossy());
         let words: Vec<String> = words.map(|word| one_line(&url_credentials::hide_in_value(&word))).collect();
-        eprintln!("dayone: not UTF-8: {}; only documents and files to write may have such names", words.join(", "));
+        eprintln!("dayone: not UTF-8: {}; an option here does not take such a value", words.join(", "));
     }
 }
 

@@ -1,7 +1,7 @@
 //! `dayone man-pages`: the manual, made from the command line's own definition.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use clap::{Command, CommandFactory as _};
@@ -31,6 +31,7 @@ fn write(command: &Command, directory: &Path) -> io::Result<()> {
     let mut text = Vec::new();
     page.render(&mut text)?;
     let path = directory.join(page.get_filename());
+    let mut file = fs::File::create(&path)?;
     // Half a page is worse than none.
-    fs::write(&path, text).inspect_err(|_| drop(fs::remove_file(&path)))
+    file.write_all(&text).inspect_err(|_| drop(fs::remove_file(&path)))
 }

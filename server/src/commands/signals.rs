@@ -15,6 +15,8 @@ pub(super) struct Signals {
     interrupt: Signal,
     /// None if the program ignores SIGHUP.
     hang_up: Option<Signal>,
+    /// When the last request came.
+    requested: Option<Instant>,
 }
 
 /// A request by a signal.
@@ -32,6 +34,7 @@ impl Signals {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
             hang_up: Some(signal(SignalKind::hangup())?),
+            requested: None,
         })
     }
 
@@ -42,23 +45,26 @@ impl Signals {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
             hang_up: if is_ignored { None } else { Some(signal(SignalKind::hangup())?) },
+            requested: None,
         })
     }
 
     /// Waits for a signal.
     pub(super) async fn next(&mut self) -> SignalRequest {
-        let Self { terminate, interrupt, hang_up } = self;
+        let Self { terminate, interrupt, hang_up, requested } = self;
         let hang_up = async {
             match hang_up {
                 Some(hang_up) => hang_up.recv().await,
                 None => std::future::pending().await,
             }
         };
-        tokio::select! {
+        let request = tokio::select! {
             _ = terminate.recv() => SignalRequest::Stop(143),
             _ = interrupt.recv() => SignalRequest::Stop(130),
             _ = hang_up => SignalRequest::Reload,
-        }
+        };
+        *requested = Some(Instant::now());
+        request
     }
 
     /// Waits for a signal that asks the program to stop. Ignores requests to reload, for the given reason.
@@ -74,10 +80,9 @@ impl Signals {
     /// Waits for SIGINT that a person sends while the program is stopping. A terminal that goes away sends SIGHUP twice, and service
     /// managers repeat SIGTERM: neither asks for anything new.
     pub(super) async fn interrupt(&mut self) {
-        let begun = Instant::now();
         loop {
             self.interrupt.recv().await;
-            if begun.elapsed() >= SAME_REQUEST {
+            if self.requested.is_none_or(|requested| requested.elapsed() >= SAME_REQUEST) {
                 return;
             }
         }

@@ -141,7 +141,8 @@ impl ConfigError {
     /// A stable name.
     pub(crate) fn code(&self) -> &'static str {
         match self {
-            Self::Token(_) | Self::TokenFile(_) => "token-file",
+            Self::Token(_) => "token",
+            Self::TokenFile(_) => "token-file",
             Self::Clients(_) => "client-file",
             Self::Tls(_) => "tls-unusable",
             Self::HalfTls { .. } => "half-tls",

@@ -41,6 +41,7 @@ pub(in crate::api) struct BootSettings {
     #[schema(value_type = Option<Vec<String>>, example = json!(["call-home"]))]
     pub wait_for: Option<Vec<Evidence>>,
     /// How long the host may take to boot after dayone has switched it on, in seconds, at least 1; 1800 if absent.
+    #[schema(value_type = Option<u64>, minimum = 1, maximum = 86_400)]
     pub booted_within: Option<u64>,
     /// How long the host may take to shut down before dayone switches it off, in seconds; 0 if absent.
     pub shutdown_within: Option<u64>,
@@ -106,6 +107,7 @@ query_parameters! {
         #[param(value_type = Option<Vec<String>>)]
         wait_for: Vec<Evidence>,
         /// How long the host may take to boot after dayone has switched it on, in seconds, at least 1; 1800 if absent.
+        #[param(value_type = Option<u64>, minimum = 1, maximum = 86_400)]
         booted_within: Option<u64>,
         /// How long the host may take to shut down before dayone switches it off, in seconds; 0 if absent.
         shutdown_within: Option<u64>,

@@ -26,10 +26,6 @@ const SERVICE_STOP_SECONDS: u64 = 30;
 /// How long the server may wait for the disk after the last request.
 const LAST_SECONDS: u64 = 5;
 
-/// The codes of errors without whose fix there is no configuration of all settings together.
-const NEEDED_TOGETHER: [&str; 8] =
-    ["token", "token-file", "client-file", "half-tls", "tls-unusable", "bmc-ca", "bmc-credentials", "data-key-file"];
-
 /// Checks all settings.
 pub(super) fn check(mut checking: Checking<'_>) -> Vec<Problem> {
     let settings = match checking.loaded.serve() {
@@ -158,13 +154,11 @@ impl Checking<'_> {
 
     /// What only all settings together show.
     fn together(&mut self, settings: Settings) {
-        let is_needed = |problem: &Problem| problem.is_error() && NEEDED_TOGETHER.contains(&problem.code);
-        if self.problems.iter().any(is_needed) {
-            return;
-        }
         let url = settings.media_url.clone();
         let token = std::env::var("DAYONE_API_TOKEN").ok().filter(|token| !token.is_empty());
         match Config::new(settings, token.as_deref()) {
+            // Found before, with a fix.
+            Err(error) if self.problems.iter().any(|found| found.is_error() && found.code == error.code()) => {}
             Err(error) => self.mistake(error.setting(), error.code(), error.to_string(), ""),
             Ok(config) => {
                 let limit =

@@ -128,7 +128,7 @@ class Api:
         try:
             return self.get(path)
         except ApiProblem as problem:
-            if problem.status == 404:
+            if problem.kind == "not-found":
                 return None
             raise
 
@@ -137,7 +137,7 @@ class Api:
         try:
             return self.request("DELETE", path, query=query)
         except ApiProblem as problem:
-            if problem.status == 404:
+            if problem.kind == "not-found":
                 return None
             raise
 

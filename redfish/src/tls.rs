@@ -257,7 +257,7 @@ const BMC: Peer = Peer {
 };
 
 /// Returns the TLS error among the causes of an error, such as that of an HTTP client.
-pub fn tls_error(error: &(dyn Error + 'static)) -> Option<&rustls::Error> {
+pub fn tls_error<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e rustls::Error> {
     causes(error).find_map(|cause| cause.downcast_ref())
 }
 

@@ -24,7 +24,7 @@ pub struct ServerAccess {
 
 /// Reads the URL of a server, which gets a token: to a URL parser `10.0.0.010` would be another machine.
 pub(super) fn server_url(text: &str) -> Result<Url, String> {
-    let url: Url = match text.parse() {
+    let url = match Url::parse(text) {
         Err(error) if error != ParseError::RelativeUrlWithoutBase => return Err(error.to_string()),
         Ok(url) if is_http(&url) => url,
         _ => return Err("write http://ADDRESS:PORT or https://ADDRESS:PORT".to_owned()),

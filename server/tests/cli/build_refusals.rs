@@ -5,6 +5,8 @@ use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use super::build::host;
 use super::images::{Place, coreos_initramfs, unpack};
 use super::{dayone, fixture, run};
@@ -145,7 +147,6 @@ fn an_interrupted_build_leaves_nothing() {
     let base = tempfile::NamedTempFile::new_in(memory).unwrap();
     unpack("coreos.iso", base.path());
     File::options().write(true).open(base.path()).unwrap().set_len(16 << 30).unwrap();
-    use rustix::process::{Pid, Signal, kill_process};
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let place = Place::new();
         // A shell that starts a job in the background has it ignore SIGINT, and all that the job starts.

@@ -22,8 +22,8 @@ fn what_init_writes_passes_both_checks_and_a_server_starts_with_it() {
     let written = run(&["init", shown, "--media-url", "http://127.0.0.1:8081", "--base", &base]);
     assert_eq!((written.code, written.err.as_str()), (0, ""));
     let files = ["dayone.yaml", "api-token", "hosts/fleet.yaml", "hosts/hosts.csv", "README.md", ".gitignore"];
-    let made = files.iter().chain(&["bmc-credentials/"]);
-    let expected: String = made.map(|path| format!("{shown}/{path}\n")).collect();
+    let paths = files.iter().chain(&["bmc-credentials/"]);
+    let expected: String = paths.map(|path| format!("{shown}/{path}\n")).collect();
     assert_eq!(written.out, expected);
 
     let token = fs::read_to_string(directory.join("api-token")).unwrap();

@@ -62,11 +62,16 @@ async fn the_command_uses_the_token_and_says_what_is_wrong() {
     let dayone = Dayone::start_with(place, config).await;
     let path = |name| dayone.place.path(name).to_str().unwrap().to_owned();
     assert_eq!(images(&dayone, &["--token-file", &path("token")]).await.code, Some(0));
-    for arguments in [vec![], vec!["--token-file".to_owned(), path("other")]] {
+    let other = path("other");
+    for (arguments, said) in [
+        (vec![], "the server requires a token: give --token-file"),
+        (vec!["--token-file".to_owned(), other.clone()], "the server does not accept the token of"),
+    ] {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let refused = images(&dayone, &arguments).await;
         assert_eq!(refused.code, Some(2));
-        assert!(refused.err.contains("--token-file") && !refused.err.contains(TOKEN), "{}", refused.err);
+        assert!(refused.err.contains(said) && !refused.err.contains(TOKEN), "{}", refused.err);
+        assert_eq!(refused.err.contains(&other), !arguments.is_empty(), "{}", refused.err);
     }
     dayone.server.stop().await;
 }

@@ -79,6 +79,7 @@
 
 mod address;
 pub mod bmc;
+mod causes;
 mod client;
 mod credentials;
 mod error;

@@ -21,7 +21,7 @@ use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
 use crate::RedfishError;
-use crate::client::causes;
+use crate::causes::causes;
 
 /// Certificates by which BMCs are trusted: those of authorities, or BMCs' own. At least one.
 #[derive(Clone, PartialEq, Eq)]

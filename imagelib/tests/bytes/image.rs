@@ -143,7 +143,7 @@ fn the_bytes_of_an_image_do_not_change_from_version_to_version() {
 }
 
 /// Bytes that do not compress: xorshift.
-fn noise(length: usize) -> Vec<u8> {
+pub(crate) fn noise(length: usize) -> Vec<u8> {
     let mut state = 1_u32;
     let next = || {
         state ^= state << 13;

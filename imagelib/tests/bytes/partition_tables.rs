@@ -9,6 +9,7 @@ use imagelib::iso::Volume;
 use imagelib::overlay::{Content, Patch};
 use imagelib::recipe::Recipe;
 
+use crate::image::noise;
 use crate::live_media::*;
 
 const LOADER: &str = "EFI/BOOT/BOOTX64.EFI";
@@ -40,18 +41,6 @@ fn with_entry(mut iso: Vec<u8>, more: i64) -> Vec<u8> {
     let at = usize::try_from(offset).unwrap();
     iso[at..at + table.len()].copy_from_slice(&table);
     iso
-}
-
-/// Bytes that do not compress: xorshift.
-fn noise(length: usize) -> Vec<u8> {
-    let mut state = 1_u32;
-    let next = || {
-        state ^= state << 13;
-        state ^= state >> 17;
-        state ^= state << 5;
-        state.to_le_bytes()[1]
-    };
-    std::iter::repeat_with(next).take(length).collect()
 }
 
 #[test]

@@ -18,6 +18,7 @@ use super::answer::{Reply, local_path};
 use super::journal::{Journal, RequestRecord};
 use super::options::{ClientOptions, Target};
 use super::redirect;
+use crate::causes::causes;
 use crate::error::{Failure, RedfishError, RequestLine};
 use crate::message::{self, Message};
 use crate::networks::{NetworkRefusal, Resolver, Unresolved};
@@ -381,15 +382,6 @@ fn unpacked(body: &[u8], limit: usize) -> io::Result<Option<Vec<u8>>> {
     let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     flate2::read::GzDecoder::new(body).take(most).read_to_end(&mut plain)?;
     Ok((plain.len() <= limit).then_some(plain))
-}
-
-/// An error and its causes. The source of an `io::Error` is not the error inside it, but that error's source.
-pub(crate) fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
-    std::iter::successors(Some(error), |&error: &&'a (dyn StdError + 'static)| {
-        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        inner.map(|inner| inner as &(dyn StdError + 'static)).or_else(|| error.source())
-    })
-    .take(16)
 }
 
 fn innermost(error: &reqwest::Error) -> String {

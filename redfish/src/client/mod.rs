@@ -22,7 +22,6 @@ use tokio::time::Instant;
 use self::answer::Reply;
 pub(crate) use self::answer::local_path;
 pub use self::answer::{Answer, Completion, Resource};
-pub(crate) use self::exchange::causes;
 use self::exchange::{Authorization, Exchange, Request};
 pub use self::journal::RequestRecord;
 pub use self::options::{ClientOptions, Target};

@@ -11,7 +11,7 @@ use kube::Api;
 use kube::api::PostParams;
 use kube::runtime::reflector::ObjectRef;
 
-use super::contention::Decision;
+use super::contention::{Decision, key_of_secret};
 use super::context::Context;
 use super::data_image::DataImage;
 use super::decide::{self, ObjectEvent};
@@ -54,7 +54,11 @@ pub(super) async fn secret(
     let secret = match request(format!("read the Secret {name}"), api.get_opt(name)).await {
         Ok(Some(secret)) => secret,
         Ok(None) => {
-            context.contention.forget(&contention_key::<PreprovisioningImage>(object.namespace(), name));
+            context.contention.forget(&key_of_secret(
+                &<PreprovisioningImage as kube::Resource>::kind(&()),
+                object.namespace(),
+                name,
+            ));
             return Ok(Lookup::Missing);
         }
         Err(error) if error.is_forbidden() => return Ok(Lookup::Forbidden(error, None)),
@@ -151,7 +155,7 @@ impl Claim {
         let name = secret.metadata.name.clone().unwrap_or_default();
         let version = secret.metadata.resource_version.as_deref().unwrap_or_default();
         Self {
-            key: contention_key::<K>(object.namespace(), &name),
+            key: key_of_secret(&K::kind(&()), object.namespace(), &name),
             name,
             goal: Digest::of(wanted.join("\n").as_bytes()),
             version: Digest::of(version.as_bytes()),
@@ -188,12 +192,6 @@ fn contested(secret: &str) -> String {
          minutes, and, without the label, notices its changes up to 10 minutes late. Fix: have that controller set the label {label}={value}, and keep \
          metadata.ownerReferences"
     )
-}
-
-/// The key of a Secret for [`Contention`](super::contention::Contention). Each kind of objects writes something else into the Secret, and
-/// so has a count of its own.
-pub(super) fn contention_key<K: Kind>(namespace: &str, name: &str) -> String {
-    format!("Secret/{namespace}/{name}/{}", K::kind(&()))
 }
 
 /// Labels a Secret, so that dayone watches it. Returns `None` if it has the label already.

@@ -14,6 +14,11 @@ const STAND_BACK: Duration = Duration::from_mins(10);
 /// Replacements that are further apart than this do not belong together.
 const WINDOW: Duration = Duration::from_hours(1);
 
+/// The key of a Secret. Each kind of objects writes something else into the Secret, and so has a count of its own.
+pub(super) fn key_of_secret(kind: &str, namespace: &str, name: &str) -> String {
+    format!("Secret/{namespace}/{name}/{kind}")
+}
+
 /// What dayone wrote, and how often somebody replaced it, by owner.
 #[derive(Debug, Default)]
 pub(super) struct Contention(Mutex<State>);

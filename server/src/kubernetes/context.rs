@@ -13,8 +13,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::claim;
-use super::contention::{Contention, Decision};
+use super::contention::{Contention, Decision, key_of_secret};
 use super::decide::{Failure, ObjectEvent};
 use super::events::EventRecorder;
 use super::failing::Failing;
@@ -184,7 +183,7 @@ impl<K: Kind> Context<K> {
         self.failing.stuck(owner, false);
         self.memory.forget(owner);
         for secret in object.secrets() {
-            self.contention.forget(&claim::contention_key::<K>(object.namespace(), secret));
+            self.contention.forget(&key_of_secret(&K::kind(&()), object.namespace(), secret));
         }
     }
 }

@@ -7,6 +7,7 @@
 
 mod claim;
 mod client;
+mod configuration;
 mod contention;
 mod context;
 mod controller;
@@ -32,7 +33,8 @@ mod retries;
 mod unready;
 mod watching;
 
-pub use client::{ConnectError, connect, counted};
+pub use client::{connect, counted};
+pub use configuration::ConnectError;
 pub use controller::{Config, Controller};
 pub use installation_key::{InstallationKeyError, installation_key};
 pub use key_rotation::{KeySecretApi, RotateSecretError};

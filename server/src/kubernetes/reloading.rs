@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-use super::client::{self, ConnectError};
+use super::configuration::{self, ConnectError};
 use super::kubeconfig::{fingerprint, kubeconfig_files, read};
 
 /// What makes the client anew.
@@ -50,7 +50,7 @@ pub(super) async fn client(
 ) -> Result<Client, ConnectError> {
     // Before the client reads the files: a change meanwhile is then seen as one.
     let (context, used) = (file.current_context.clone(), fingerprint(&file));
-    let config = client::config(file).await?;
+    let config = configuration::of(file).await?;
     let (server, namespace) = (config.cluster_url.clone(), config.default_namespace.clone());
     let client = Client::try_from(config)?;
     // A pipe can be read only once.
@@ -113,7 +113,7 @@ impl Reloading {
             }
             has_changed
         };
-        let config = client::config(file).await?;
+        let config = configuration::of(file).await?;
         if config.cluster_url != self.server {
             return Err(ConnectError::OtherServer(config.cluster_url));
         }

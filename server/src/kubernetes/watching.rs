@@ -19,7 +19,7 @@ use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::client::WATCH_SECONDS;
+use super::configuration::WATCH_SECONDS;
 use super::context::Context;
 use super::decide;
 use super::kind::Kind;

@@ -7,7 +7,6 @@ use imagelib::recipe::RecipeId;
 use media::reading::{TakeAfter, TakenRead};
 use parking_lot::Mutex;
 
-use super::Store;
 use super::common::Common;
 use super::stored_image::StoredImage;
 
@@ -69,24 +68,14 @@ impl Released {
             kept.push(ReleasedImage { id, label, has_ended, common: Arc::clone(&image.common) });
         }
     }
-}
 
-impl Store {
-    /// Keeps the released images for [`take_released`](Self::take_released), which must then be called every few seconds, or does not keep
-    /// them. A store that was opened from a data directory keeps them until this is called, so that none of its start is missing.
-    pub fn keep_released(&self, keep: bool) {
-        let mut released = self.released.0.lock();
+    pub(super) fn keep(&self, keep: bool) {
+        let mut released = self.0.lock();
         let kept = released.take().unwrap_or_default();
         *released = keep.then_some(kept);
     }
 
-    /// Takes the images that were released since the last call.
-    pub fn take_released(&self) -> Vec<ReleasedImage> {
-        self.released.0.lock().as_mut().map(std::mem::take).unwrap_or_default()
-    }
-
-    /// All images that the store has not released yet, also those whose time to live is over.
-    pub fn unreleased_images(&self) -> Vec<Arc<StoredImage>> {
-        self.images.all()
+    pub(super) fn take(&self) -> Vec<ReleasedImage> {
+        self.0.lock().as_mut().map(std::mem::take).unwrap_or_default()
     }
 }

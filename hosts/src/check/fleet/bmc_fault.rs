@@ -2,11 +2,9 @@
 //!
 //! As for [`super::bmc_url`], a test of the server (`boots/bmc_key.rs`) compares this with what boots refuse.
 
-use std::net::Ipv4Addr;
+use url::Url;
 
-use url::{Host, Url};
-
-use super::bmc_url::{authority, is_of_another_protocol, redfish_transport, split, system};
+use super::bmc_url::{authority, host_fault, is_of_another_protocol, redfish_transport, split, system};
 
 /// Maximum length of an address, in bytes.
 const MAX_LENGTH: usize = 1024;
@@ -55,21 +53,6 @@ pub(super) fn fault(text: &str) -> Option<String> {
     system(url.path())
         .filter(|path| !is_below_redfish(path))
         .map(|path| format!("has the path {path:?}, which is not that of a System, such as /redfish/v1/Systems/1"))
-}
-
-/// What is wrong with the host of a URL, which is `written` so: an IPv4 address that is another one in a URL than to its reader, such as
-/// `10.0.0.010`, or a name that no DNS has.
-pub(super) fn host_fault(written: &str, url: &Url) -> Option<String> {
-    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-    match url.host()? {
-        Host::Ipv4(read) if written.parse::<Ipv4Addr>() != Ok(read) => {
-            Some(format!("has the host {written:?}, which URLs read as {read}; {}", vocabulary::url_host::FIX))
-        }
-        Host::Domain(name) if !name.bytes().all(is_of_name) => {
-            Some(format!("has the host {name:?}, which is neither an address nor a name"))
-        }
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -7,8 +7,6 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use url::{Host, Url};
 
-use super::bmc_fault::host_fault;
-
 /// The schemes of Redfish that Metal3 and dayone know, without `+http` and `+https`.
 const REDFISH: [&str; 7] = [
     "redfish",
@@ -159,6 +157,21 @@ pub(super) fn authority(rest: &str) -> (&str, Option<&str>) {
         // An address of IPv6 without brackets has more than one.
         Some((host, port)) if !port.contains(':') => (host, Some(port).filter(|port| !port.is_empty())),
         _ => (place, None),
+    }
+}
+
+/// What is wrong with the host of a URL, which is `written` so: an IPv4 address that is another one in a URL than to its reader, such as
+/// `10.0.0.010`, or a name that no DNS has.
+pub(super) fn host_fault(written: &str, url: &Url) -> Option<String> {
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    match url.host()? {
+        Host::Ipv4(read) if written.parse::<Ipv4Addr>() != Ok(read) => {
+            Some(format!("has the host {written:?}, which URLs read as {read}; {}", vocabulary::url_host::FIX))
+        }
+        Host::Domain(name) if !name.bytes().all(is_of_name) => {
+            Some(format!("has the host {name:?}, which is neither an address nor a name"))
+        }
+        _ => None,
     }
 }
 

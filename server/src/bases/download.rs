@@ -1,5 +1,7 @@
 //! Downloads a file over HTTP. Continues where an earlier attempt ended, also one of an earlier process.
 
+mod small;
+
 use std::cell::RefCell;
 use std::path::Path;
 use std::time::Duration;
@@ -34,8 +36,6 @@ const MAX_SILENCE: Duration = Duration::from_mins(1);
 const BUFFER: usize = 1 << 20;
 /// How many bytes arrive between two looks at the room that is left.
 const LOOK: u64 = 16 << 20;
-/// The maximum size of a signature or metadata file, in bytes.
-const MAX_SMALL_BYTES: usize = 4 << 20;
 /// The maximum size of a web page that comes in place of a file, in bytes. What is larger may be a new version of the file.
 const MAX_PAGE_BYTES: u64 = 1 << 20;
 
@@ -361,41 +361,6 @@ impl Downloader {
             progress.set_total(Some(progress.done()));
         }
         Ok(())
-    }
-
-    /// Reads a small file, such as a signature.
-    pub(crate) async fn read_small(&self, url: &Url) -> Result<Vec<u8>, FetchError> {
-        self.check(url)?;
-        let mut failures = 0;
-        loop {
-            match self.try_small(url).await {
-                Ok(bytes) => return Ok(bytes),
-                Err(Failed::Finally(error)) => return Err(error),
-                Err(Failed::Again(why)) => {
-                    failures += 1;
-                    if failures >= self.patience.attempts {
-                        return Err(FetchError::Unreachable(format!("{}: {why}", shown(url))));
-                    }
-                    tokio::time::sleep(self.patience.wait(failures)).await;
-                }
-            }
-        }
-    }
-
-    async fn try_small(&self, url: &Url) -> Result<Vec<u8>, Failed> {
-        let mut answer = self.send(self.http.get(url.clone())).await?;
-        if answer.status() != StatusCode::OK {
-            let url = shown(url) + &forward_proxy::through(answer.url());
-            return Err(FetchError::Status { url, status: answer.status() }.into());
-        }
-        let mut bytes = Vec::new();
-        while let Some(chunk) = answer.chunk().await.map_err(|error| Failed::Again(chain(&error.without_url())))? {
-            bytes.extend_from_slice(&chunk);
-            if bytes.len() > MAX_SMALL_BYTES {
-                return Err(FetchError::SmallTooLarge { url: shown(url), limit: MAX_SMALL_BYTES as u64 }.into());
-            }
-        }
-        Ok(bytes)
     }
 }
 

@@ -199,7 +199,8 @@ fn a_task_waits_while_the_server_is_away_or_busy() {
     // Somebody else deletes a boot while the task waits for it.
     let ended = ansible.task("boot", &absent, &[]).result;
     assert!(!ended["failed"].as_bool().unwrap_or(false), "{ended:#}");
-    proxy.next(Method::GET, "/v1/boots/", 1, Fault::Answer(404, Vec::new(), json!({})));
+    let gone = json!({"type": "/v1/problems/not-found"});
+    proxy.next(Method::GET, "/v1/boots/", 1, Fault::Answer(404, Vec::new(), gone));
     let forgotten = ansible.task("boot", &with(&order, &json!({"poll_interval": -1})), &[]).failed("deleted meanwhile");
     assert_eq!((&forgotten["boots"], &forgotten["changed"]), (&json!([]), &json!(true)), "{forgotten:#}");
 }

@@ -54,7 +54,7 @@ pub(super) fn plan(recipe: &Recipe, live: &LiveIso) -> Result<Addons, ImageError
             continue;
         }
         match companions(recipe, uki, usable) {
-            Ok((planned, embedded)) => {
+            Ok((planned, embedded, report)) => {
                 addons.planned.push(planned);
                 for file in embedded {
                     // Several images bring the same files.
@@ -63,9 +63,8 @@ pub(super) fn plan(recipe: &Recipe, live: &LiveIso) -> Result<Addons, ImageError
                     }
                 }
                 let profile = recipe.delivery.unwrap_or(usable.surveyed.detected.profile);
-                let path = DocumentPath::document(&place);
                 let additions = &recipe.additions;
-                addons.report.append(delivery::report(profile, &usable.surveyed.tree, Some(additions), &path));
+                addons.report.append(report);
                 let own = std::iter::once(&usable.arguments).chain(&usable.options).chain(&usable.appended);
                 let own: Vec<String> = own.flat_map(|arguments| words(arguments)).collect();
                 let appended = recipe.kernel_arguments.append.iter().map(KernelArgument::as_str);
@@ -98,15 +97,18 @@ struct Payload {
     /// A file beside the addon.
     credential: Option<Vec<u8>>,
     embedded: Vec<EmbeddedFile>,
+    /// What to warn about.
+    report: Report,
 }
 
 fn companions(
     recipe: &Recipe,
     uki: &LiveUki,
     usable: &UsableUki,
-) -> Result<(Companions, Vec<EmbeddedFile>), ImageError> {
+) -> Result<(Companions, Vec<EmbeddedFile>, Report), ImageError> {
     let refuse = |reason: String| ImageError::UnifiedKernelImage { path: format!("/{}", uki.path), reason };
-    let Payload { arguments, initrd, credential, embedded } = payload(recipe, usable, refuse)?;
+    let path = DocumentPath::document(&format!("/{}", uki.path));
+    let Payload { arguments, initrd, credential, embedded, report } = payload(recipe, usable, &path, refuse)?;
     let arguments = Some(arguments).filter(|arguments| !arguments.is_empty());
     let mut companions =
         Companions { esp: uki.esp, directory: companions_directory(&uki.path).parse()?, addon: None, credential: None };
@@ -118,10 +120,15 @@ fn companions(
         let program = program.ok_or_else(|| refuse("its addon would have 4 GiB or more".to_owned()))?;
         companions.addon = Some((addon_path(&uki.path).parse()?, Unsigned::new(program)?));
     }
-    Ok((companions, embedded))
+    Ok((companions, embedded, report))
 }
 
-fn payload(recipe: &Recipe, usable: &UsableUki, refuse: impl Fn(String) -> ImageError) -> Result<Payload, ImageError> {
+fn payload(
+    recipe: &Recipe,
+    usable: &UsableUki,
+    path: &DocumentPath,
+    refuse: impl Fn(String) -> ImageError,
+) -> Result<Payload, ImageError> {
     let wanted = &recipe.kernel_arguments;
     if !wanted.delete.is_empty() || !wanted.replace.is_empty() {
         let reason = "its kernel arguments are in the signed program, to which an addon can only append";
@@ -134,18 +141,20 @@ fn payload(recipe: &Recipe, usable: &UsableUki, refuse: impl Fn(String) -> Image
         let reason = format!("its kernel arguments would have {length} bytes; the kernel takes {MAX_COMMAND_LINE}");
         return Err(refuse(reason));
     }
-    let payload = Payload { arguments, ..Payload::default() };
+    let profile = recipe.delivery.unwrap_or(usable.surveyed.detected.profile);
+    let tree = &usable.surveyed.tree;
+    let report = delivery::report(profile, tree, Some(&recipe.additions), path);
+    let payload = Payload { arguments, report, ..Payload::default() };
     if recipe.additions.is_empty() && recipe.ignition.is_none() {
         return Ok(payload);
     }
-    let profile = recipe.delivery.unwrap_or(usable.surveyed.detected.profile);
     match &usable.files {
         FilesIn::Nothing(reason) => Err(refuse(reason.to_string())),
         FilesIn::Initrd => {
-            let tree = &usable.surveyed.tree;
-            let members = delivery::members(profile, &recipe.additions, recipe.ignition.as_ref(), tree)?;
-            let Members { archive, embedded, report: _ } = members;
-            Ok(Payload { initrd: Some(archive.to_bytes()), embedded, ..payload })
+            let (additions, ignition) = (&recipe.additions, recipe.ignition.as_ref());
+            let members = delivery::members_with_network(profile, additions, ignition, None, tree, path)?;
+            let Members { archive, embedded, report } = members;
+            Ok(Payload { initrd: Some(archive.to_bytes()), embedded, report, ..payload })
         }
         FilesIn::Credential { .. } if profile != DeliveryProfile::Dracut => {
             let reason = format!(

@@ -65,15 +65,14 @@ where
             }
         }
         let own = unpacked.clone().filter(|path| kind == FileKind::File && wanted.contains(parent(path)));
-        // Of a file with several names, the content comes with the last one.
-        let is_empty_name = entry.links > 1 && entry.size == 0;
         let mut kept: Vec<Vec<u8>> = own.into_iter().collect();
+        // Of a file with several names, the content comes with the last one.
         if kind == FileKind::File && entry.links > 1 {
-            let waiting = empty_names.entry((visit.trailers, entry.inode)).or_default();
-            if is_empty_name {
-                waiting.append(&mut kept);
-            } else {
-                kept.append(waiting);
+            let key = (visit.trailers, entry.inode);
+            if entry.size > 0 {
+                kept.extend(empty_names.remove(&key).unwrap_or_default());
+            } else if !kept.is_empty() {
+                empty_names.entry(key).or_default().append(&mut kept);
             }
         }
         if !kept.is_empty() && entry.size <= MAX_KEPT_BYTES {

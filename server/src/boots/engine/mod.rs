@@ -4,6 +4,7 @@ mod eject;
 mod http_boot;
 mod media_time;
 mod medium;
+mod repetition;
 mod secure_boot;
 mod signs;
 mod steps;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use media::ExpectedCall;
 use redfish::bmc::{Bmc, BootOverride, Found, PowerState};
 
+use super::repetition::Repetition;
 use super::signs::Signs;
 use super::{Stop, medium, stored_image};
 use crate::boots::boot::Boot;
@@ -20,9 +21,6 @@ use crate::store::StoredImage;
 
 /// The interval between two checks.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// After its time limit, a host that reads the image is waited for only if it has read something new within this time, or within the
-/// limit if that is shorter. Otherwise a host that restarts for ever would never be too late. Firmware reads some parts twice.
-const NOTHING_NEW: Duration = Duration::from_mins(5);
 /// The longest wait, however slowly a host reads.
 const MAX_WAIT: Duration = Duration::from_hours(24);
 
@@ -66,9 +64,7 @@ struct Waiting<'a> {
     image: Arc<StoredImage>,
     /// When the host was switched on.
     powered: Timestamp,
-    /// How many bytes of the image were read at least once; and how many were sent until this number last changed or nobody read, and
-    /// when that was.
-    distinct: (u64, u64, Instant),
+    repetition: Repetition,
 }
 
 impl<'a> Waiting<'a> {
@@ -81,7 +77,7 @@ impl<'a> Waiting<'a> {
             signs: Signs::new(shared, boot, call),
             image,
             powered,
-            distinct: (0, 0, Instant::now()),
+            repetition: Repetition::new(Instant::now()),
         })
     }
 
@@ -131,14 +127,8 @@ impl<'a> Waiting<'a> {
 
     /// Whether the image is being read, but for long nothing of it that was not read before.
     fn repeats(&mut self, reads: &Reads, limit: Duration) -> bool {
-        if reads.distinct != self.distinct.0 || !reads.in_progress {
-            self.distinct = (reads.distinct, reads.sent, Instant::now());
-        }
-        let (distinct, sent, since) = self.distinct;
-        // A host that has restarted once may need long to read the same again over a slow link.
-        let is_over = since.elapsed() >= NOTHING_NEW.min(limit) && reads.sent.saturating_sub(sent) > distinct;
         // Of several hosts with one image, each reads what another one may have read before.
-        is_over && !self.shared.was_shared_since(self.boot, self.powered)
+        self.repetition.goes_on(reads, limit, Instant::now()) && !self.shared.was_shared_since(self.boot, self.powered)
     }
 
     /// What the request to delete the boot does, after `begin`. Empty if users cannot send it.

@@ -98,8 +98,7 @@ fn shown(state: KeyState) -> String {
     match state.previous {
         Some(PreviousState { until: None, grace }) => format!(
             "No server has written yet that it has taken the new key over: is it running, and is there room on its disk? A stopped server \
-             takes the key over when it starts. URLs of the previous key are valid for \
-             {grace} s from then on.\n"
+             takes the key over when it starts. URLs of the previous key are valid for {grace} s from then on.\n"
         ),
         Some(PreviousState { until: Some(until), .. }) => ended_or_until(Some(until)),
         None => ended_or_until(None),

@@ -189,8 +189,8 @@ fn contested(secret: &str) -> String {
     let (label, value) = SECRET_LABEL;
     format!(
         "another controller removes what dayone writes into the Secret {secret} each time, so dayone leaves the Secret alone for 10 \
-         minutes, and, without the label, notices its changes up to 10 minutes late. Fix: have that controller set the label {label}={value}, and keep \
-         metadata.ownerReferences"
+         minutes, and, without the label, notices its changes up to 10 minutes late. Fix: have that controller set the label \
+         {label}={value}, and keep metadata.ownerReferences"
     )
 }
 

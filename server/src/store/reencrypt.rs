@@ -43,7 +43,7 @@ pub(super) fn reencrypt(data: &DataDirectory) -> Result<(), OpenError> {
     {
         error!(
             path = %path.display(), error = %reason, files,
-            "cannot read a file in the data directory, so nobody knows which key it needs; keep all keys in data-key-file until dayone can \
+            "cannot read a file in the data directory, so dayone does not know which key it needs; keep all keys in data-key-file until dayone can \
              read it"
         );
     }

@@ -112,7 +112,7 @@ fn check_certificate(profile: &mut Profile<'_, '_>, key: &str, password: Option<
 }
 
 /// Reports a profile that stays without authentication, and one that NetworkManager cannot activate: it asks for a secret, and at
-/// boot nobody answers.
+/// boot no program gives it one.
 ///
 /// What it asks for is in libnm's `nm-setting-8021x.c`, `need_secrets`; that it fails then, in the daemon's log
 /// (`need-auth -> failed (reason 'no-secrets')`).
@@ -176,7 +176,7 @@ fn need_of_keys(profile: &mut Profile<'_, '_>, method: &str, prefix: &str) {
         }
         if is_token {
             let message = format!(
-                "is missing: NetworkManager 1.42 asks for the PIN of the token, nobody answers at boot, and the interface \
+                "is missing: NetworkManager 1.42 asks for the PIN of the token, no program gives it one at boot, and the interface \
                  does not come up; add {key}, or {key}-flags=4 in a keyfile of your own"
             );
             profile.problem(GROUP, Some(&key), Effect::NotActivatedByLater, message);
@@ -188,7 +188,7 @@ fn need_of_keys(profile: &mut Profile<'_, '_>, method: &str, prefix: &str) {
 
 fn not_activated(profile: &mut Profile<'_, '_>, method: &str, key: &str, hint: &str) {
     let message = format!(
-        "is missing, and the method {method} needs it: NetworkManager asks for it, nobody answers at boot, and the \
+        "is missing, and the method {method} needs it: NetworkManager asks for it, no program gives it one at boot, and the \
          interface does not come up; add {key}{hint}"
     );
     profile.problem(GROUP, Some(key), Effect::NotActivated, message);

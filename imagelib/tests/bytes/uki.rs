@@ -12,6 +12,7 @@ use imagelib::recipe::Recipe;
 use imagelib::uki::Carrier;
 use proptest::prelude::*;
 
+use crate::image::file;
 use crate::live_media::{
     self, Files, additions, file_in, identity, live, live_boot, output, planned, probe, recipe, shim, systemd_boot,
     unified, unified_by, unified_of,
@@ -138,6 +139,17 @@ fn an_addon_beside_the_image_has_the_files_and_the_arguments() {
     assert!(image.report.findings().iter().any(|finding| finding.code == "addon-unsigned"));
     assert_eq!(output(&base, &planned(&base, &recipe).unwrap()), made, "the same inputs, the same bytes");
     assert!(live(&made).unwrap().is_customised());
+}
+
+#[test]
+fn a_file_that_a_mount_hides_is_named() {
+    let base = iso(&[(LOADER, unified_by(NEW, "live"))]);
+    let mut recipe = recipe(&base);
+    recipe.additions.files = vec![file("/run/hello", b"hello".to_vec())];
+    let image = planned(&base, &recipe).unwrap();
+    let hidden = image.report.findings().iter().filter(|finding| finding.code == "files-behind-mounts");
+    let found: Vec<String> = hidden.map(ToString::to_string).collect();
+    assert!(found.len() == 1 && found[0].contains("/run/hello") && found[0].contains("BOOTX64.EFI"), "{found:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 mod competing;
 mod hard_links;
 mod properties;
+mod root;
 
 use std::collections::BTreeMap;
 

@@ -52,6 +52,12 @@ fn profiles_of_the_base_are_named() {
     // systemd hides what the initramfs has in /run.
     let run = "run/NetworkManager/system-connections/a.nmconnection: [connection]\n";
     assert_eq!(one("base-has-profiles", &[run, "usr/lib/systemd/systemd"]), None);
+    // Elsewhere, NetworkManager finds a profile in two directories, of which one is a link to the other.
+    let entries = [
+        "etc/NetworkManager/system-connections/a.nmconnection: [connection]\n",
+        "run/NetworkManager/system-connections -> /etc/NetworkManager/system-connections",
+    ];
+    assert_eq!(one("base-has-profiles", &entries).unwrap().matches("a.nmconnection").count(), 1);
     // Without a network to deliver, they are wanted. An inspection shows them.
     let entries = [BASE.as_slice(), &["etc/NetworkManager/system-connections/a: [connection]\n"]].concat();
     let named = Additions { hostname: Some("node-1".parse().unwrap()), ..Additions::default() };
@@ -83,10 +89,17 @@ fn configuration_that_defeats_keyfiles_is_named() {
         // How Ubuntu switches it off.
         (&[UBUNTU, "etc/NetworkManager/conf.d/10-globally-managed-devices.conf"], None),
         (&[UBUNTU, "etc/NetworkManager/conf.d/10-globally-managed-devices.conf -> /dev/null"], None),
+        (&[UBUNTU, "etc/NetworkManager/conf.d/10-globally-managed-devices.conf -> ../../../dev/null"], None),
         (&[UBUNTU, "etc/NetworkManager/conf.d/a.conf: [keyfile]\nunmanaged-devices=none\n"], None),
         (&[UBUNTU, "etc/NetworkManager/conf.d/a.conf: [keyfile]\nunmanaged-devices+=except:type:ethernet\n"], None),
         (&["etc/NetworkManager/conf.d/a.conf: [keyfile]\nunmanaged-devices=interface-name:e*\n"], Some("a.conf")),
         (&["etc/NetworkManager/conf.d/a.conf: [keyfile]\nunmanaged-devices=interface-name:docker0;type:wifi\n"], None),
+        // The documents are for eth0 alone.
+        (&["etc/NetworkManager/conf.d/a.conf: [keyfile]\nunmanaged-devices=*,except:interface-name:eth0\n"], None),
+        (
+            &["etc/NetworkManager/conf.d/a.conf: [keyfile]\nunmanaged-devices=*,except:interface-name:eth1\n"],
+            Some("a.conf"),
+        ),
         (&["etc/NetworkManager/conf.d/a.conf: [device-x]\nmatch-device=type:ethernet\nmanaged=0\n"], Some("managed=0")),
         (&["etc/NetworkManager/conf.d/a.conf: [device-x]\nmatch-device=type:wifi\nmanaged=0\n"], None),
         (&["etc/NetworkManager/conf.d/a: [device]\nmanaged=0\n"], None),
@@ -126,6 +139,8 @@ fn units_of_the_base_before_dayones_are_named() {
         (&["usr/lib/systemd/network/10-eth0.network: [Match]\nName=*\n"], None),
         (&["usr/lib/systemd/network/05-lo.network: [Match]\nName=lo\n"], None),
         (&["usr/lib/systemd/network/05-wlan.network: [Match]\nType=wlan\n"], None),
+        (&["usr/lib/systemd/network/05-x.network: [Match]\nName=lo\nName=eth0\n"], Some("(Name=lo eth0)")),
+        (&["usr/lib/systemd/network/05-x.network: [Match]\nName=lo\nName=\n"], Some("(matches everything)")),
         (
             &[
                 "usr/lib/systemd/network/05-x.network: [Match]\nName=*\n",
@@ -141,6 +156,24 @@ fn units_of_the_base_before_dayones_are_named() {
 }
 
 #[test]
+fn dracut_is_said_to_read_them_only_with_a_network() {
+    let profile = "etc/NetworkManager/system-connections/any.nmconnection: [connection]\n";
+    let setting = "etc/NetworkManager/conf.d/a.conf: [main]\ndns=none\n";
+    for (of, entries, is_said) in
+        [(DeliveryProfile::Dracut, DRACUT.as_slice(), true), (DeliveryProfile::RootInInitramfs, &BASE, false)]
+    {
+        let found = found(of, &with_nic(), &[entries, &[profile, setting]].concat());
+        assert_eq!(
+            found.iter().map(|(code, _)| *code).collect::<Vec<_>>(),
+            ["base-has-profiles", "base-configures-network-manager"]
+        );
+        for (_, message) in found {
+            assert_eq!(message.ends_with("(such as with rd.neednet=1)"), is_said, "{message}");
+        }
+    }
+}
+
+#[test]
 fn files_that_a_mount_hides_are_named() {
     let entries = [
         "etc/NetworkManager/system-connections -> /run/NetworkManager/system-connections",
@@ -151,6 +184,16 @@ fn files_that_a_mount_hides_are_named() {
                  /run/NetworkManager/system-connections/eth0.nmconnection)";
     assert!(message.ends_with(place), "{message}");
     assert_eq!(one("files-behind-mounts", &["etc/NetworkManager/system-connections -> /srv/x", "srv/x/"]), None);
+    // What is handed over comes to its place before the system mounts them, too.
+    let files = json!([{"path": "/run/x", "mode": "0644", "contents": ""}]);
+    let with_file = Additions { files: serde_json::from_value(files).unwrap(), ..with_nic() };
+    for (profile, entries) in
+        [(DeliveryProfile::Dracut, DRACUT.as_slice()), (DeliveryProfile::InitramfsTools, &INITRAMFS_TOOLS)]
+    {
+        let mut found = found(profile, &with_file, entries);
+        found.retain(|(code, _)| *code == "files-behind-mounts");
+        assert!(matches!(found.as_slice(), [(_, message)] if message.ends_with(": /run/x")), "{found:?}");
+    }
 }
 
 #[test]

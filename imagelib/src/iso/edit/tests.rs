@@ -4,10 +4,12 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::disk::gpt::{Gpt, Partition};
+use crate::disk::guid::Guid;
 use crate::disk::mbr::{EFI_SYSTEM, Mbr, MbrPartition};
 use crate::iso::author::{ElTorito, NewFile, NewIso};
 use crate::iso::testing::image;
-use crate::iso::{TreeKind, Volume};
+use crate::iso::{TreeKind, Volume, el_torito};
 use crate::overlay::{Content, Overlay, Sizes};
 
 fn open(image: &Vec<u8>) -> Result<Editor, OpenError> {
@@ -126,9 +128,8 @@ fn first_partition(image: &Vec<u8>) -> MbrPartition {
     Mbr::read(image).unwrap().unwrap().partitions().next().unwrap().1
 }
 
-/// An ISO with a boot image of 10 sectors, a file of the same length, and a partition of so many sectors that begins where the file of
-/// this path does.
-fn with_partition(path: &str, sectors: u32) -> Vec<u8> {
+/// An ISO with a boot image of 10 sectors, and a file of the same length.
+fn with_boot_image() -> Vec<u8> {
     let file = |path: &str| (path.parse().unwrap(), NewFile::literal(0o644, vec![path.as_bytes()[5]; 5000]));
     let iso = NewIso {
         volume_id: "PARTITION".to_owned(),
@@ -139,13 +140,34 @@ fn with_partition(path: &str, sectors: u32) -> Vec<u8> {
     let iso = Overlay::concatenated(&Sizes::new(), iso.layout().unwrap()).unwrap();
     let mut image = vec![0; usize::try_from(iso.size()).unwrap()];
     iso.read_at(&(Role::Iso, Vec::<u8>::new()), 0, &mut image).unwrap();
+    image
+}
+
+fn apply(image: &mut [u8], patch: Patch) {
+    let Patch { offset, content: Content::Bytes(bytes) } = patch else { panic!("bytes") };
+    let at = usize::try_from(offset).unwrap();
+    image[at..at + bytes.len()].copy_from_slice(&bytes);
+}
+
+/// The same with a partition of so many sectors that begins where the file of this path does.
+fn with_partition(path: &str, sectors: u32) -> Vec<u8> {
+    let mut image = with_boot_image();
     let first_sector = u32::try_from(extent(&image, path).offset / 512).unwrap();
     let partition = MbrPartition { bootable: false, kind: EFI_SYSTEM, first_sector, sectors };
-    let Patch { offset, content: Content::Bytes(table) } = Mbr::new([Some(partition), None, None, None]).table() else {
-        panic!("bytes")
-    };
-    let at = usize::try_from(offset).unwrap();
-    image[at..at + table.len()].copy_from_slice(&table);
+    apply(&mut image, Mbr::new([Some(partition), None, None, None]).table());
+    image
+}
+
+/// The same with a partition of a GPT that begins where the boot image does, and has this last sector.
+fn with_gpt(last: u64) -> Vec<u8> {
+    let mut image = with_boot_image();
+    let first = extent(&image, "/boot/efi.img").offset / 512;
+    let partition = Partition { kind: Guid::EFI_SYSTEM, id: Guid::BASIC_DATA, first, last: first, name: String::new() };
+    let mut gpt = Gpt::new(Guid::BASIC_DATA, &[partition]).unwrap();
+    gpt.place(0, first, last);
+    for patch in gpt.resized(image.len() as u64).unwrap().patches {
+        apply(&mut image, patch);
+    }
     image
 }
 
@@ -168,6 +190,24 @@ fn a_partition_goes_along_with_the_boot_image_at_its_beginning_wherever_it_ends(
         assert!(first_sector > before.first_sector);
         let expected = if moves { MbrPartition { first_sector, sectors: 18, ..before } } else { before };
         assert_eq!(after, expected, "{path}, {sectors}");
+    }
+}
+
+#[test]
+fn a_partition_goes_along_with_its_boot_image_although_its_end_cannot_be_counted_in_bytes() {
+    for last in [u64::MAX, (1 << 55) - 1] {
+        let image = with_gpt(last);
+        let start = extent(&image, "/boot/efi.img").offset;
+        let region = Edit::MoveRegion { name: "partition".to_owned(), start, content: own(&[7; 9000]) };
+        for (edit, sectors) in [(replace("/boot/efi.img", &[7; 9000]), 18), (region, 20)] {
+            let new = bytes_of(&image, &open(&image).unwrap().plan(vec![edit]).unwrap());
+            let (_, partition) = Gpt::read(&new).unwrap().unwrap().partitions().next().unwrap();
+            let catalog = el_torito::read(&new, &Volume::open(&new).unwrap()).unwrap().unwrap();
+            let boot_image = catalog.entries[0].image.offset;
+            assert!(boot_image > start);
+            let first = boot_image / 512;
+            assert_eq!((partition.first, partition.last), (first, first + sectors - 1), "{last}, {sectors}");
+        }
     }
 }
 

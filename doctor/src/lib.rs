@@ -263,4 +263,13 @@ mod tests {
         assert_eq!(codes, ["no-store", "examination-unfinished"]);
         assert_eq!(findings[1].severity, Severity::Warning);
     }
+
+    #[test]
+    fn an_address_with_leading_zeros_is_refused() {
+        assert!(parse("http://10.0.0.10/x.iso").is_ok());
+        let options = Options { trust: Trust::System, slow: Duration::ZERO };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let error = runtime.block_on(examine("http://10.0.0.010/x.iso", &options)).err().unwrap().to_string();
+        assert!(error.contains("is 10.0.0.8, ") && error.contains("without leading zeros"), "{error}");
+    }
 }

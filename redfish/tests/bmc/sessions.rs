@@ -74,6 +74,22 @@ async fn the_end_of_a_dropped_clients_session_can_be_waited_for() {
 }
 
 #[tokio::test]
+async fn a_session_ends_even_if_nobody_waits_for_it_any_more() {
+    let bmc = Bmc::start(true).await;
+    bmc.on("POST", SESSIONS, created("t", "/redfish/v1/SessionService/Sessions/8"));
+    let options = ClientOptions::default();
+    let client = Client::connect(&bmc.target(true), &options).await.unwrap();
+    // Polls the first future once, and drops it.
+    tokio::select! {
+        biased;
+        () = client.close() => panic!("the BMC cannot have answered yet"),
+        () = std::future::ready(()) => {}
+    }
+    options.unfinished.finished().await;
+    assert_eq!(bmc.seen("DELETE", &format!("{SESSIONS}/8")).len(), 1);
+}
+
+#[tokio::test]
 async fn a_bmc_that_is_busy_when_a_session_begins_is_asked_again() {
     let bmc = Bmc::start(true).await;
     bmc.on("POST", SESSIONS, Canned::new(503, &Value::Null).header("Retry-After", "0"));

@@ -61,3 +61,21 @@ pub(super) fn other_login(headers: &HeaderMap) -> Option<String> {
     let is_dayone = challenges().any(|challenge| challenge.to_ascii_lowercase().starts_with("bearer"));
     challenges().next().filter(|_| !is_dayone).map(str::to_owned)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_redirect_is_shown_without_its_query_and_without_the_path_of_the_api() {
+        for (location, shown) in [
+            ("https://login.example/start?state=hunter2#hunter2", "https://login.example/start"),
+            ("https://login.example/start?return=/v1/boots", "https://login.example/start"),
+            ("https://dayone.example/v1/boots?limit=1000", "https://dayone.example"),
+            ("https://dayone.example/site/v1/boots", "https://dayone.example/site"),
+        ] {
+            let told = explain(StatusCode::FOUND, Some(location), None, None);
+            assert!(told.contains(&format!("302 Found, and redirects to {shown}: ")), "{told}");
+        }
+    }
+}

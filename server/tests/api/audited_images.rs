@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::audit::{assert_intact, config, entries, start, stop, until_recorded};
+use super::audit::{assert_intact, config, entries, order, start, stop, until_recorded};
 use super::support::{Answer, Dayone, NMSTATE, Place, TOKEN};
 
 /// Larger than what a connection takes from the server while its client does not read.
@@ -72,5 +72,28 @@ async fn all_that_is_read_of_an_image_is_recorded_however_soon_it_is_deleted() {
     let recorded: u64 = of(&log, "image-read").iter().map(|read| read["sent"].as_u64().unwrap()).sum();
     assert_eq!(recorded, KERNEL);
     assert!(of(&log, "image-read").iter().all(|read| read["image"] == image["id"] && read["host"] == "worker-7"));
+    assert_intact(&place);
+}
+
+#[tokio::test]
+async fn the_deletion_of_an_image_whose_record_cannot_be_read_is_recorded() {
+    let dayone = start().await;
+    let image = order(&dayone, "worker-7").await;
+    let id = image["id"].as_str().unwrap();
+    let place = stop(dayone).await;
+    // As a later version of dayone would write it.
+    let record = place.path(&format!("data/images/{id}.json"));
+    let later = fs::read_to_string(&record).unwrap().replacen(r#"{"version":1"#, r#"{"version":9"#, 1);
+    fs::write(&record, later).unwrap();
+    let again = config(&place, None);
+    let dayone = Dayone::start_with(place, again).await;
+    let path = format!("/v1/images/{id}");
+    assert_eq!(Answer::of(dayone.get(&path).bearer_auth(TOKEN)).await.status, 404);
+    let deleted = dayone.client.delete(dayone.url(&path)).bearer_auth(TOKEN);
+    assert_eq!(Answer::of(deleted).await.status, 204);
+    let place = stop(dayone).await;
+    let deleted = of(&place.path("audit.jsonl"), "image-deleted");
+    assert_eq!(deleted.len(), 1, "{deleted:?}");
+    assert_eq!((&deleted[0]["image"], &deleted[0]["who"]["token"]), (&image["id"], &json!("DAYONE_API_TOKEN")));
     assert_intact(&place);
 }

@@ -155,6 +155,7 @@ fn a_proxy_that_refuses_is_named_and_not_asked_again() {
         ("407 Proxy Authentication Required", "https", "answers 407 Proxy Authentication Required: give its user name"),
         ("407 Proxy Authentication Required", "http", "answers 407 Proxy Authentication Required: give its user name"),
         ("403 Forbidden", "https", "does not connect to 192.0.2.1:443: it answers 403 Forbidden"),
+        ("403 Forbidden", "http", "answers 403 Forbidden"),
     ] {
         let address = answering(page(head));
         let variable = format!("{}_PROXY", scheme.to_ascii_uppercase());
@@ -173,17 +174,53 @@ fn a_proxy_that_refuses_is_named_and_not_asked_again() {
 }
 
 #[test]
-fn a_proxy_that_does_not_answer_is_named_while_dayone_tries_again() {
+fn a_proxy_that_refuses_where_a_redirect_leads_is_named_with_that_place() {
     let place = Place::new();
-    for (scheme, variable) in [("https", "HTTPS_PROXY"), ("http", "HTTP_PROXY")] {
+    let redirecting = answering(page("302 Found\r\nLocation: https://192.0.2.1/b.iso"));
+    let refusing = format!("http://{}", answering(page("403 Forbidden")));
+    let told = format!("the proxy {refusing} (HTTPS_PROXY) does not connect to 192.0.2.1:443: it answers 403");
+    // The redirect comes from the server, and then from a proxy.
+    for (url, proxy) in [
+        (format!("http://{redirecting}/a.iso"), None),
+        ("http://192.0.2.2/a.iso".to_owned(), Some(format!("http://{redirecting}"))),
+    ] {
+        let mut command = command(&["base", "fetch", &url, "--sha256", SHA256, "-o", &place.argument("a.iso")]);
+        command.env("HTTPS_PROXY", &refusing).envs(proxy.map(|proxy| ("HTTP_PROXY", proxy)));
+        let Ended { code, err, .. } = ended(command.output().unwrap());
+        assert!(code == 1 && err.contains(&told) && !err.contains("trying again"), "{url}: {err}");
+    }
+}
+
+#[test]
+fn a_cgi_program_uses_and_blames_no_proxy() {
+    let place = Place::new();
+    let url = format!("http://{}/a.iso", answering(page("404 Not Found")));
+    let mut command = command(&["base", "fetch", &url, "--sha256", SHA256, "-o", &place.argument("a.iso")]);
+    let proxy = format!("http://{}", answering(page("403 Forbidden")));
+    command.env("REQUEST_METHOD", "GET").env("HTTP_PROXY", proxy);
+    let Ended { code, err, .. } = ended(command.output().unwrap());
+    assert!(code == 1 && err.contains(&format!("the server of {url} answers 404 Not Found")), "{err}");
+}
+
+#[test]
+fn a_proxy_that_fails_is_named_while_dayone_tries_again() {
+    let place = Place::new();
+    // Nobody listens at this port.
+    let silent = "http://127.0.0.1:1".to_owned();
+    let busy = format!("http://{}", answering(page("503 Service Unavailable")));
+    for (scheme, proxy, expected) in [
+        ("https", &silent, format!("(the proxy {silent} (HTTPS_PROXY): ")),
+        ("http", &silent, format!("(the proxy {silent} (HTTP_PROXY): ")),
+        ("http", &busy, format!("(the server through the proxy {busy} (HTTP_PROXY) answers 503 ")),
+    ] {
         let url = format!("{scheme}://192.0.2.1/a.iso");
         let mut command = command(&["base", "fetch", &url, "--sha256", SHA256, "-o", &place.argument("a.iso")]);
-        // Nobody listens at this port.
-        let mut child = command.env(variable, "http://127.0.0.1:1").stderr(Stdio::piped()).spawn().unwrap();
+        command.env(format!("{}_PROXY", scheme.to_ascii_uppercase()), proxy);
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         let told = lines.find(|line| line.contains("trying again")).unwrap_or_default();
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(told.contains(&format!("(the proxy http://127.0.0.1:1 ({variable}): ")), "{told}");
+        assert!(told.contains(&expected), "{told}");
     }
 }

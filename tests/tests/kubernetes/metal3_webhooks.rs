@@ -130,6 +130,28 @@ fn a_finalizer_that_cannot_be_written_is_in_the_condition_in_an_event_and_in_a_m
     replica.wait("it is not counted any more", Duration::from_secs(10), || stuck(&replica) == Some(0.0));
 }
 
+#[test]
+fn an_error_in_the_status_stays_while_a_request_fails() {
+    let server = ApiServer::start();
+    let site = Site::new(&server);
+    let replica = site.start();
+    site.create_secret("probe", &json!({"nmstate": NMSTATE}));
+    // Nothing listens there.
+    let client = json!({"url": "https://127.0.0.1:1/"});
+    server.add_webhook(SECRETS, &client, &site.secret_path("probe"), 500);
+    site.create_image("host", &with_network("network"));
+    let before = site.wait_for_error("host", "MissingNetworkData");
+    site.create_secret("network", &json!({"nmstate": NMSTATE}));
+    let failed = || replica.metric("dayone_kubernetes_failures_total{reason=\"ReconciliationFailed\"}");
+    replica.wait("requests keep failing", Duration::from_secs(90), || failed() == Some(1.0));
+    // Longer than dayone takes to write a condition.
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!(condition(&site.image("host"), "Error"), condition(&before, "Error"));
+
+    server.remove_webhook();
+    replica.wait("its image", Duration::from_secs(90), || is_true(&site.image("host"), "Ready"));
+}
+
 /// As a controller does that keeps the metadata of its Secrets as they are in a repository or in a vault.
 #[test]
 fn a_controller_that_removes_the_label_each_time_is_left_the_secret_and_the_host_gets_its_image() {

@@ -41,7 +41,7 @@ fn answer(head: &str, length: usize, body: &str) -> String {
 
 fn downloader() -> Downloader {
     let patience = Patience { attempts: 3, longest_wait: Duration::from_millis(10) };
-    Downloader::new(AllowedSources::any(), &Verification::System, patience, 1 << 20).unwrap()
+    Downloader::new(AllowedSources::any(), &Verification::System, patience, 2 << 20).unwrap()
 }
 
 fn downloaded(answers: Vec<String>) -> (Downloaded, Vec<u8>) {
@@ -129,6 +129,19 @@ fn a_web_page_in_place_of_the_file_takes_nothing_away() {
     // Nothing had arrived before: the error says what came.
     let error = fetched(b"", b"one two.", vec![page; 20]).0.unwrap_err().to_string();
     assert!(error.ends_with("it has 6 bytes; the server sent it as text/html (Content-Type)"), "{error}");
+}
+
+#[test]
+fn a_new_version_that_is_served_as_a_web_page_is_known_by_its_size() {
+    let html = "200 OK\r\nContent-Type: text/html";
+    let rest = answer("206 Partial Content\r\nContent-Range: bytes 4-7/8", 4, "two.");
+    let (result, asked) = fetched(b"one ", b"one two.", vec![answer(html, 1 << 20, "<html>"), rest]);
+    assert_eq!((result.unwrap().as_slice(), asked), (&b"one two."[..], 2));
+
+    let new = "x".repeat((1 << 20) + 1);
+    let (result, asked) = fetched(b"one ", new.as_bytes(), vec![answer(html, new.len(), &new)]);
+    assert!(result.unwrap() == new.as_bytes());
+    assert_eq!(asked, 1);
 }
 
 #[test]

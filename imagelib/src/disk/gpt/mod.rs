@@ -225,10 +225,10 @@ impl Gpt {
         (self.entries.len() as u64).div_ceil(SECTOR)
     }
 
-    /// The entries up to their last byte that is not zero.
+    /// The entries up to the last one that is not zero. It is whole: where it ends with zeros, the disk may still have something else.
     fn used_entries(&self) -> &[u8] {
         let used = self.entries.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-        self.entries.get(..used).unwrap_or_default()
+        self.entries.get(..used.next_multiple_of(self.entry_size)).unwrap_or_default()
     }
 }
 

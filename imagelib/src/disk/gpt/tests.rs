@@ -182,6 +182,19 @@ fn entries_of_twice_the_size_and_what_stands_in_unused_ones_are_kept() {
 /// As in an ISO image of xorriso: the entries stand behind the system area, there are 248 of them with gaps between, and
 /// two overlap.
 #[test]
+fn of_a_longer_partition_nothing_stays_behind_a_shorter_one() {
+    for before in [0x1_2345, u64::MAX - 1] {
+        let unnamed = Partition { name: String::new(), ..partition(64, before) };
+        let gpt = Gpt::new(Guid::BASIC_DATA, &[unnamed]).unwrap();
+        let mut disk = disk(&gpt, 1 << 20).unwrap();
+        let mut shorter = Gpt::read(&disk).unwrap().unwrap();
+        shorter.place(0, 64, 99);
+        lay_over(&mut disk, &shorter).unwrap();
+        assert_eq!(Gpt::read(&disk).unwrap().unwrap().partitions().next().unwrap().1.last, 99);
+    }
+}
+
+#[test]
 fn a_foreign_table_is_patched_where_it_stands() {
     const START: u64 = 64;
     const COUNT: u32 = 248;

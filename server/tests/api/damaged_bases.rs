@@ -169,7 +169,14 @@ async fn a_start_reads_unchanged_copies_no_more() {
         fs::write(&cache, changed).unwrap();
         allow(config, &[source.url("/")]);
     };
-    let dayone = dayone.restart_with(change).await;
-    let base = Answer::of(dayone.get("/v1/bases/fcos")).await.ok();
-    assert!(base["reason"].as_str().unwrap().contains(&other), "{base}");
+    let mut dayone = dayone.restart_with(change).await;
+    let mut base = Answer::of(dayone.get("/v1/bases/fcos")).await.ok();
+    // The last check of the server before may have written the cache once more.
+    for _ in 0..3 {
+        if base["reason"].is_null() {
+            dayone = dayone.restart_with(change).await;
+            base = Answer::of(dayone.get("/v1/bases/fcos")).await.ok();
+        }
+    }
+    assert!(base["reason"].as_str().is_some_and(|reason| reason.contains(&other)), "{base}");
 }

@@ -30,6 +30,9 @@ fn start() -> (Namespace<'static>, String, Running) {
 /// How long nothing more may happen.
 const QUIET: Duration = Duration::from_millis(1500);
 
+/// Objects and Secrets have a watch each, and neither waits for the other.
+const READS: &str = "once to claim the Secret, and once more if the object's event is there before the claimed Secret's";
+
 #[test]
 fn an_image_is_made_and_told_in_five_requests() {
     let (namespace, user, running) = start();
@@ -52,10 +55,10 @@ fn an_image_is_made_and_told_in_five_requests() {
     assert_eq!(namespace.events("worker-0", "ImageReady")[0]["type"], "Normal");
     std::thread::sleep(QUIET);
     let asked = namespace.asked(&user);
-    let asked = counted(&asked);
+    let mut asked = counted(&asked);
+    assert!(matches!(asked.remove("get secrets"), Some(1..=2)), "{READS}");
     let expected = [
         ("create events", 11),
-        ("get secrets", 1),
         ("patch preprovisioningimages", 1),
         ("patch preprovisioningimages/status", 1),
         ("update secrets", 1),
@@ -71,6 +74,11 @@ fn a_changed_secret_is_a_new_image_and_changed_metadata_is_none() {
     let first = namespace.accepted("worker-0");
     let writes = || namespace.asked(&user).iter().filter(|one| one.ends_with("/status")).count();
     wait_for("its first write in the log", Duration::from_secs(5), || writes() == 1);
+
+    let reads = || namespace.asked(&user).iter().filter(|one| *one == "get secrets").count();
+    std::thread::sleep(QUIET);
+    let first_reads = reads();
+    assert!(matches!(first_reads, 1..=2), "{READS}");
 
     // As the baremetal-operator does.
     let finalizers = json!({"metadata": {"finalizers": ["baremetalhost.metal3.io/secret"]}});
@@ -98,8 +106,7 @@ fn a_changed_secret_is_a_new_image_and_changed_metadata_is_none() {
     std::thread::sleep(QUIET);
     assert_eq!(writes(), 6);
     assert!(namespace.asked(&user).iter().all(|one| !one.ends_with("409")), "{:?}", namespace.asked(&user));
-    let reads = namespace.asked(&user).iter().filter(|one| *one == "get secrets").count();
-    assert_eq!(reads, 1, "once it is labelled, it is watched");
+    assert_eq!(reads(), first_reads, "once it is labelled, it is watched");
 }
 
 #[test]
@@ -204,7 +211,8 @@ fn two_hundred_hosts_at_once_cost_what_each_costs_alone() {
     println!("{asked:?}");
     assert_eq!(asked["patch preprovisioningimages"], count);
     assert_eq!(asked["patch preprovisioningimages/status"], count);
-    assert_eq!((asked["get secrets"], asked["update secrets"]), (count, count));
+    assert_eq!(asked["update secrets"], count);
+    assert!((count..=count + count / 20).contains(&asked["get secrets"]), "{READS}, which is rare");
 }
 
 #[test]

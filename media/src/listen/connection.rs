@@ -65,7 +65,7 @@ pub(super) async fn serve<S, B, D>(
         return serve_http(stream, Peer { address, tls: None }, None, admission, services, options, phase).await;
     };
     let replaced = tls.replaced();
-    let handshake = tls.acceptor().accept(stream);
+    let handshake = tls.accept(stream);
     let result = tokio::select! {
         result = timeout(options.handshake_timeout, handshake) => result,
         () = admission.evicted() => return options.metrics.closed(Closed::Evicted),

@@ -15,7 +15,8 @@ use rustls::version::{TLS12, TLS13};
 use rustls::{RootCertStore, ServerConfig};
 use rustls_pki_types::pem::{self, PemObject as _};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
-use tokio_rustls::TlsAcceptor;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_rustls::{Accept, TlsAcceptor};
 use tokio_util::sync::CancellationToken;
 use x509_parser::parse_x509_certificate;
 use x509_parser::public_key::PublicKey;
@@ -25,6 +26,10 @@ use crate::base_file::Fingerprint;
 
 /// The time between two checks of the files. A renewed certificate is in use after at most this time.
 pub(super) const RELOAD: Duration = Duration::from_secs(10);
+
+/// How many bytes rustls takes at once: the head of an answer, and a piece of its body, which has at most 64 KiB. rustls's own limit is
+/// 64 KiB. With that, the last bytes of such an answer, as many as its head has, would be a call of the kernel and a packet of their own.
+const TAKEN_AT_ONCE: usize = (64 << 10) + (2 << 10);
 
 /// The shortest RSA key that rustls signs with, in bits.
 const SHORTEST_RSA: usize = 2048;
@@ -163,13 +168,18 @@ impl Tls {
         self.0.client_authorities.is_some()
     }
 
+    /// Begins a handshake, with the last usable content of the files.
+    pub(super) fn accept<S: AsyncRead + AsyncWrite + Unpin>(&self, stream: S) -> Accept<S> {
+        self.acceptor().accept_with(stream, |session| session.set_buffer_limit(Some(TAKEN_AT_ONCE)))
+    }
+
     /// An acceptor with the last usable content of the files.
     pub(super) fn acceptor(&self) -> TlsAcceptor {
         TlsAcceptor::from(Arc::clone(&self.0.loaded.lock().config))
     }
 
-    /// Is cancelled when other authorities replace those that vouch for the clients of new connections. Ask for it before the
-    /// [`acceptor`](Self::acceptor).
+    /// Is cancelled when other authorities replace those that vouch for the clients of new connections. Ask for it before you
+    /// [`accept`](Self::accept).
     pub(super) fn replaced(&self) -> CancellationToken {
         self.0.loaded.lock().replaced.clone()
     }
@@ -273,85 +283,4 @@ impl From<TlsError> for io::Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn write(directory: &Path, name: &str) {
-        let issued = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
-        fs::write(directory.join("tls.crt"), issued.cert.pem()).unwrap();
-        fs::write(directory.join("tls.key"), issued.signing_key.serialize_pem()).unwrap();
-    }
-
-    /// The configuration in use after the next check of the files.
-    async fn in_use(tls: &Tls) -> Arc<ServerConfig> {
-        tls.renew().await;
-        Arc::clone(tls.acceptor().config())
-    }
-
-    #[tokio::test]
-    async fn a_renewed_certificate_is_taken_and_a_broken_one_is_not() {
-        let directory = tempfile::tempdir().unwrap();
-        write(directory.path(), "first.example");
-        let tls = Tls::from_files(&directory.path().join("tls.crt"), &directory.path().join("tls.key")).unwrap();
-        let first = in_use(&tls).await;
-        assert!(Arc::ptr_eq(&first, &in_use(&tls).await), "nothing has changed");
-        std::thread::sleep(Duration::from_millis(20));
-        fs::write(directory.path().join("tls.key"), "half written").unwrap();
-        assert!(Arc::ptr_eq(&first, &in_use(&tls).await));
-        write(directory.path(), "second.example");
-        let second = in_use(&tls).await;
-        assert!(!Arc::ptr_eq(&first, &second));
-        assert!(Arc::ptr_eq(&second, &in_use(&tls).await));
-    }
-
-    #[tokio::test]
-    async fn another_file_with_the_same_modification_time_is_taken() {
-        let directory = tempfile::tempdir().unwrap();
-        let time = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1);
-        let path = |name: &str| directory.path().join(name);
-        for version in ["1", "2"] {
-            fs::create_dir(path(version)).unwrap();
-            write(&path(version), "the-same.example");
-            for name in ["tls.crt", "tls.key"] {
-                fs::File::options().write(true).open(path(version).join(name)).unwrap().set_modified(time).unwrap();
-            }
-        }
-        let publish = |version: &str| {
-            std::os::unix::fs::symlink(version, path("new")).unwrap();
-            fs::rename(path("new"), path("current")).unwrap();
-        };
-        publish("1");
-        let tls = Tls::from_files(&path("current/tls.crt"), &path("current/tls.key")).unwrap();
-        let first = in_use(&tls).await;
-        publish("2");
-        assert!(!Arc::ptr_eq(&first, &in_use(&tls).await));
-    }
-
-    #[tokio::test]
-    async fn only_other_authorities_end_the_connections_of_clients() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = |name: &str| directory.path().join(name);
-        let authority = |name: &str| rcgen::generate_simple_self_signed([name.to_owned()]).unwrap().cert.pem();
-        write(directory.path(), "first.example");
-        fs::write(path("ca.pem"), authority("one.example")).unwrap();
-        let open = || Tls::for_clients_of(&path("tls.crt"), &path("tls.key"), &path("ca.pem")).unwrap();
-        let tls = open();
-        let acceptor = tls.acceptor();
-        let config = acceptor.config();
-        assert!(!config.session_storage.can_cache() && config.send_tls13_tickets == 0, "no session is resumed");
-        let replaced = tls.replaced();
-        std::thread::sleep(Duration::from_millis(20));
-        write(directory.path(), "second.example");
-        tls.renew().await;
-        tls.replace_by(&open());
-        assert!(!replaced.is_cancelled(), "the authorities are the same");
-        fs::write(path("ca.pem"), authority("two.example")).unwrap();
-        tls.renew().await;
-        assert!(replaced.is_cancelled() && !tls.replaced().is_cancelled());
-        let replaced = tls.replaced();
-        std::thread::sleep(Duration::from_millis(20));
-        fs::write(path("ca.pem"), authority("three.example")).unwrap();
-        tls.replace_by(&open());
-        assert!(replaced.is_cancelled());
-    }
-}
+mod tests;

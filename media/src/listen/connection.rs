@@ -121,11 +121,11 @@ async fn serve_http<T, S, B, D>(
     let files = (options.sendfile && peer.tls.is_none()).then(FileRanges::default);
     let stream = YieldingStream::new(stream, for_byte.clone(), admission.queue()).with_files(files.clone());
     let standing = admission.standing();
-    let mut inner_phase = phase.clone();
+    let inner_phase = phase.clone();
     let all = async {
         let sender = Sender { peer, files: files.as_ref() };
         let conversation = Conversation::new(stream, &direct, sender, standing, &for_head);
-        let (read, stream) = match conversation.run(&mut inner_phase).await? {
+        let (read, stream) = match conversation.run(&inner_phase).await? {
             Next::Ended => return Ok(()),
             Next::Hyper(read, stream) => (read, stream),
         };

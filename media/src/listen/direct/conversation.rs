@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
@@ -58,7 +58,13 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin, D: DirectAnswers> Conversation<'a, S
     }
 
     /// Answers direct requests until there is another one, or no more.
-    pub(crate) async fn run(mut self, phase: &mut watch::Receiver<Phase>) -> io::Result<Next<S>> {
+    pub(crate) async fn run(mut self, phase: &watch::Receiver<Phase>) -> io::Result<Next<S>> {
+        // One future for all requests: beginning and ending one for each takes longer than polling it.
+        let mut watched = phase.clone();
+        let mut stopping = pin!(async move {
+            // An error means that the listener is gone.
+            let _ = watched.wait_for(|phase| !phase.is_serving()).await;
+        });
         loop {
             match DirectRequest::parse(&self.read) {
                 Parsed::Direct(request, length) if phase.borrow().is_serving() => {
@@ -75,7 +81,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin, D: DirectAnswers> Conversation<'a, S
                     self.send(answer).await?;
                 }
                 Parsed::Incomplete if self.read.len() < MAX_HEAD_BYTES => {
-                    if !self.has_more(phase).await? {
+                    if !self.has_more(stopping.as_mut()).await? {
                         self.stream.shutdown().await?;
                         return Ok(Next::Ended);
                     }
@@ -88,14 +94,14 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin, D: DirectAnswers> Conversation<'a, S
         Ok(Next::Hyper(self.read.freeze(), self.stream))
     }
 
-    /// Waits for bytes. Returns false if none come: the client sends no more, or the listener ends.
-    async fn has_more(&mut self, phase: &mut watch::Receiver<Phase>) -> io::Result<bool> {
+    /// Waits for bytes. Returns false if none come: the client sends no more, or the listener ends, which completes `stopping`.
+    async fn has_more(&mut self, stopping: Pin<&mut impl Future<Output = ()>>) -> io::Result<bool> {
         self.wait.begin();
         self.read.reserve(READ);
         tokio::select! {
             biased;
             count = self.stream.read_buf(&mut self.read) => Ok(count? > 0),
-            _ = phase.wait_for(|phase| !phase.is_serving()) => Ok(false),
+            () = stopping => Ok(false),
         }
     }
 

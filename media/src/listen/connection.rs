@@ -8,6 +8,8 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt as _, StreamExt as _};
 use http::{Request, Response};
 use http_body::Body;
 use http_body_util::{Either, Full};
@@ -140,44 +142,52 @@ async fn serve_http<T, S, B, D>(
         let refused = refused(client);
         by_hyper(Rewound::new(read, stream), service, options, inner_phase, refused).await.map_err(io::Error::other)
     };
-    let mut all = pin!(all);
-    let mut stalled = pin!(for_byte.overdue(options.idle_timeout));
-    let mut overdue = pin!(for_head.overdue(options.header_timeout));
-    let mut evicted = pin!(admission.evicted());
-    let mut first_request = pin!(sleep(options.first_request_timeout));
-    let mut awaits_first = true;
-    loop {
-        tokio::select! {
-            biased;
-            result = all.as_mut() => {
-                if let Err(error) = result {
-                    tracing::debug!(peer = %peer.address, %error, "connection ended");
+    let ends = async {
+        let mut stalled = pin!(for_byte.overdue(options.idle_timeout));
+        let mut overdue = pin!(for_head.overdue(options.header_timeout));
+        let mut evicted = pin!(admission.evicted());
+        let mut first_request = pin!(sleep(options.first_request_timeout));
+        let mut awaits_first = true;
+        loop {
+            tokio::select! {
+                biased;
+                () = stalled.as_mut() => {
+                    tracing::debug!(peer = %peer.address, "connection closed: it was idle");
+                    return;
                 }
-                return;
-            }
-            () = stalled.as_mut() => {
-                tracing::debug!(peer = %peer.address, "connection closed: it was idle");
-                return;
-            }
-            () = overdue.as_mut() => {
-                tracing::debug!(peer = %peer.address, "connection closed: no request in time");
-                return;
-            }
-            () = evicted.as_mut() => {
-                options.metrics.closed(Closed::Evicted);
-                tracing::debug!(peer = %peer.address, "connection closed to make room for another one");
-                return;
-            }
-            () = first_request.as_mut(), if awaits_first => {
-                awaits_first = false;
-                if !standing.has_had_request() {
-                    options.metrics.closed(Closed::NoRequest);
+                () = overdue.as_mut() => {
                     tracing::debug!(peer = %peer.address, "connection closed: no request in time");
                     return;
                 }
+                () = evicted.as_mut() => {
+                    options.metrics.closed(Closed::Evicted);
+                    tracing::debug!(peer = %peer.address, "connection closed to make room for another one");
+                    return;
+                }
+                () = first_request.as_mut(), if awaits_first => {
+                    awaits_first = false;
+                    if !standing.has_had_request() {
+                        options.metrics.closed(Closed::NoRequest);
+                        tracing::debug!(peer = %peer.address, "connection closed: no request in time");
+                        return;
+                    }
+                }
+                _ = phase.wait_for(|phase| *phase >= Phase::Stopped) => return,
             }
-            _ = phase.wait_for(|phase| *phase >= Phase::Stopped) => return,
         }
+    };
+    // Each request, and each piece of an answer, wakes this task. The set polls the timers only if they woke it themselves: each of them
+    // takes a lock or clones a waker whenever it is polled.
+    let mut ends = FuturesUnordered::from_iter([ends.boxed()]);
+    let mut all = pin!(all);
+    tokio::select! {
+        biased;
+        result = all.as_mut() => {
+            if let Err(error) = result {
+                tracing::debug!(peer = %peer.address, %error, "connection ended");
+            }
+        }
+        _ = ends.next() => {}
     }
 }
 

@@ -1,5 +1,7 @@
 //! Counters of the media plane.
 
+use std::sync::Arc;
+
 use http::StatusCode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -17,9 +19,15 @@ const REFUSALS: [Refusal; 2] = [Refusal::Address, Refusal::Reads];
 
 /// Counters of the media plane. Clones count together.
 #[derive(Debug, Clone, Default)]
-pub struct MediaMetrics {
+pub struct MediaMetrics(Arc<Counters>);
+
+#[derive(Debug)]
+struct Counters {
     // The plane uses few status codes, so the exact code costs no more than its class.
     requests: Family<[(&'static str, u16); 1], Counter>,
+    /// The members of `requests` in which nearly all requests count. Looking one up takes a lock and a hash.
+    whole: Counter,
+    partial: Counter,
     unknown: Family<[(&'static str, &'static str); 1], Counter>,
     refused: Family<[(&'static str, &'static str); 1], Counter>,
     bytes: Counter,
@@ -28,39 +36,66 @@ pub struct MediaMetrics {
     aborted: Counter,
 }
 
+impl Default for Counters {
+    fn default() -> Self {
+        let requests = Family::default();
+        let [whole, partial] = [StatusCode::OK, StatusCode::PARTIAL_CONTENT].map(|code| counter(&requests, code));
+        Self {
+            requests,
+            whole,
+            partial,
+            unknown: Family::default(),
+            refused: Family::default(),
+            bytes: Counter::default(),
+            cold_reads: Counter::default(),
+            active: Gauge::default(),
+            aborted: Counter::default(),
+        }
+    }
+}
+
+fn counter(requests: &Family<[(&'static str, u16); 1], Counter>, status: StatusCode) -> Counter {
+    requests.get_or_create_owned(&[("code", status.as_u16())])
+}
+
 impl MediaMetrics {
     /// Registers the counters.
     pub fn register(&self, registry: &mut Registry) {
+        let counters = &self.0;
         for code in CODES {
-            drop(self.requests.get_or_create(&[("code", code)]));
+            drop(counters.requests.get_or_create(&[("code", code)]));
         }
         for kind in KINDS {
-            drop(self.unknown.get_or_create(&[("kind", kind)]));
+            drop(counters.unknown.get_or_create(&[("kind", kind)]));
         }
         for refusal in REFUSALS {
-            drop(self.refused.get_or_create(&[("reason", reason(refusal))]));
+            drop(counters.refused.get_or_create(&[("reason", reason(refusal))]));
         }
         let registry = registry.sub_registry_with_prefix("media");
-        registry.register("requests", "Requests by status code", self.requests.clone());
+        registry.register("requests", "Requests by status code", counters.requests.clone());
         registry.register(
             "unknown_requests",
             "Requests that found nothing, by what they were for: images (unknown tokens and names), calls home, other \
              paths",
-            self.unknown.clone(),
+            counters.unknown.clone(),
         );
         registry.register(
             "refused_requests",
             "Requests for images that the image's limits refused, by the limit: address (only_from), reads (max_reads)",
-            self.refused.clone(),
+            counters.refused.clone(),
         );
-        registry.register_with_unit("sent", "Image bytes given to connections", Unit::Bytes, self.bytes.clone());
-        registry.register("cold_reads", "Reads that had to wait for a disk", self.cold_reads.clone());
-        registry.register("active_transfers", "Downloads and ranges being sent", self.active.clone());
-        registry.register("aborted_transfers", "Transfers that ended early, on either side", self.aborted.clone());
+        registry.register_with_unit("sent", "Image bytes given to connections", Unit::Bytes, counters.bytes.clone());
+        registry.register("cold_reads", "Reads that had to wait for a disk", counters.cold_reads.clone());
+        registry.register("active_transfers", "Downloads and ranges being sent", counters.active.clone());
+        registry.register("aborted_transfers", "Transfers that ended early, on either side", counters.aborted.clone());
     }
 
     pub(super) fn request(&self, status: StatusCode) {
-        self.requests.get_or_create(&[("code", status.as_u16())]).inc();
+        match status {
+            StatusCode::OK => self.0.whole.inc(),
+            StatusCode::PARTIAL_CONTENT => self.0.partial.inc(),
+            _ => counter(&self.0.requests, status).inc(),
+        };
     }
 
     pub(super) fn unknown(&self, target: Option<Target<'_>>) {
@@ -69,19 +104,19 @@ impl MediaMetrics {
             Some(Target::CallHome { .. }) => "call-home",
             None => "path",
         };
-        self.unknown.get_or_create(&[("kind", kind)]).inc();
+        self.0.unknown.get_or_create(&[("kind", kind)]).inc();
     }
 
     pub(super) fn refused(&self, refusal: Refusal) {
-        self.refused.get_or_create(&[("reason", reason(refusal))]).inc();
+        self.0.refused.get_or_create(&[("reason", reason(refusal))]).inc();
     }
 
     pub(super) fn cold_read(&self) {
-        self.cold_reads.inc();
+        self.0.cold_reads.inc();
     }
 
     pub(super) fn transfer(&self) -> Transfer {
-        self.active.inc();
+        self.0.active.inc();
         Transfer { metrics: self.clone(), complete: false }
     }
 }
@@ -102,7 +137,7 @@ pub(super) struct Transfer {
 
 impl Transfer {
     pub(super) fn sent(&self, count: u64) {
-        self.metrics.bytes.inc_by(count);
+        self.metrics.0.bytes.inc_by(count);
     }
 
     pub(super) fn complete(&mut self) {
@@ -116,9 +151,51 @@ impl Transfer {
 
 impl Drop for Transfer {
     fn drop(&mut self) {
-        self.metrics.active.dec();
+        self.metrics.0.active.dec();
         if !self.complete {
-            self.metrics.aborted.inc();
+            self.metrics.0.aborted.inc();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prometheus_client::encoding::text::encode;
+
+    use super::*;
+
+    #[test]
+    fn every_status_is_counted_under_its_code_and_clones_count_together() {
+        let (metrics, mut registry) = (MediaMetrics::default(), Registry::default());
+        metrics.register(&mut registry);
+        for (times, code) in [(1, 200), (2, 206), (3, 404), (4, 416)] {
+            for _ in 0..times {
+                metrics.clone().request(StatusCode::from_u16(code).unwrap());
+            }
+        }
+        let transfer = metrics.transfer();
+        transfer.sent(5);
+        let text = || {
+            let mut text = String::new();
+            encode(&mut text, &registry).unwrap();
+            text
+        };
+        for (line, value) in [
+            ("media_requests_total{code=\"200\"}", 1),
+            ("media_requests_total{code=\"206\"}", 2),
+            ("media_requests_total{code=\"403\"}", 0),
+            ("media_requests_total{code=\"404\"}", 3),
+            ("media_requests_total{code=\"416\"}", 4),
+            ("media_sent_bytes_total", 5),
+            ("media_active_transfers", 1),
+            ("media_aborted_transfers_total", 0),
+        ] {
+            let line = format!("{line} {value}");
+            assert!(text().lines().any(|known| known == line), "{line} in {}", text());
+        }
+        drop(transfer);
+        assert!(
+            text().contains("\nmedia_active_transfers 0\n") && text().contains("\nmedia_aborted_transfers_total 1\n")
+        );
     }
 }

@@ -13,6 +13,13 @@ pub struct Moment {
     pub steady: Instant,
 }
 
+impl Moment {
+    /// The present moment, by the system's clocks.
+    pub fn now() -> Self {
+        Self { wall: SystemTime::now(), steady: Instant::now() }
+    }
+}
+
 /// Tells the time. The default is the system's clocks; tests have clocks of their own.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> Moment + Send + Sync>);
@@ -31,7 +38,7 @@ impl Clock {
 
 impl Default for Clock {
     fn default() -> Self {
-        Self::new(|| Moment { wall: SystemTime::now(), steady: Instant::now() })
+        Self::new(Moment::now)
     }
 }
 

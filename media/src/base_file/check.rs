@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{BaseError, BaseFile, Storage, stat};
 use crate::WAIT_LIMIT;
@@ -14,14 +14,14 @@ const PATH_INTERVAL: u64 = 250;
 
 impl BaseFile {
     /// Does the same as [`check`](Self::check), but looks at the path only every [`PATH_INTERVAL`]. Returns `None` if that
-    /// would have to wait for the file system.
-    pub fn check_now(&self) -> Option<Result<(), BaseError>> {
-        let checked = self.check_path_now()?;
+    /// would have to wait for the file system. `now` is the present time.
+    pub fn check_now(&self, now: Instant) -> Option<Result<(), BaseError>> {
+        let checked = self.check_path_now(now)?;
         Some(checked.and_then(|()| self.verify()))
     }
 
     /// The part of [`check_now`](Self::check_now) that a read does not do: a read finds out whether the open file has changed.
-    pub fn check_path_now(&self) -> Option<Result<(), BaseError>> {
+    pub fn check_path_now(&self, now: Instant) -> Option<Result<(), BaseError>> {
         if let Some(error) = self.hung() {
             return Some(Err(error));
         }
@@ -31,7 +31,7 @@ impl BaseFile {
         if let Some(change) = self.change.get() {
             return Some(Err(self.changed(*change)));
         }
-        let now = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let now = u64::try_from(now.saturating_duration_since(self.opened).as_millis()).unwrap_or(u64::MAX);
         let seen = self.path_seen.load(Ordering::Relaxed);
         if seen > 0 && now.saturating_sub(seen) < PATH_INTERVAL {
             return Some(Ok(()));
@@ -46,12 +46,12 @@ impl BaseFile {
     /// Does the same as [`check`](Self::check), and fails if the file system does not answer within
     /// [`WAIT_LIMIT`].
     pub fn check_in_time(self: &Arc<Self>) -> Result<(), BaseError> {
-        self.check_now().unwrap_or_else(|| self.result(self.checking.run(self.checker())))
+        self.check_now(Instant::now()).unwrap_or_else(|| self.result(self.checking.run(self.checker())))
     }
 
     /// Does the same as [`check_in_time`](Self::check_in_time), without blocking the calling thread.
     pub async fn check_in_time_async(self: &Arc<Self>) -> Result<(), BaseError> {
-        match self.check_now() {
+        match self.check_now(Instant::now()) {
             Some(checked) => checked,
             None => self.result(self.checking.run_async(self.checker()).await),
         }

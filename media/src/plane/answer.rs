@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::future::{Ready, ready};
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
@@ -34,7 +34,7 @@ use super::probe::Probe;
 use super::range::{Requested, requested};
 use super::refusals::{self, Refusals};
 use crate::LogLimit;
-use crate::access::Refusal;
+use crate::access::{Moment, Refusal};
 use crate::base_file::BaseFiles;
 use crate::listen::NeedsNoSecret;
 use crate::reading::Recorder;
@@ -61,6 +61,7 @@ const MAX_LOOKUPS: u32 = 3;
 struct Asked<'a> {
     head: &'a Parts,
     target: Option<Target<'a>>,
+    now: Moment,
 }
 
 /// The state that all requests of a media plane share.
@@ -130,7 +131,7 @@ impl Plane {
             };
             return answer.boxed().right_future();
         }
-        match bases_checked_now(lookup, &head.method) {
+        match bases_checked_now(lookup, &head.method, Instant::now()) {
             Ok(checked) => ready(Ok(self.answer_with(&head, checked))).left_future(),
             Err(unchecked) => {
                 let plane = Arc::clone(self);
@@ -183,13 +184,13 @@ impl Plane {
     }
 
     fn answer_with(&self, head: &Parts, lookup: Lookup) -> Response<MediaBody> {
-        let target = self.target(head);
+        let (target, now) = (self.target(head), Moment::now());
         let (known, host) = match &lookup {
             Lookup::Found(file) => (true, file.host.clone()),
             Lookup::Unavailable(_) => (true, None),
             Lookup::NotFound | Lookup::NotYet(_) => (false, None),
         };
-        let mut response = built(self.respond(head, target, lookup));
+        let mut response = built(self.respond(&Asked { head, target, now }, lookup));
         if target.is_some_and(Target::is_probe) {
             response.extensions_mut().insert(NeedsNoSecret);
         }
@@ -199,19 +200,20 @@ impl Plane {
             self.metrics.unknown(target);
         }
         let length = if let Either::Right(body) = response.body() { body.rest() } else { 0 };
-        self.log.write(head.into(), target, &Outcome { status, length, known, host: host.as_deref() });
+        let outcome = Outcome { status, length, known, host: host.as_deref() };
+        self.log.write(head.into(), target, &outcome, now.steady);
         response
     }
 
-    fn respond(&self, head: &Parts, target: Option<Target<'_>>, lookup: Lookup) -> http::Result<Response<MediaBody>> {
-        if !is_answered(&head.method) {
+    fn respond(&self, asked: &Asked<'_>, lookup: Lookup) -> http::Result<Response<MediaBody>> {
+        if !is_answered(&asked.head.method) {
             let builder = Response::builder().status(StatusCode::METHOD_NOT_ALLOWED).header(ALLOW, "GET, HEAD");
             return text(builder, "only GET and HEAD are allowed here\n");
         }
         match lookup {
             Lookup::NotFound | Lookup::NotYet(_) => not_found(),
-            Lookup::Unavailable(reason) => self.unavailable(target, &reason),
-            Lookup::Found(served) => self.found(&Asked { head, target }, served),
+            Lookup::Unavailable(reason) => self.unavailable(asked.target, &reason),
+            Lookup::Found(served) => self.found(asked, served),
         }
     }
 
@@ -242,12 +244,12 @@ impl Plane {
             return self.refused(asked, &file, refusal);
         }
         let (etag, size) = (file.etag.to_string(), file.overlay.size());
-        let recorder = self.recorder(&file, shown);
+        let recorder = self.recorder(&file, shown, asked.now);
         let last_modified = whole_seconds(file.last_modified);
         let validators = Validators { etag: &etag, last_modified, changes: file.changes };
         let mut builder = Response::builder().header(ETAG, &etag);
         // RFC 9110 §8.8.2.1: never later than the Date of the answer.
-        if last_modified <= SystemTime::now() {
+        if last_modified <= asked.now.wall {
             builder = builder.header(LAST_MODIFIED, httpdate::fmt_http_date(last_modified));
         }
         let builder = builder.header(CACHE_CONTROL, CACHING).header(ACCEPT_RANGES, "bytes");
@@ -285,9 +287,9 @@ impl Plane {
     }
 
     /// Records the request, and what will be sent in answer to it.
-    pub(super) fn recorder(&self, file: &ServedFile, request: Shown<'_>) -> Option<Recorder> {
+    pub(super) fn recorder(&self, file: &ServedFile, request: Shown<'_>, now: Moment) -> Option<Recorder> {
         let reading = file.reading.as_ref()?;
-        Some(reading.request(&request.reading()).keeping_reads(self.keeps_reads))
+        Some(reading.request(&request.reading(), now).keeping_reads(self.keeps_reads))
     }
 
     /// Answers with several ranges (RFC 9110 §14.6). The boundary is the entity tag. As a digest of the content, it

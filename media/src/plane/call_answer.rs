@@ -2,6 +2,7 @@
 
 use std::future::ready;
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures_util::FutureExt as _;
 use http::header::{CACHE_CONTROL, RETRY_AFTER};
@@ -28,7 +29,8 @@ impl Plane {
         let response = built(if is_recorded { received() } else { again() });
         let status = response.status();
         self.metrics.request(status);
-        self.log.write(head.into(), self.target(head), &Outcome { status, length: 0, known: true, host: None });
+        let outcome = Outcome { status, length: 0, known: true, host: None };
+        self.log.write(head.into(), self.target(head), &outcome, Instant::now());
         response
     }
 }

@@ -16,6 +16,7 @@ use super::body::{ImageBody, Part};
 use super::log::{Outcome, Shown};
 use super::path::Target;
 use super::range::{Requested, requested};
+use crate::access::Moment;
 use crate::listen::{DirectAnswer, DirectAnswers, DirectRequest, Sender};
 use crate::served::{ETag, Lookup, ServedFile};
 
@@ -64,7 +65,9 @@ impl Plane {
         if file.access.as_ref().is_some_and(|access| access.admit(shown.address()).is_err()) {
             return None;
         }
-        let Ok(Lookup::Found(file)) = bases_checked_now(Lookup::Found(file), shown.method) else { return None };
+        let now = Moment::now();
+        let checked = bases_checked_now(Lookup::Found(file), shown.method, now.steady);
+        let Ok(Lookup::Found(file)) = checked else { return None };
         let size = file.overlay.size();
         let asked = request.range.filter(|_| !request.is_head).map_or(Requested::Whole, |range| requested(range, size));
         let (status, range) = match asked {
@@ -72,29 +75,36 @@ impl Plane {
             Requested::One(range) => (StatusCode::PARTIAL_CONTENT, range),
             Requested::Several(_) | Requested::Unsatisfiable => return None,
         };
-        let now = SystemTime::now();
-        Prepared::of(&file, now, prepared)?.write(head, status, &range, size, now);
+        Prepared::of(&file, now.wall, prepared)?.write(head, status, &range, size, now.wall);
         let (host, length) = (file.host.clone(), if request.is_head { 0 } else { range.end - range.start });
         // Nothing is recorded before it is certain that this is the answer.
         let body = if request.is_head {
-            drop(self.recorder(&file, shown));
+            drop(self.recorder(&file, shown, now));
             None
         } else {
-            Some(self.body(file, range, sender, shown)?)
+            Some(self.body(file, range, sender, shown, now)?)
         };
         self.metrics.request(status);
-        self.log.write(shown, target, &Outcome { status, length, known: true, host: host.as_deref() });
+        let outcome = Outcome { status, length, known: true, host: host.as_deref() };
+        self.log.write(shown, target, &outcome, now.steady);
         Some(DirectAnswer { status, body })
     }
 
     /// `None` if the first bytes cannot be read.
-    fn body(&self, file: ServedFile, range: Range<u64>, sender: Sender<'_>, shown: Shown<'_>) -> Option<ImageBody> {
+    fn body(
+        &self,
+        file: ServedFile,
+        range: Range<u64>,
+        sender: Sender<'_>,
+        shown: Shown<'_>,
+        now: Moment,
+    ) -> Option<ImageBody> {
         let (overlay, base) = (Arc::clone(&file.overlay), Arc::clone(&file.base));
         let parts = [Part::Image(range)].into();
         let body = ImageBody::new(overlay, base, parts, Arc::clone(&self.pool), self.metrics.transfer(), None);
         let mut body = body.with_files(sender.files.cloned()).that_keeps(file.keeps.clone());
         body.read_first().ok()?;
-        let body = body.recorded_by(self.recorder(&file, shown));
+        let body = body.recorded_by(self.recorder(&file, shown, now));
         Some(body.with_reads(file.access.and_then(|access| access.into_reads())))
     }
 }

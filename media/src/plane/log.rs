@@ -102,8 +102,8 @@ pub(super) struct Outcome<'a> {
 
 impl AccessLog {
     /// Writes a line: at `info` for the first request of a client for an image, at `debug` for later ones. Lines at
-    /// `info` about unknown images are limited, because anybody can cause them.
-    pub(super) fn write(&self, request: Shown<'_>, target: Option<Target<'_>>, outcome: &Outcome<'_>) {
+    /// `info` about unknown images are limited, because anybody can cause them. `now` is the present time.
+    pub(super) fn write(&self, request: Shown<'_>, target: Option<Target<'_>>, outcome: &Outcome<'_>, now: Instant) {
         let Shown { peer, method, range, user_agent: agent, .. } = request;
         let address = peer.map(|peer| peer.address);
         let (token, file) = target.map_or(("", ""), Target::shown);
@@ -112,7 +112,7 @@ impl AccessLog {
         let (status, peer) = (status.as_u16(), address.map(display));
         let mut suppressed = None;
         let at_info = if *known {
-            self.is_first(address.map(|address| address.ip()), if token.is_empty() { file } else { token })
+            self.is_first(address.map(|address| address.ip()), if token.is_empty() { file } else { token }, now)
         } else {
             let admitted = self.unknown.admit();
             suppressed = admitted.filter(|suppressed| *suppressed > 0);
@@ -127,8 +127,8 @@ impl AccessLog {
         }
     }
 
-    fn is_first(&self, address: Option<IpAddr>, token: &str) -> bool {
-        let (now, key) = (Instant::now(), self.hasher.hash_one((address, token)));
+    fn is_first(&self, address: Option<IpAddr>, token: &str, now: Instant) -> bool {
+        let key = self.hasher.hash_one((address, token));
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.get(&key).is_some_and(|last| now.duration_since(*last) < QUIET) {
             return false;
@@ -169,14 +169,14 @@ mod tests {
 
     #[test]
     fn a_line_at_info_is_for_the_first_request_of_a_client_and_image() {
-        let log = AccessLog::default();
+        let (log, now) = (AccessLog::default(), Instant::now());
         let (one, two) = (Some(IpAddr::from([10, 0, 0, 1])), Some(IpAddr::from([10, 0, 0, 2])));
         assert_eq!(
-            [(one, "a"), (one, "a"), (one, "b"), (two, "a")].map(|(ip, t)| log.is_first(ip, t)),
+            [(one, "a"), (one, "a"), (one, "b"), (two, "a")].map(|(ip, t)| log.is_first(ip, t, now)),
             [true, false, true, true]
         );
         for i in 0..2 * REMEMBERED {
-            log.is_first(one, &i.to_string());
+            log.is_first(one, &i.to_string(), now);
         }
         assert!(log.seen.lock().unwrap().len() <= REMEMBERED);
     }

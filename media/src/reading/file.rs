@@ -13,6 +13,7 @@ use super::rate::Rate;
 use super::reads::{Reads, TakeAfter, TakenRead};
 use super::recent::Recent;
 use super::time::Time;
+use crate::access::Moment;
 
 /// The record of what was read from a file, and by whom. It costs 0.1 µs for each piece of up to 64 KiB.
 #[derive(Debug, Default)]
@@ -36,14 +37,13 @@ pub(super) struct State {
 }
 
 impl FileReading {
-    /// Records a request. The recorder then records what is sent in answer to it.
-    pub fn request(self: &Arc<Self>, request: &Request<'_>) -> Recorder {
-        let begun = Instant::now();
+    /// Records a request that arrived at `now`. The recorder then records what is sent in answer to it.
+    pub fn request(self: &Arc<Self>, request: &Request<'_>, now: Moment) -> Recorder {
         let mut state = self.0.lock();
-        state.clients.request(request, Time(SystemTime::now()));
+        state.clients.request(request, Time(now.wall));
         state.open += 1;
         drop(state);
-        Recorder { file: Arc::clone(self), peer: request.peer, begun, keeps_reads: false }
+        Recorder { file: Arc::clone(self), peer: request.peer, begun: now.steady, keeps_reads: false }
     }
 
     /// Begins a new record. Current answers are still recorded.

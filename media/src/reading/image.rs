@@ -101,6 +101,7 @@ impl ImageReading {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::Moment;
     use crate::reading::Request;
 
     #[test]
@@ -108,7 +109,7 @@ mod tests {
         let image = ImageReading::default();
         let request = Request { peer: None, user_agent: None, tls: None, is_head: false, asks_range: false };
         let file = image.file("boot.iso");
-        let copying = file.request(&request);
+        let copying = file.request(&request, Moment::now());
         copying.sent(&(0..10));
         assert_eq!(image.since("boot.iso", None), Since::Asked);
         std::thread::sleep(std::time::Duration::from_millis(2));
@@ -119,11 +120,11 @@ mod tests {
         image.restart();
         copying.sent(&(20..30));
         assert_eq!(image.since("boot.iso", Some(moment)), Since::SentOn, "forgetting does not make it new");
-        let _head = file.request(&Request { is_head: true, ..request });
+        let _head = file.request(&Request { is_head: true, ..request }, Moment::now());
         assert_eq!(image.since("boot.iso", Some(moment)), Since::SentOn, "nothing was sent");
-        image.file("boot.ipxe").request(&request).sent(&(0..1));
+        image.file("boot.ipxe").request(&request, Moment::now()).sent(&(0..1));
         assert_eq!(image.since("boot.iso", Some(moment)), Since::SentOn, "another file");
-        file.request(&request).sent(&(0..1));
+        file.request(&request, Moment::now()).sent(&(0..1));
         assert_eq!(image.since("boot.iso", Some(moment)), Since::Asked);
         assert_eq!(image.since("nothing", None), Since::Nothing);
     }
@@ -135,7 +136,7 @@ mod tests {
         assert!(!image.is_in_use());
         let file = image.file("boot.iso");
         assert!(image.is_in_use(), "an answer is about to begin");
-        let answers = [file.request(&request), file.request(&request)];
+        let answers = [file.request(&request, Moment::now()), file.request(&request, Moment::now())];
         drop(file);
         image.restart();
         for answer in answers {
@@ -151,9 +152,9 @@ mod tests {
         let peer = Some([192, 0, 2, 1].into());
         let request = Request { peer, user_agent: None, tls: None, is_head: false, asks_range: false };
         let file = image.file("boot.iso");
-        file.request(&request).sent(&(0..10));
+        file.request(&request, Moment::now()).sent(&(0..10));
         assert_eq!(image.take_reads(TakeAfter::NOW), (vec![], 0));
-        file.request(&request).keeping_reads(true).sent(&(10..20));
+        file.request(&request, Moment::now()).keeping_reads(true).sent(&(10..20));
         let (taken, _) = image.take_reads(TakeAfter::NOW);
         assert_eq!(taken[0].ranges, std::slice::from_ref(&(10..20)));
     }

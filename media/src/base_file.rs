@@ -268,10 +268,11 @@ impl BaseFile {
         if let Some(change) = self.change.get() {
             return Err(BaseError::Changed { path: self.path.clone(), change: *change });
         }
-        let metadata = self.file.metadata().map_err(|source| self.inaccessible(source))?;
-        let size = if self.block_device { self.fingerprint.size } else { metadata.size() };
-        let now = Fingerprint::of(&metadata, size);
-        let is_gone = metadata.nlink() == 0;
+        let stat = rustix::fs::fstat(&self.file).map_err(|errno| self.inaccessible(errno.into()))?;
+        // No file has a negative size.
+        let size = if self.block_device { self.fingerprint.size } else { u64::try_from(stat.st_size).unwrap_or(0) };
+        let now = Fingerprint::of_stat(&stat, size);
+        let is_gone = stat.st_nlink == 0;
         // The ctime shows writes that keep the mtime, and these do not reach a copy. The operator still replaces a base by writing to its
         // file, or by another file.
         let is_same = match self.shared_copy {

@@ -1,6 +1,8 @@
 //! Recognises direct requests.
 
-use httparse::{EMPTY_HEADER, Request, Status};
+use std::mem::MaybeUninit;
+
+use httparse::{Header, Request, Status};
 
 /// How many headers a direct request may have. Firmware sends three to eight.
 const HEADERS: usize = 24;
@@ -32,9 +34,13 @@ pub(super) enum Parsed<'a> {
 impl<'a> DirectRequest<'a> {
     /// Parses the first request of `bytes`.
     pub(super) fn parse(bytes: &'a [u8]) -> Parsed<'a> {
-        let mut headers = [EMPTY_HEADER; HEADERS];
-        let mut request = Request::new(&mut headers);
-        let length = match request.parse(bytes) {
+        // A connection asks this before it reads each request.
+        if bytes.is_empty() {
+            return Parsed::Incomplete;
+        }
+        let mut headers: [MaybeUninit<Header<'a>>; HEADERS] = [const { MaybeUninit::uninit() }; HEADERS];
+        let mut request = Request::new(&mut []);
+        let length = match request.parse_with_uninit_headers(bytes, &mut headers) {
             Ok(Status::Complete(length)) => length,
             Ok(Status::Partial) => return Parsed::Incomplete,
             Err(_) => return Parsed::Other,

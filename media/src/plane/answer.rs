@@ -37,7 +37,7 @@ use crate::LogLimit;
 use crate::access::{Moment, Refusal};
 use crate::base_file::BaseFiles;
 use crate::listen::NeedsNoSecret;
-use crate::reading::Recorder;
+use crate::reading::{FileReading, Recorder};
 use crate::served::{Lookup, Published, ServedFile};
 
 /// The body of an answer: a short text or the bytes of an image.
@@ -244,7 +244,7 @@ impl Plane {
             return self.refused(asked, &file, refusal);
         }
         let (etag, size) = (file.etag.to_string(), file.overlay.size());
-        let recorder = self.recorder(&file, shown, asked.now);
+        let recorder = self.recorder(file.reading.as_ref(), shown, asked.now);
         let last_modified = whole_seconds(file.last_modified);
         let validators = Validators { etag: &etag, last_modified, changes: file.changes };
         let mut builder = Response::builder().header(ETAG, &etag);
@@ -287,9 +287,13 @@ impl Plane {
     }
 
     /// Records the request, and what will be sent in answer to it.
-    pub(super) fn recorder(&self, file: &ServedFile, request: Shown<'_>, now: Moment) -> Option<Recorder> {
-        let reading = file.reading.as_ref()?;
-        Some(reading.request(&request.reading(), now).keeping_reads(self.keeps_reads))
+    pub(super) fn recorder(
+        &self,
+        reading: Option<&Arc<FileReading>>,
+        request: Shown<'_>,
+        now: Moment,
+    ) -> Option<Recorder> {
+        Some(reading?.request(&request.reading(), now).keeping_reads(self.keeps_reads))
     }
 
     /// Answers with several ranges (RFC 9110 §14.6). The boundary is the entity tag. As a digest of the content, it

@@ -67,7 +67,7 @@ impl Plane {
         }
         let now = Moment::now();
         let checked = bases_checked_now(Lookup::Found(file), shown.method, now.steady);
-        let Ok(Lookup::Found(file)) = checked else { return None };
+        let Ok(Lookup::Found(mut file)) = checked else { return None };
         let size = file.overlay.size();
         let asked = request.range.filter(|_| !request.is_head).map_or(Requested::Whole, |range| requested(range, size));
         let (status, range) = match asked {
@@ -76,10 +76,10 @@ impl Plane {
             Requested::Several(_) | Requested::Unsatisfiable => return None,
         };
         Prepared::of(&file, now.wall, prepared)?.write(head, status, &range, size, now.wall);
-        let (host, length) = (file.host.clone(), if request.is_head { 0 } else { range.end - range.start });
+        let (host, length) = (file.host.take(), if request.is_head { 0 } else { range.end - range.start });
         // Nothing is recorded before it is certain that this is the answer.
         let body = if request.is_head {
-            drop(self.recorder(&file, shown, now));
+            drop(self.recorder(file.reading.as_ref(), shown, now));
             None
         } else {
             Some(self.body(file, range, sender, shown, now)?)
@@ -99,13 +99,13 @@ impl Plane {
         shown: Shown<'_>,
         now: Moment,
     ) -> Option<ImageBody> {
-        let (overlay, base) = (Arc::clone(&file.overlay), Arc::clone(&file.base));
+        let ServedFile { overlay, base, reading, access, keeps, .. } = file;
         let parts = [Part::Image(range)].into();
         let body = ImageBody::new(overlay, base, parts, Arc::clone(&self.pool), self.metrics.transfer(), None);
-        let mut body = body.with_files(sender.files.cloned()).that_keeps(file.keeps.clone());
+        let mut body = body.with_files(sender.files.cloned()).that_keeps(keeps);
         body.read_first().ok()?;
-        let body = body.recorded_by(self.recorder(&file, shown, now));
-        Some(body.with_reads(file.access.and_then(|access| access.into_reads())))
+        let body = body.recorded_by(self.recorder(reading.as_ref(), shown, now));
+        Some(body.with_reads(access.and_then(|access| access.into_reads())))
     }
 }
 

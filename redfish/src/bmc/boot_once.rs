@@ -6,7 +6,7 @@ use super::Bmc;
 use super::attempt::{self, Attempt, Meaning};
 use super::boot_order::BootOrder;
 use super::boot_override::{self, ENABLED, MODE, OverrideForm, TARGET};
-use super::current::Current;
+use super::current::{Current, ReadResource, ShownBoot};
 use super::error::BmcError;
 use super::first_boot_device::{self, FirstBootDevice};
 use super::http_uri::{self, HttpUri};
@@ -14,9 +14,9 @@ use super::limits::{MAX_TRIES, Poll};
 use super::next_reset;
 use super::plan::Plan;
 use super::set_override::BootOverride;
-use super::state::{Boot, BootMode};
+use super::state::BootMode;
 use super::verified::{Sent, Verified, has_override, is_shown};
-use crate::{RedfishError, Resource};
+use crate::RedfishError;
 
 /// Maximum number of requests: a BMC that refuses so many refuses all of them.
 const MAX_ATTEMPTS: usize = 12;
@@ -161,10 +161,13 @@ impl Bmc {
 
     /// Reads what a form needs from the firmware. `None` if the firmware has nothing that the form can set.
     async fn firmware_entry(&self, current: &Current, form: &OverrideForm) -> Result<Option<FirmwareEntry>, BmcError> {
-        let system = &current.system.body;
         Ok(match form {
-            OverrideForm::BootOption { name } => self.boot_option(system, name).await?.map(FirmwareEntry::BootOption),
-            OverrideForm::BootOrder { name } => self.boot_order(system, name).await?.map(FirmwareEntry::BootOrder),
+            OverrideForm::BootOption { name } => {
+                self.boot_option(current.boot_options.as_deref(), name).await?.map(FirmwareEntry::BootOption)
+            }
+            OverrideForm::BootOrder { name } => {
+                self.boot_order(current.bios.as_deref(), name).await?.map(FirmwareEntry::BootOrder)
+            }
             _ => Some(FirmwareEntry::NotNeeded),
         })
     }
@@ -226,7 +229,7 @@ impl Bmc {
                     // With an iDRAC 10, the System's own properties are read-only.
                     Err(error) if error.says("PropertyNotWritable") && resource.path == current.system.path => {
                         match &current.settings {
-                            Some(settings) => resource = settings,
+                            Some(settings) => resource = &settings.resource,
                             None => return Err(error),
                         }
                     }
@@ -245,7 +248,7 @@ impl Bmc {
     }
 
     /// Whether a resource shows the values of a change, although the BMC did not report its end.
-    async fn shows(&self, resource: &Resource, change: &Value) -> bool {
+    async fn shows(&self, resource: &ReadResource, change: &Value) -> bool {
         let Ok(now) = self.client().get(&resource.path).await else { return false };
         let boot = change.get("Boot").and_then(Value::as_object);
         boot.is_some_and(|boot| {
@@ -264,7 +267,7 @@ impl Bmc {
     async fn verify_override(
         &self,
         plan: &Plan,
-        previous: Boot,
+        previous: ShownBoot,
         form: &OverrideForm,
         entry: &FirmwareEntry,
         image_url: Option<&str>,

@@ -12,10 +12,11 @@ pub(super) const DEVICE: &str = "UefiTargetBootSourceOverride";
 pub(super) const TARGET: &str = "UefiTarget";
 
 impl Bmc {
-    /// The UEFI device path of the boot option with this name. `None` if the firmware has no such option, or the BMC does not show any.
-    pub(super) async fn boot_option(&self, system: &Value, name: &str) -> Result<Option<String>, BmcError> {
-        let Some(options) = Properties::new(system).object("Boot").link("BootOptions") else { return Ok(None) };
-        let paths = match self.member_paths(&options).await {
+    /// The UEFI device path of the boot option with this name in the collection at this path. `None` if the firmware has no such option, or
+    /// the BMC does not show any.
+    pub(super) async fn boot_option(&self, options: Option<&str>, name: &str) -> Result<Option<String>, BmcError> {
+        let Some(options) = options else { return Ok(None) };
+        let paths = match self.member_paths(options).await {
             Ok(paths) => paths,
             Err(error) if error.status().is_some_and(|status| status.is_client_error()) => return Ok(None),
             Err(error) => return Err(error.into()),

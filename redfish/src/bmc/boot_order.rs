@@ -54,12 +54,14 @@ fn source_named(resource: &Value, name: &str) -> Option<String> {
 }
 
 impl Bmc {
-    /// The change that puts the boot source with this name in front. `None` if the firmware has no such source or no such order.
-    pub(super) async fn boot_order(&self, system: &Value, name: &str) -> Result<Option<BootOrder>, BmcError> {
-        let Some(bios) = Properties::new(system).link("Bios") else { return Ok(None) };
-        let Some(bios) = self.read_if_there(&bios).await? else { return Ok(None) };
+    /// The change that puts the boot source with this name in front. `bios` is the path of the resource with the firmware's settings.
+    /// `None` if the firmware has no such source or no such order.
+    pub(super) async fn boot_order(&self, bios: Option<&str>, name: &str) -> Result<Option<BootOrder>, BmcError> {
+        let Some(bios) = bios else { return Ok(None) };
+        let Some(bios) = self.read_if_there(bios).await? else { return Ok(None) };
         let links = Properties::new(&bios).object("Oem").object("Hpe").object("Links");
         let Some(current) = links.link("Boot") else { return Ok(None) };
+        drop(bios);
         let Some(boot) = self.read_if_there(&current).await? else { return Ok(None) };
         let path = settings_path(Properties::new(&boot))
             .unwrap_or_else(|| format!("{}/settings", current.trim_end_matches('/')));

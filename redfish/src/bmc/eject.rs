@@ -61,8 +61,7 @@ impl Bmc {
         image_url: Option<&str>,
         shown_as: Option<&ShownImage>,
     ) -> Result<Ejected, BmcError> {
-        let resource = self.client().get(slot).await?;
-        let slot = Slot::read(slot, &resource.body);
+        let (slot, etag) = self.read_slot(slot).await?;
         let mut attempts = Vec::new();
         let shows_no_url = slot.state.image.is_none() && !slot.state.is_of_remote_console();
         // What was shown after the insert has its secrets masked.
@@ -71,14 +70,14 @@ impl Bmc {
         let is_ours = image_url.is_none_or(|url| shows_no_url || is_shown || slot.state.names(url));
         let found = match (slot.state.is_connected(), is_ours) {
             (true, true) => {
-                self.eject_slot(&slot, resource.etag.as_deref(), &mut attempts).await?;
+                self.eject_slot(&slot, etag.as_deref(), &mut attempts).await?;
                 Found::Image
             }
             (true, false) => Found::Other,
             (false, is_ours) => {
                 // Some BMCs would take a leftover URL for inserted when somebody inserts the same URL again.
                 if is_ours && !slot.state.is_empty() {
-                    let _ = self.eject_slot(&slot, resource.etag.as_deref(), &mut attempts).await;
+                    let _ = self.eject_slot(&slot, etag.as_deref(), &mut attempts).await;
                 }
                 Found::Nothing
             }

@@ -132,8 +132,7 @@ impl Bmc {
         image_url: &str,
         attempts: &mut Vec<Attempt>,
     ) -> Result<Inserted, SlotFailure> {
-        let resource = self.client().get(&slot.path).await?;
-        let mut slot = Slot::read(&slot.path, &resource.body);
+        let (mut slot, mut etag) = self.read_slot(&slot.path).await?;
         if slot.state.is_connected() && slot.state.names(image_url) {
             let Slot { path, state, .. } = slot;
             let (notes, attempts) = (Vec::new(), Vec::new());
@@ -141,7 +140,6 @@ impl Bmc {
         }
         // A leftover URL must go, too: some BMCs would take the same URL for inserted already.
         let replaced = slot.state.is_connected();
-        let mut etag = resource.etag;
         if !slot.state.is_empty() {
             match self.eject_slot(&slot, etag.as_deref(), attempts).await {
                 Err(error) if replaced => {
@@ -156,7 +154,7 @@ impl Bmc {
             slot.state = self.media_state(&slot.path).await?;
             etag = None;
         }
-        let insertion = Insertion {
+        let mut insertion = Insertion {
             bmc: self,
             vendor: plan.vendor,
             image_url,
@@ -201,13 +199,12 @@ impl Bmc {
         image_url: &str,
         attempts: &mut Vec<Attempt>,
     ) -> Result<MediaState, BmcError> {
-        let resource = self.client().get(path).await?;
-        let slot = Slot::read(path, &resource.body);
+        let (slot, etag) = self.read_slot(path).await?;
         if !slot.state.is_connected() || slot.state.names(image_url) {
             return self.masked(Ok(slot.state));
         }
         // A refusal is recorded in the attempts. The next insert request shows whether it matters.
-        let _ = self.eject_slot(&slot, resource.etag.as_deref(), attempts).await;
+        let _ = self.eject_slot(&slot, etag.as_deref(), attempts).await;
         self.media_state(path).await
     }
 
@@ -275,7 +272,7 @@ impl Bmc {
 
 impl Insertion<'_> {
     /// Sends one form after another until the BMC accepts one.
-    async fn run(mut self) -> Result<Inserted, SlotFailure> {
+    async fn run(&mut self) -> Result<Inserted, SlotFailure> {
         let mut form = self.forms.first().ok_or(SlotFailure::Unsuitable)?;
         loop {
             check_protocol(self.slot.insert.as_ref(), self.image_url)?;

@@ -8,12 +8,18 @@ use super::medium::Medium;
 use super::slot;
 use super::survey::{Slot, cannot_be_read, is_about_one_resource, is_answer, last_segment};
 use super::vendor::Vendor;
-use crate::RedfishError;
+use crate::{RedfishError, Resource};
 
 /// Maximum number of slots that are read from one collection.
 const MAX_SLOTS: usize = 16;
 
 impl Bmc {
+    /// Reads a slot, with its `ETag`.
+    pub(super) async fn read_slot(&self, path: &str) -> Result<(Slot, Option<String>), RedfishError> {
+        let Resource { body, etag, .. } = self.client().get(path).await?;
+        Ok((Slot::read(path, &body), etag))
+    }
+
     /// Reads the slots of these collections. Keeps a refusal (403) and goes on, because a host can boot by HTTP without slots.
     pub(super) async fn slots(
         &self,
@@ -42,8 +48,8 @@ impl Bmc {
                 notes.push(format!("{collection} lists {} slots; only the first {MAX_SLOTS} were read", paths.len()));
             }
             for path in paths.into_iter().take(MAX_SLOTS) {
-                match self.client().get(&path).await {
-                    Ok(resource) => slots.push(Slot::read(&path, &resource.body)),
+                match self.read_slot(&path).await {
+                    Ok((slot, _)) => slots.push(slot),
                     Err(error) => note(&path, error, refused, notes)?,
                 }
             }

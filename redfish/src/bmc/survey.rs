@@ -140,6 +140,28 @@ pub struct Insert {
     pub transfer_methods: Option<Vec<String>>,
 }
 
+/// What a System refers to. A survey keeps no whole resource, which takes many times the memory: there may be thousands of surveys at once.
+struct Links {
+    /// The path by which the System was read, and the one under which the BMC lists it.
+    own: [Option<String>; 2],
+    /// The paths of the Managers that the System names.
+    managed_by: Vec<String>,
+    /// The path of its collection of slots.
+    virtual_media: Option<String>,
+}
+
+impl Links {
+    fn read(path: &str, system: Properties<'_>) -> Self {
+        let links = system.object("Links");
+        let managed_by = ["ManagedBy", "Managers"].map(|name| links.links(name));
+        Self {
+            own: [Some(path.to_owned()), system.path("@odata.id")],
+            managed_by: managed_by.into_iter().find(|links| !links.is_empty()).unwrap_or_default(),
+            virtual_media: system.link("VirtualMedia"),
+        }
+    }
+}
+
 impl Slot {
     pub(super) fn read(path: &str, body: &Value) -> Self {
         let media = Properties::new(body);
@@ -211,14 +233,17 @@ impl Bmc {
     async fn read_survey(&self) -> Result<Survey, BmcError> {
         let root = Properties::new(self.client().root());
         let mut notes = Vec::new();
-        let (path, body) = self.read_system().await?;
-        let system = Properties::new(&body);
+        let (system, Links { own, managed_by, virtual_media }) = {
+            let (path, body) = self.read_system().await?;
+            let links = Links::read(&path, Properties::new(&body));
+            // The BMC may list the System under another path than the one in its address.
+            let [_, listed] = &links.own;
+            (System::read(listed.clone().unwrap_or(path), Properties::new(&body)), links)
+        };
 
-        let mut managers = Vec::new();
-        let mut manager_bodies = Vec::new();
-        let mut unread = None;
-        let (paths, may_be_others) = self.manager_paths(root, system, &mut notes).await?;
-        let own = [Some(path.clone()), system.path("@odata.id")];
+        let (mut managers, mut of_managers) = (Vec::new(), Vec::new());
+        let (mut vendor, mut unread) = (None, None);
+        let (paths, may_be_others) = self.manager_paths(root, managed_by, &mut notes).await?;
         let most = if may_be_others { MAX_CANDIDATES } else { MAX_MANAGERS };
         for (position, path) in paths.iter().enumerate() {
             // The only Manager of this System may be the last of all.
@@ -241,21 +266,21 @@ impl Bmc {
                 continue;
             }
             let manager = Properties::new(&body);
+            vendor.get_or_insert_with(|| self.vendor(root, &system, manager));
+            of_managers.extend(manager.link("VirtualMedia"));
             managers.push(Manager {
                 dell_attributes: dell_attributes(path, &body),
                 path: path.clone(),
                 model: manager.text("Model"),
                 firmware_version: manager.text("FirmwareVersion"),
             });
-            manager_bodies.push(body);
         }
-        let vendor = self.vendor(root, system, manager_bodies.first());
+        let vendor = vendor.unwrap_or_else(|| self.vendor(root, &system, Properties::new(&Value::Null)));
 
-        let mut collections: Vec<String> = system.link("VirtualMedia").into_iter().collect();
+        let mut collections: Vec<String> = virtual_media.into_iter().collect();
         let mut refused_slots = None;
         let mut slots = self.slots(&collections, vendor, &mut refused_slots, &mut notes).await?;
-        let links = manager_bodies.iter().filter_map(|body| Properties::new(body).link("VirtualMedia"));
-        let more: Vec<String> = links.filter(|path| !collections.contains(path)).collect();
+        let more: Vec<String> = of_managers.into_iter().filter(|path| !collections.contains(path)).collect();
         self.add_managers_slots(&mut slots, &more, vendor, &mut refused_slots, &mut notes).await?;
         collections.extend(more);
         match unread {
@@ -276,8 +301,7 @@ impl Bmc {
             vendor,
             product: root.text("Product"),
             redfish_version: root.text("RedfishVersion"),
-            // The BMC may list the System under another path than the one in its address.
-            system: System::read(system.path("@odata.id").unwrap_or(path), system),
+            system,
             managers,
             slots,
             unknown_managers,
@@ -287,13 +311,12 @@ impl Bmc {
     }
 
     /// The vendor by what the BMC says. If that is not known, the vendor that the scheme of the address names.
-    fn vendor(&self, root: Properties<'_>, system: Properties<'_>, manager: Option<&Value>) -> Vendor {
-        let manager = Properties::new(manager.unwrap_or(&Value::Null));
+    fn vendor(&self, root: Properties<'_>, system: &System, manager: Properties<'_>) -> Vendor {
         let vendor = Vendor::detect(&Evidence {
             root: [root.text("Vendor"), root.text("Product")],
             oem: [root.value("Oem"), manager.value("Oem")],
             manager: [manager.text("Manufacturer"), manager.text("Model")],
-            system: system.text("Manufacturer"),
+            system: system.manufacturer.clone(),
         });
         if vendor == Vendor::Other { self.expected_vendor() } else { vendor }
     }
@@ -303,13 +326,11 @@ impl Bmc {
     async fn manager_paths(
         &self,
         root: Properties<'_>,
-        system: Properties<'_>,
+        managed_by: Vec<String>,
         notes: &mut Vec<String>,
     ) -> Result<(Vec<String>, bool), BmcError> {
-        let links = system.object("Links");
-        let linked = ["ManagedBy", "Managers"].map(|name| links.links(name));
-        if let Some(links) = linked.into_iter().find(|links| !links.is_empty()) {
-            return Ok((links, false));
+        if !managed_by.is_empty() {
+            return Ok((managed_by, false));
         }
         let Some(path) = root.link("Managers") else { return Ok((Vec::new(), false)) };
         match self.member_paths(&path).await {

@@ -6,13 +6,13 @@ use super::Bmc;
 use super::attempt::{Attempt, Meaning};
 use super::boot_order::BootOrder;
 use super::boot_override::{MODE, OverrideForm};
-use super::current::Current;
+use super::current::{Current, ShownBoot};
 use super::error::BmcError;
 use super::http_uri::HttpUri;
 use super::next_reset;
 use super::plan::Plan;
 use super::set_override::Reception;
-use super::state::{Boot, BootMode, BootSource};
+use super::state::{BootMode, BootSource};
 
 /// A change of `Boot` that the BMC has accepted.
 pub(super) struct Sent<'a> {
@@ -82,7 +82,7 @@ impl Bmc {
     pub(super) async fn verify_boot(
         &self,
         plan: &Plan,
-        previous: &Boot,
+        previous: &ShownBoot,
         sent: &Sent<'_>,
         attempts: &mut Vec<Attempt>,
     ) -> Result<Verified, BmcError> {

@@ -25,9 +25,9 @@ const PROPERTIES: [&str; 3] = ["password", "passwd", "token"];
 /// Base64, by itself or within a longer text.
 #[derive(Clone, Default)]
 pub(crate) struct Secrets {
-    plain: Vec<Vec<char>>,
+    plain: Vec<Box<str>>,
     /// Parts of Base64 texts that contain a secret. The characters around them belong to the same text.
-    cores: Vec<Vec<char>>,
+    cores: Vec<Box<str>>,
 }
 
 impl Secrets {
@@ -68,9 +68,8 @@ impl Secrets {
     }
 
     fn add_plain(&mut self, text: &str) {
-        let text: Vec<char> = text.chars().collect();
-        if !text.is_empty() && !self.plain.contains(&text) {
-            self.plain.push(text);
+        if !text.is_empty() && !self.plain.iter().any(|known| **known == *text) {
+            self.plain.push(text.into());
             // A secret that contains another one is masked first.
             self.plain.sort_by_key(|text| std::cmp::Reverse(text.len()));
         }
@@ -84,11 +83,11 @@ impl Secrets {
             for before in 0..3 {
                 let mut longer = vec![0; before];
                 longer.extend_from_slice(bytes);
-                let encoded: Vec<char> = encoding.encode(&longer).chars().collect();
+                let encoded = encoding.encode(&longer);
                 // A character is six bits. Those that share bits with the neighbouring text are unknown.
                 let core = encoded.get((before * 8).div_ceil(6)..longer.len() * 8 / 6).unwrap_or_default();
-                if core.len() >= SHORTEST_CORE && !self.cores.iter().any(|known| known == core) {
-                    self.cores.push(core.to_vec());
+                if core.len() >= SHORTEST_CORE && !self.cores.iter().any(|known| **known == *core) {
+                    self.cores.push(core.into());
                 }
             }
         }
@@ -111,7 +110,7 @@ impl Secrets {
 
     fn replaced(&self, text: &str, shortest: usize) -> String {
         let characters: Vec<char> = text.chars().collect();
-        let plain = self.plain.iter().filter(|secret| secret.len() >= shortest);
+        let plain = self.plain.iter().filter(|secret| secret.chars().count() >= shortest);
         let mut found: Vec<(usize, usize)> = Vec::new();
         for secret in plain {
             found.extend(occurrences(&characters, secret));
@@ -144,14 +143,14 @@ impl std::fmt::Debug for Secrets {
 }
 
 /// The places of a secret in a text, in any mix of encodings.
-fn occurrences<'a>(text: &'a [char], secret: &'a [char]) -> impl Iterator<Item = (usize, usize)> + 'a {
-    let first = secret.first().copied();
+fn occurrences<'a>(text: &'a [char], secret: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {
+    let first = secret.chars().next();
     let begins = move |start: &usize| {
         text.get(*start).is_some_and(|character| Some(*character) == first || "\\%&+".contains(*character))
     };
     (0..text.len()).filter(begins).filter_map(move |start| {
         let mut ends = vec![start];
-        for &character in secret {
+        for character in secret.chars() {
             let mut next = Vec::new();
             for &at in &ends {
                 forms(text, at, character, &mut next);

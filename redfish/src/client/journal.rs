@@ -26,22 +26,79 @@ pub struct RequestRecord {
     pub took: Duration,
 }
 
+/// A [`RequestRecord`] in less memory: each of thousands of clients keeps dozens.
+#[derive(Debug)]
+struct Kept {
+    at: SystemTime,
+    method: &'static str,
+    path: Box<str>,
+    status: Option<u16>,
+    took: Duration,
+}
+
+/// The methods of requests.
+const METHODS: [&str; 4] = ["GET", "POST", "PATCH", "DELETE"];
+
+impl From<RequestRecord> for Kept {
+    fn from(record: RequestRecord) -> Self {
+        let RequestRecord { at, method, path, status, took } = record;
+        let method = METHODS.into_iter().find(|known| *known == method).unwrap_or("GET");
+        let path = path.char_indices().nth(MAX_PATH).and_then(|(end, _)| path.get(..end)).unwrap_or(&path).into();
+        Self { at, method, path, status, took }
+    }
+}
+
+impl From<&Kept> for RequestRecord {
+    fn from(kept: &Kept) -> Self {
+        let Kept { at, method, path, status, took } = kept;
+        Self { at: *at, method: (*method).to_owned(), path: path.to_string(), status: *status, took: *took }
+    }
+}
+
 #[derive(Debug, Default)]
-pub(super) struct Journal(Mutex<VecDeque<RequestRecord>>);
+pub(super) struct Journal(Mutex<VecDeque<Kept>>);
 
 impl Journal {
-    pub(super) fn add(&self, mut record: RequestRecord) {
-        if let Some((end, _)) = record.path.char_indices().nth(MAX_PATH) {
-            record.path.truncate(end);
-        }
+    pub(super) fn add(&self, record: RequestRecord) {
         let mut records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if records.len() == KEPT {
             records.pop_front();
         }
-        records.push_back(record);
+        records.push_back(record.into());
     }
 
     pub(super) fn records(&self) -> Vec<RequestRecord> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().map(RequestRecord::from).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_records_come_back_as_they_were_added() {
+        let journal = Journal::default();
+        let record = |number: u64| RequestRecord {
+            at: SystemTime::UNIX_EPOCH + Duration::from_secs(number),
+            method: METHODS[usize::try_from(number).unwrap() % METHODS.len()].to_owned(),
+            path: format!("/redfish/v1/{number}"),
+            status: number.is_multiple_of(2).then_some(200),
+            took: Duration::from_millis(number),
+        };
+        let last = KEPT as u64 + 3;
+        for number in 0..last {
+            journal.add(record(number));
+        }
+        assert_eq!(journal.records(), (3..last).map(record).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_path_is_cut_after_its_longest_length() {
+        let journal = Journal::default();
+        let (at, took) = (SystemTime::UNIX_EPOCH, Duration::ZERO);
+        let path = "é".repeat(MAX_PATH + 1);
+        journal.add(RequestRecord { at, method: "GET".to_owned(), path, status: None, took });
+        assert_eq!(journal.records()[0].path, "é".repeat(MAX_PATH));
     }
 }

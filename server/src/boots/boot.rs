@@ -14,6 +14,10 @@ use super::record::BootRecord;
 use super::record_writer::RecordWriter;
 use super::time::Timestamp;
 
+/// A change of a record. It is on the heap, because the future of a function takes the size of an argument several times, for as long as
+/// the caller runs.
+pub(super) type Change<'a> = Box<dyn FnOnce(&mut BootRecord) + Send + 'a>;
+
 /// A snapshot of a boot.
 #[derive(Debug, Clone)]
 pub struct View {
@@ -118,24 +122,18 @@ impl Boot {
     }
 
     /// Changes the record. When this returns, the change is on disk.
-    pub(super) async fn update(
-        &self,
-        writer: &RecordWriter,
-        change: impl FnOnce(&mut BootRecord),
-    ) -> io::Result<Arc<BootRecord>> {
+    pub(super) async fn update(&self, writer: &RecordWriter, change: Change<'_>) -> io::Result<Arc<BootRecord>> {
         let lock = Arc::clone(&self.writer).lock_owned().await;
         if self.forgotten.is_cancelled() {
             return Err(io::Error::other("the boot was deleted"));
         }
         let old = self.record();
-        let mut record = BootRecord::clone(&old);
-        change(&mut record);
-        if record == *old {
+        let record = changed(&old, change);
+        if record == old {
             return Ok(old);
         }
-        let record = Arc::new(record);
         // A record must not reach the disk after it was removed.
-        let _lock = writer.write(record.id, record.to_json()?, lock).await?;
+        let _lock = writer.write(Arc::clone(&record), lock).await?;
         self.show_record(Arc::clone(&record));
         Ok(record)
     }
@@ -148,9 +146,7 @@ impl Boot {
 
     /// Changes the record only in memory: if the disk accepts no change, users should still see it.
     pub(super) fn show(&self, change: impl FnOnce(&mut BootRecord)) {
-        let mut record = BootRecord::clone(&self.record());
-        change(&mut record);
-        self.show_record(Arc::new(record));
+        self.show_record(changed(&self.record(), change));
     }
 
     fn show_record(&self, record: Arc<BootRecord>) {
@@ -171,4 +167,10 @@ impl Boot {
             view.revision = Timestamp::now().millis().max(view.revision + 1);
         });
     }
+}
+
+fn changed(old: &BootRecord, change: impl FnOnce(&mut BootRecord)) -> Arc<BootRecord> {
+    let mut record = old.clone();
+    change(&mut record);
+    Arc::new(record)
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use imagelib::image::FileName;
@@ -124,12 +125,12 @@ impl BootOptions {
 }
 
 /// What dayone has changed at the BMC, or may have changed. The record contains it before dayone changes anything.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AtBmc {
     /// The requests that dayone planned: the System, the slots and the forms. The plan of a boot by the firmware's settings has their
-    /// values from before.
-    pub plan: Plan,
+    /// values from before. All records of a boot share it, because it takes more memory than the rest of them.
+    pub plan: Arc<Plan>,
     /// The URL that dayone inserted. `None`: it follows from the installation key, because that was not rotated since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<InsertedUrl>,
@@ -221,7 +222,7 @@ pub struct BootRecord {
     pub(super) steps: Vec<StepRecord>,
     /// What dayone has to undo at the BMC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at_bmc: Option<AtBmc>,
+    pub at_bmc: Option<Arc<AtBmc>>,
     /// Notes about what happened.
     #[serde(default)]
     pub remarks: Vec<Remark>,
@@ -322,6 +323,11 @@ impl BootRecord {
             Medium::Cd => FileName::BootIso.as_str(),
             Medium::Usb => FileName::BootDisk.as_str(),
         }
+    }
+
+    /// What dayone has to undo at the BMC, to change it in this record alone.
+    pub(super) fn at_bmc_mut(&mut self) -> Option<&mut AtBmc> {
+        self.at_bmc.as_mut().map(Arc::make_mut)
     }
 
     /// Adds a remark.

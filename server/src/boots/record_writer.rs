@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::sync::{OwnedMutexGuard, mpsc, oneshot};
 use tracing::error;
 
-use super::id::BootId;
+use super::record::BootRecord;
 use crate::store::Store;
 
 /// How many records are written together at most. As many files are open meanwhile.
@@ -22,8 +22,8 @@ pub(super) struct RecordWriter {
 struct Write {
     /// Each has the store, so that a writer that has nothing to do does not keep the data directory.
     store: Arc<Store>,
-    id: BootId,
-    json: Vec<u8>,
+    /// Not as JSON: thousands of records may wait, and share most of what they have with those that boots keep.
+    record: Arc<BootRecord>,
     lock: OwnedMutexGuard<()>,
     done: oneshot::Sender<(io::Result<()>, OwnedMutexGuard<()>)>,
 }
@@ -48,26 +48,37 @@ impl RecordWriter {
     /// The lock is held until the write is done, even if the caller stops waiting.
     pub(super) async fn write(
         &self,
-        id: BootId,
-        json: Vec<u8>,
+        record: Arc<BootRecord>,
         lock: OwnedMutexGuard<()>,
     ) -> io::Result<OwnedMutexGuard<()>> {
         let (done, written) = oneshot::channel();
         let ended = || io::Error::other("the writer of records has ended");
-        self.waiting.send(Write { store: Arc::clone(&self.store), id, json, lock, done }).map_err(|_| ended())?;
+        self.waiting.send(Write { store: Arc::clone(&self.store), record, lock, done }).map_err(|_| ended())?;
         let (written, lock) = written.await.map_err(|_| ended())?;
         written.map(|()| lock)
     }
 }
 
 fn write(group: Vec<Write>) {
-    let records: Vec<(&str, &[u8])> = group.iter().map(|write| (write.id.as_str(), write.json.as_slice())).collect();
+    let json: Vec<_> = group.iter().map(|write| write.record.to_json()).collect();
+    let records: Vec<(&str, &[u8])> = group
+        .iter()
+        .zip(&json)
+        .filter_map(|(write, json)| Some((write.record.id.as_str(), json.as_deref().ok()?)))
+        .collect();
     let results = group.first().map(|first| first.store.write_boots(&records)).unwrap_or_default();
     // A caller may close the store as soon as its record is written, so drop the store before answering.
     let waiting: Vec<_> = group.into_iter().map(|Write { lock, done, .. }| (lock, done)).collect();
-    for ((lock, done), result) in waiting.into_iter().zip(results) {
-        // If the caller has stopped waiting, this releases its lock.
-        let _ = done.send((result, lock));
+    let mut results = results.into_iter();
+    for ((lock, done), json) in waiting.into_iter().zip(json) {
+        let result = match json {
+            Ok(_) => results.next(),
+            Err(error) => Some(Err(error.into())),
+        };
+        if let Some(result) = result {
+            // If the caller has stopped waiting, this releases its lock.
+            let _ = done.send((result, lock));
+        }
     }
 }
 
@@ -76,30 +87,61 @@ mod tests {
     use std::fs;
 
     use futures_util::future::join_all;
+    use redfish::bmc::Medium;
     use tokio::sync::Mutex;
 
     use super::*;
+    use crate::boots::credentials::{CredentialsSource, GivenCredentials};
+    use crate::boots::id::BootId;
+    use crate::boots::method::BootMethod;
+    use crate::boots::record::{BootOptions, EjectWhen, NewBoot};
 
     fn store(data: &std::path::Path) -> Arc<Store> {
         Arc::new(Store::open(data, Vec::new(), "http://192.0.2.1:8081".parse().unwrap()).unwrap())
+    }
+
+    fn record() -> BootRecord {
+        let new = NewBoot {
+            host: None,
+            image: "0".repeat(64).parse().unwrap(),
+            method: BootMethod::VirtualMedia,
+            medium: Medium::Cd,
+            boot_mode: None,
+            address: "192.0.2.1".parse().unwrap(),
+            disable_certificate_verification: false,
+            credentials: GivenCredentials::Default,
+            options: BootOptions {
+                wait_for: vec![],
+                booted_within: 1800,
+                shutdown_within: 0,
+                eject: EjectWhen::Deleted,
+                power_off: false,
+                ignore_secure_boot: false,
+            },
+            addresses: vec![],
+            firmware_network: None,
+        };
+        BootRecord::new(BootId::after(None).unwrap(), new, CredentialsSource::None)
     }
 
     #[tokio::test]
     async fn a_record_that_the_disk_refuses_is_the_only_one_of_its_group_that_fails() {
         let data = tempfile::tempdir().unwrap();
         let writer = &RecordWriter::start(store(data.path()));
-        let ids: Vec<BootId> = (0..200).map(|_| BootId::after(None).unwrap()).collect();
-        let path = |id: &BootId| data.path().join(format!("boots/{id}.json"));
+        let first: Vec<BootRecord> = (0..200).map(|_| record()).collect();
+        let path = |record: &BootRecord| data.path().join(format!("boots/{}.json", record.id));
         // A file cannot take the place of a directory.
-        fs::create_dir(path(&ids[70])).unwrap();
-        for round in 0..2 {
-            let written = join_all(ids.iter().map(|id| async move {
+        let refused = first[70].id;
+        fs::create_dir(path(&first[70])).unwrap();
+        let renamed = |record: &BootRecord| BootRecord { host: Some("renamed".to_owned()), ..record.clone() };
+        for round in [first.iter().map(renamed).collect(), first] {
+            let written = join_all(round.iter().map(|record| async move {
                 let lock = Arc::new(Mutex::new(())).lock_owned().await;
-                writer.write(*id, format!("{round} {id}").into_bytes(), lock).await.is_ok()
+                writer.write(Arc::new(record.clone()), lock).await.is_ok()
             }));
-            for (id, is_written) in ids.iter().zip(written.await) {
-                assert_eq!(is_written, *id != ids[70]);
-                assert!(!is_written || fs::read_to_string(path(id)).unwrap() == format!("{round} {id}"));
+            for (record, is_written) in round.iter().zip(written.await) {
+                assert_eq!(is_written, record.id != refused);
+                assert!(!is_written || fs::read(path(record)).unwrap() == record.to_json().unwrap());
             }
         }
     }
@@ -108,15 +150,16 @@ mod tests {
     async fn a_lock_is_held_until_its_record_is_written_even_if_the_caller_stops_waiting() {
         let data = tempfile::tempdir().unwrap();
         let writer = RecordWriter::start(store(data.path()));
-        let (id, mutex) = (BootId::after(None).unwrap(), Arc::new(Mutex::new(())));
+        let (record, mutex) = (Arc::new(record()), Arc::new(Mutex::new(())));
         let lock = Arc::clone(&mutex).lock_owned().await;
         tokio::select! {
             biased;
-            _ = writer.write(id, b"{}".to_vec(), lock) => panic!("it was not interrupted"),
+            _ = writer.write(Arc::clone(&record), lock) => panic!("it was not interrupted"),
             () = std::future::ready(()) => {}
         }
         let _lock = mutex.lock().await;
-        assert_eq!(fs::read(data.path().join(format!("boots/{id}.json"))).unwrap(), b"{}");
+        let written = fs::read(data.path().join(format!("boots/{}.json", record.id))).unwrap();
+        assert_eq!(written, record.to_json().unwrap());
     }
 
     #[tokio::test]
@@ -126,7 +169,7 @@ mod tests {
         let held = Arc::downgrade(&store);
         let writer = RecordWriter::start(store);
         let lock = Arc::new(Mutex::new(())).lock_owned().await;
-        writer.write(BootId::after(None).unwrap(), b"{}".to_vec(), lock).await.unwrap();
+        writer.write(Arc::new(record()), lock).await.unwrap();
         drop(writer);
         assert!(held.upgrade().is_none(), "the data directory stays locked");
     }

@@ -46,11 +46,11 @@ impl Shared {
                 record.bmc.credentials = renewed;
             }
             let url = InsertedUrl(self.inserted_url(record));
-            if let Some(at_bmc) = &mut record.at_bmc {
+            if let Some(at_bmc) = record.at_bmc_mut() {
                 at_bmc.url.get_or_insert(url);
             }
         };
-        boot.update(&self.writer, change).await.map(drop)
+        boot.update(&self.writer, Box::new(change)).await.map(drop)
     }
 
     /// The URL that the BMC of a boot got, or gets. It is known even if the image was deleted since.

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use url::Host;
 
 use super::bmc_key::BmcKey;
-use super::boot::Boot;
+use super::boot::{Boot, Change};
 use super::clients::BootOnlyFrom;
 use super::credentials::CredentialsStore;
 use super::error::CreateError;
@@ -107,11 +107,15 @@ impl Shared {
     }
 
     /// Changes a boot's record, and updates the metrics.
-    pub(super) async fn change(
-        &self,
-        boot: &Boot,
-        change: impl FnOnce(&mut BootRecord),
-    ) -> io::Result<Arc<BootRecord>> {
+    pub(super) fn change<'a>(
+        &'a self,
+        boot: &'a Boot,
+        change: impl FnOnce(&mut BootRecord) + Send + 'a,
+    ) -> impl Future<Output = io::Result<Arc<BootRecord>>> + 'a {
+        self.make_change(boot, Box::new(change))
+    }
+
+    async fn make_change(&self, boot: &Boot, change: Change<'_>) -> io::Result<Arc<BootRecord>> {
         let old = boot.record();
         let new = boot.update(&self.writer, change).await?;
         self.metrics.changed(&old, &new);

@@ -54,7 +54,8 @@ pub(super) struct Signs<'a> {
     call: Option<ExpectedCall>,
     /// Whether a call came that may have been that of another host.
     has_ignored_call: bool,
-    bmc: Option<Bmc>,
+    /// On the heap, because most of the time there is none.
+    bmc: Option<Box<Bmc>>,
     /// The credentials of the last connection to the BMC.
     credentials: Option<Credentials>,
     refusal: Option<Refusal>,
@@ -98,7 +99,7 @@ impl<'a> Signs<'a> {
 
     /// Connects to the BMC, or returns the connection that there is. Returns the reason if that fails. Sends no credentials that the BMC
     /// has refused: it may lock the account. The operator may correct them meanwhile.
-    pub(super) async fn connect(&mut self) -> Result<Result<Bmc, String>, Stop> {
+    pub(super) async fn connect(&mut self) -> Result<Result<Box<Bmc>, String>, Stop> {
         if let Some(bmc) = self.bmc.take() {
             return Ok(Ok(bmc));
         }
@@ -111,13 +112,13 @@ impl<'a> Signs<'a> {
             }
         };
         match connected.await {
-            Ok(bmc) => Ok(Ok(bmc)),
+            Ok(bmc) => Ok(Ok(Box::new(bmc))),
             Err(stop) => Ok(Err(self.note_failure(stop).await?)),
         }
     }
 
     /// Keeps a connection for the next query.
-    pub(super) fn keep(&mut self, bmc: Bmc) {
+    pub(super) fn keep(&mut self, bmc: Box<Bmc>) {
         self.bmc = Some(bmc);
     }
 
@@ -166,7 +167,8 @@ impl<'a> Signs<'a> {
                 Evidence::CallHome => self.call_home(record).await?,
                 Evidence::Reading => reads.since_start.clone(),
                 Evidence::Reachable => self.reach(record).await,
-                Evidence::BootProgress => self.query(record).await?,
+                // On the heap, and only while it runs: thousands of boots may wait for their hosts.
+                Evidence::BootProgress => Box::pin(self.query(record)).await?,
             };
             if let Some(sign) = sign {
                 return Ok(Some((*evidence, sign)));

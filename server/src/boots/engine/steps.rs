@@ -4,6 +4,8 @@ mod firmware;
 mod insert;
 mod medium;
 mod power;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +29,8 @@ use redfish::bmc::{Bmc, BmcError, BootMode, BootOverride, BootSource, Plan, Powe
 pub(super) struct Steps<'a> {
     shared: &'a Arc<Shared>,
     boot: &'a Arc<Boot>,
-    bmc: Option<Bmc>,
+    /// On the heap, because most of the time there is none.
+    bmc: Option<Box<Bmc>>,
     /// Whether the step was begun before, and may not have ended.
     resumed: bool,
     /// The host's call, from the moment at which the host is switched on.
@@ -36,6 +39,13 @@ pub(super) struct Steps<'a> {
     may_be_off: bool,
     /// Since when the BMC reported a running system before dayone switched the host off, by the BMC's clock.
     running_since: Option<String>,
+}
+
+/// A plan that is recorded.
+struct Claimed {
+    plan: Arc<Plan>,
+    /// The slots that had the image before, by their paths, and the URL that each shows.
+    inserted: Vec<(String, String)>,
 }
 
 impl<'a> Steps<'a> {
@@ -89,48 +99,65 @@ impl<'a> Steps<'a> {
 
     async fn insert(&mut self) -> Result<(), Stop> {
         let (image, url) = self.stored()?;
-        let record = self.boot.record();
+        let method = self.boot.record().method;
         // After a rotation of the installation key, an earlier attempt has inserted another URL.
-        let mut ours = vec![url.clone(), self.shared.inserted_url(&record)];
+        let mut ours = vec![url.clone(), self.shared.inserted_url(&self.boot.record())];
         ours.dedup();
-        self.boot.show_progress("reading the state of the BMC");
-        let survey = self.connected().await?.survey().await?;
-        let mut plan = self.plan(&record, &survey, &url).await?;
-        self.check_image(&record, &survey, &image).await?;
-        self.claim(&record, &survey, &mut plan, &url).await?;
+        let Claimed { plan, inserted } = self.survey_and_claim(&image, &url, &ours).await?;
         self.check_not_deleted()?;
-        if record.method == BootMethod::Http {
+        if method == BootMethod::Http {
             self.restart_reading(&image);
         }
         if let Some(settings) = &plan.firmware {
             let earlier = ours.iter().find(|earlier| **earlier != url);
-            return self.firmware(settings, &url, earlier.map(String::as_str)).await;
+            return Box::pin(self.firmware(settings, &url, earlier.map(String::as_str))).await;
         }
-        if record.method == BootMethod::Http {
+        if method == BootMethod::Http {
             let nothing = "nothing is inserted: the host's firmware fetches the image itself";
             return self.change(|record| record.skip(Step::Insert, nothing)).await;
         }
         if self.resumed {
-            for url in &ours {
-                self.eject_earlier(&survey, url).await?;
+            for (slot, url) in &inserted {
+                self.eject_earlier(slot, url).await?;
             }
         }
         self.restart_reading(&image);
         self.boot.set_sent_before(Some(0));
-        self.insert_planned(&record, &plan, &image, &url).await
+        self.insert_planned(&plan, &image, &url).await
+    }
+
+    /// Reads what the BMC has, and records the plan. `ours` are the URLs of the image, which the BMC may have already.
+    async fn survey_and_claim(
+        &mut self,
+        image: &Arc<StoredImage>,
+        url: &str,
+        ours: &[String],
+    ) -> Result<Claimed, Stop> {
+        let record = self.boot.record();
+        self.boot.show_progress("reading the state of the BMC");
+        let survey = self.connected().await?.survey().await?;
+        let mut plan = self.plan(&record, &survey, url).await?;
+        self.check_image(&record, &survey, image).await?;
+        self.claim(&record, &survey, &mut plan, url).await?;
+        let mut inserted = Vec::new();
+        for url in ours {
+            let slots = survey.slots.iter().filter(|slot| slot.state.is_connected() && slot.state.names(url));
+            inserted.extend(slots.map(|slot| (slot.path.clone(), url.clone())));
+        }
+        Ok(Claimed { plan, inserted })
     }
 
     /// Plans the requests to the BMC.
-    async fn plan(&mut self, record: &BootRecord, survey: &Survey, url: &str) -> Result<Plan, Stop> {
+    async fn plan(&mut self, record: &BootRecord, survey: &Survey, url: &str) -> Result<Arc<Plan>, Stop> {
         let mode = record.boot_mode.map(redfish_boot_mode);
         if record.method != BootMethod::Http {
-            return Ok(Bmc::plan(survey, record.medium, mode)?);
+            return Ok(Arc::new(Bmc::plan(survey, record.medium, mode)?));
         }
         // What an earlier attempt has found there. By now, the settings may be those that it has staged.
         let earlier = record.at_bmc.as_ref().and_then(|at_bmc| at_bmc.plan.firmware.as_ref());
         let network = record.firmware_network.as_ref();
         let bmc = self.connected().await?;
-        Ok(bmc.plan_http_boot(survey, record.medium, mode, url, network, earlier).await?)
+        Ok(Arc::new(Box::pin(bmc.plan_http_boot(survey, record.medium, mode, url, network, earlier)).await?))
     }
 
     /// Checks whether the host can boot from the image, and records what may go wrong.
@@ -163,10 +190,17 @@ impl<'a> Steps<'a> {
     }
 
     /// Records the plan before dayone changes anything at the BMC.
-    async fn record_plan(&mut self, earlier: &BootRecord, survey: &Survey, plan: &Plan, url: &str) -> Result<(), Stop> {
-        let mut planned = plan.clone();
+    async fn record_plan(
+        &mut self,
+        earlier: &BootRecord,
+        survey: &Survey,
+        plan: &Arc<Plan>,
+        url: &str,
+    ) -> Result<(), Stop> {
+        let mut recorded = Arc::clone(plan);
         // An earlier attempt may have inserted the image, which is ejected only later.
-        if let Some(AtBmc { plan: earlier, .. }) = &earlier.at_bmc {
+        if let Some(at_bmc) = &earlier.at_bmc {
+            let (planned, earlier) = (Arc::make_mut(&mut recorded), &at_bmc.plan);
             planned.shown_as.clone_from(&earlier.shown_as);
             // The undo compares the slots with their state before the first attempt.
             for slot in &mut planned.slots {
@@ -184,52 +218,26 @@ impl<'a> Steps<'a> {
             }
             // Decided while the record is locked: a rotation that begins later finds the record, and one before it is seen.
             let url = self.shared.recorded_url(record, url);
-            record.at_bmc = Some(AtBmc {
-                plan: planned,
+            record.at_bmc = Some(Arc::new(AtBmc {
+                plan: recorded,
                 url,
                 slot: None,
                 pending: None,
                 copied: false,
                 boot_override: None,
                 started: None,
-            });
+            }));
         })
         .await
     }
 
     async fn boot_override(&mut self) -> Result<(), Stop> {
         self.check_not_deleted()?;
-        let at_bmc = self.at_bmc()?;
-        let Some(form) = at_bmc.plan.boot.first().cloned() else {
-            return Err(Stop::Failed("the BMC offers no way to boot from the image".into()));
-        };
-        // The record is written before dayone sets anything. After a restart, it keeps the value that was written first.
-        let source = at_bmc.plan.system.boot.source.clone();
-        let uri = at_bmc.plan.system.boot.http_uri.clone();
-        let first_device = match &at_bmc.boot_override {
-            Some(set) => set.first_device.clone(),
-            None => self.connected().await?.planned_first_boot_device(&at_bmc.plan).await?,
-        };
-        let (previous, http_uri, order) =
-            at_bmc.boot_override.map_or((source, uri, None), |set| (set.previous, set.http_uri, set.order));
-        let set = BootOverride {
-            system: at_bmc.plan.system.path.clone(),
-            previous: previous.clone(),
-            once: form.is_once(),
-            form,
-            http_uri: http_uri.clone(),
-            order: order.clone(),
-            first_device: first_device.clone(),
-            shown: BootSource::default(),
-            reception: Reception::Unknown,
-            notes: Vec::new(),
-            attempts: Vec::new(),
-        };
-        self.change_at_bmc(|at_bmc| at_bmc.boot_override = Some(set)).await?;
+        let (plan, before) = self.record_override().await?;
         self.boot.show_progress("setting the boot override");
-        let mut set = match self.set_boot(&at_bmc.plan).await? {
+        let mut set = match self.set_boot(&plan).await? {
             Err(BmcError::BootRefused { attempts }) if attempts.iter().any(|attempt| attempt.status == Some(409)) => {
-                self.boot_override_while_off(&at_bmc.plan).await?
+                Box::pin(self.boot_override_while_off(&plan)).await?
             }
             // It may show the URL later, so the undo must not rely on what it shows.
             Err(error @ BmcError::HttpUriNotKept { .. }) => {
@@ -243,8 +251,8 @@ impl<'a> Steps<'a> {
             }
             set => set?,
         };
-        (set.previous, set.http_uri, set.order) = (previous, http_uri, order.or(set.order));
-        set.first_device = first_device;
+        (set.previous, set.http_uri, set.order) = (before.previous, before.http_uri, before.order.or(set.order));
+        set.first_device = before.first_device;
         let (image, _) = self.stored()?;
         // sushy-tools, whose machines have no such firmware, reads the whole image here.
         let copied = set.form.is_http()
@@ -270,6 +278,40 @@ impl<'a> Steps<'a> {
             record.done(Step::BootOverride, detail);
         })
         .await
+    }
+
+    /// Records that dayone may set the boot override, before it sets anything. Returns the plan, and what the record has. After a restart,
+    /// it keeps the values that were written first.
+    async fn record_override(&mut self) -> Result<(Arc<Plan>, Box<BootOverride>), Stop> {
+        let at_bmc = self.at_bmc()?;
+        let plan = &at_bmc.plan;
+        let Some(form) = plan.boot.first().cloned() else {
+            return Err(Stop::Failed("the BMC offers no way to boot from the image".into()));
+        };
+        let first_device = match &at_bmc.boot_override {
+            Some(set) => set.first_device.clone(),
+            None => self.connected().await?.planned_first_boot_device(plan).await?,
+        };
+        let boot = &plan.system.boot;
+        let (previous, http_uri, order) = match &at_bmc.boot_override {
+            Some(set) => (&set.previous, &set.http_uri, set.order.clone()),
+            None => (&boot.source, &boot.http_uri, None),
+        };
+        let set = Box::new(BootOverride {
+            system: plan.system.path.clone(),
+            previous: previous.clone(),
+            once: form.is_once(),
+            form,
+            http_uri: http_uri.clone(),
+            order,
+            first_device,
+            shown: BootSource::default(),
+            reception: Reception::Unknown,
+            notes: Vec::new(),
+            attempts: Vec::new(),
+        });
+        self.change_at_bmc(|at_bmc| at_bmc.boot_override = Some((*set).clone())).await?;
+        Ok((Arc::clone(plan), set))
     }
 
     /// Switches the host off, because some BMCs accept an override only then. The host is to be restarted anyway.
@@ -311,7 +353,7 @@ impl<'a> Steps<'a> {
         stored_image(self.shared, self.boot)
     }
 
-    fn at_bmc(&self) -> Result<AtBmc, Stop> {
+    fn at_bmc(&self) -> Result<Arc<AtBmc>, Stop> {
         let at_bmc = self.boot.record().at_bmc.clone();
         at_bmc.ok_or_else(|| Stop::Failed("the record does not say what was inserted; start the boot again".into()))
     }
@@ -326,24 +368,32 @@ impl<'a> Steps<'a> {
             bmc
         } else {
             let boot = Arc::clone(self.boot);
-            let bmc = connect(self.shared, self.boot).await?;
+            let bmc = Box::pin(connect(self.shared, self.boot)).await?;
             // A restart takes minutes, and must not start the host from the medium of a deleted boot.
-            bmc.interruptible(move || boot.record().state != BootState::Running)
+            Box::new(bmc.interruptible(move || boot.record().state != BootState::Running))
         };
         Ok(self.bmc.insert(bmc))
     }
 
-    async fn change(&self, change: impl FnOnce(&mut BootRecord)) -> Result<(), Stop> {
-        self.shared.change(self.boot, change).await?;
-        Ok(())
+    fn change<'b>(
+        &'b self,
+        change: impl FnOnce(&mut BootRecord) + Send + 'b,
+    ) -> impl Future<Output = Result<(), Stop>> + 'b {
+        let changed = self.shared.change(self.boot, change);
+        async move {
+            changed.await?;
+            Ok(())
+        }
     }
 
-    async fn change_at_bmc(&self, change: impl FnOnce(&mut AtBmc)) -> Result<(), Stop> {
-        self.change(|record| {
-            if let Some(at_bmc) = &mut record.at_bmc {
+    fn change_at_bmc<'b>(
+        &'b self,
+        change: impl FnOnce(&mut AtBmc) + Send + 'b,
+    ) -> impl Future<Output = Result<(), Stop>> + 'b {
+        self.change(move |record| {
+            if let Some(at_bmc) = record.at_bmc_mut() {
                 change(at_bmc);
             }
         })
-        .await
     }
 }

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use serde_json::json;
 
 use super::*;
@@ -32,12 +34,12 @@ fn boot() -> BootRecord {
     BootRecord::new(BootId::after(None).unwrap(), new, CredentialsSource::Encrypted("c2VhbGVk".to_owned()))
 }
 
-fn at_bmc() -> AtBmc {
+fn at_bmc() -> Arc<AtBmc> {
     let plan = json!({
         "vendor": "other", "medium": "cd", "slots": [], "forms": [], "boot": [], "quirks": [],
         "system": {"path": "/redfish/v1/Systems/1", "power_state": "On", "boot": {"source": {}}},
     });
-    AtBmc {
+    Arc::new(AtBmc {
         url: None,
         plan: serde_json::from_value(plan).unwrap(),
         slot: None,
@@ -45,7 +47,7 @@ fn at_bmc() -> AtBmc {
         copied: false,
         boot_override: None,
         started: None,
-    }
+    })
 }
 
 /// A boot whose steps up to `step` are done.
@@ -182,7 +184,7 @@ fn an_unknown_boot_keeps_its_medium_until_it_is_deleted() {
 fn a_host_that_may_have_started_keeps_its_medium_after_a_failure() {
     let mut boot = done_up_to(Step::BootOverride);
     boot.begin(Step::Power);
-    boot.at_bmc.as_mut().unwrap().started = Some(Started { was_off: true, os_running: false, os_running_since: None });
+    boot.at_bmc_mut().unwrap().started = Some(Started { was_off: true, os_running: false, os_running_since: None });
     boot.fail(Step::Power, "the host is powering on and not on after 120 s");
     assert_eq!((boot.state, boot.work(), boot.is_inserted()), (BootState::Failed, Work::Rest, true));
     boot.delete();

@@ -1,26 +1,22 @@
 //! Inserts the image.
 
-use redfish::bmc::{BmcError, Plan, Survey};
+use std::sync::Arc;
+
+use redfish::bmc::{BmcError, Plan};
 
 use super::{Steps, Stop};
 use crate::boots::engine::refusals;
 use crate::boots::reading;
-use crate::boots::record::BootRecord;
 use crate::boots::step::Step;
 use crate::store::StoredImage;
 
 impl Steps<'_> {
     /// Inserts the image into a slot of the plan, and records what the BMC shows.
-    pub(super) async fn insert_planned(
-        &mut self,
-        record: &BootRecord,
-        plan: &Plan,
-        image: &StoredImage,
-        url: &str,
-    ) -> Result<(), Stop> {
+    pub(super) async fn insert_planned(&mut self, plan: &Plan, image: &StoredImage, url: &str) -> Result<(), Stop> {
         self.boot.show_progress("inserting the image; some BMCs read all of it before they answer");
+        let file = self.boot.record().file_name();
         // What other hosts with the same image have read does not show that this BMC copies it.
-        let sent_before = reading::sent(image, record.file_name());
+        let sent_before = reading::sent(image, file);
         let inserted = match self.connected().await?.insert(plan, url).await {
             Ok(inserted) => inserted,
             Err(error) => {
@@ -34,7 +30,7 @@ impl Steps<'_> {
             // The BMC may have read any part of the image before.
             self.boot.set_sent_before(None);
         }
-        let copied = reading::is_copied(image, record.file_name(), sent_before);
+        let copied = reading::is_copied(image, file, sent_before);
         let shown_as = inserted.shown_as(url);
         let detail = match (&inserted.form, inserted.replaced) {
             (None, _) => format!("the image was already in {}", inserted.slot),
@@ -45,10 +41,12 @@ impl Steps<'_> {
             for remark in refusals(&inserted.attempts).into_iter().chain(inserted.notes) {
                 record.remark(remark);
             }
-            if let Some(at_bmc) = &mut record.at_bmc {
+            if let Some(at_bmc) = record.at_bmc_mut() {
                 at_bmc.slot = Some(inserted.slot.clone());
                 at_bmc.copied = copied;
-                at_bmc.plan.shown_as = shown_as;
+                if at_bmc.plan.shown_as != shown_as {
+                    Arc::make_mut(&mut at_bmc.plan).shown_as = shown_as;
+                }
             }
             record.done(Step::Insert, detail);
         })
@@ -65,13 +63,9 @@ impl Steps<'_> {
 
     /// Ejects the image that was inserted before a restart, or by a failed attempt. dayone does not know how much of it the BMC
     /// has read since, or whether the request to insert it has ended.
-    pub(super) async fn eject_earlier(&mut self, survey: &Survey, url: &str) -> Result<(), Stop> {
-        let ours = survey.slots.iter().filter(|slot| slot.state.is_connected() && slot.state.names(url));
-        for slot in ours {
-            let ejected = self.connected().await?.eject(&slot.path, Some(url)).await?;
-            let remark = format!("{}: ejected the image from an earlier attempt, to insert it again", ejected.slot);
-            self.change(|record| record.remark(remark)).await?;
-        }
-        Ok(())
+    pub(super) async fn eject_earlier(&mut self, slot: &str, url: &str) -> Result<(), Stop> {
+        let ejected = self.connected().await?.eject(slot, Some(url)).await?;
+        let remark = format!("{}: ejected the image from an earlier attempt, to insert it again", ejected.slot);
+        self.change(|record| record.remark(remark)).await
     }
 }

@@ -1,5 +1,7 @@
 //! Claims the slot for the medium, and makes sure that the medium is in it when the host starts.
 
+use std::sync::Arc;
+
 use redfish::RedfishError;
 use redfish::bmc::{BmcError, Found, Plan, Survey};
 
@@ -15,7 +17,7 @@ impl Steps<'_> {
         &mut self,
         earlier: &BootRecord,
         survey: &Survey,
-        plan: &mut Plan,
+        plan: &mut Arc<Plan>,
         url: &str,
     ) -> Result<(), Stop> {
         let (shared, boot) = (self.shared, self.boot);
@@ -25,7 +27,7 @@ impl Steps<'_> {
             if let Some(slot) = plan.slots.first() {
                 self.check_holder(&slot.path)?;
             }
-            plan.slots.retain(|slot| shared.holder(boot, &slot.path).is_none());
+            Arc::make_mut(plan).slots.retain(|slot| shared.holder(boot, &slot.path).is_none());
         }
         self.record_plan(earlier, survey, plan, url).await
     }
@@ -80,10 +82,10 @@ impl Steps<'_> {
         );
         self.change(|record| record.remark(remark)).await?;
         let slots = at_bmc.plan.slots.iter().filter(|planned| planned.path == slot).cloned().collect();
-        let plan = Plan { slots, ..at_bmc.plan };
+        let plan = Plan { slots, ..Plan::clone(&at_bmc.plan) };
         let (image, _) = self.stored()?;
         self.restart_reading(&image);
-        self.insert_planned(&record, &plan, &image, &url).await?;
+        self.insert_planned(&plan, &image, &url).await?;
         Box::pin(self.boot_override()).await
     }
 }

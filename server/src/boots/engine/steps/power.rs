@@ -66,7 +66,7 @@ impl Steps<'_> {
 
     /// Starts the host. Earlier signs do not count, and from now on the host may read its medium.
     async fn start(&mut self, ready: Ready) -> Result<PowerChange, Stop> {
-        let earlier = self.at_bmc()?.started.and_then(|started| started.os_running_since);
+        let earlier = self.at_bmc()?.started.as_ref().and_then(|started| started.os_running_since.clone());
         let started = Started {
             was_off: ready.is_off(),
             os_running: ready.boot_progress().is_some_and(BootProgress::is_running),

@@ -15,6 +15,7 @@ mod host_header;
 pub(crate) mod images;
 mod json;
 mod keyfiles;
+mod large_json;
 mod local;
 pub(crate) mod not_modified;
 mod objects;

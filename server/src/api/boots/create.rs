@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use axum::{Extension, Json};
 use http::StatusCode;
 use http::header::LOCATION;
 use serde::Serialize;
@@ -12,9 +12,10 @@ use utoipa::ToSchema;
 
 use super::order::{BootOrder, BootQuery, BootRequest};
 use super::prepare::{Prepared, prepare};
-use super::show::{self, BootBody};
+use super::show::{BootBodies, BootBody};
 use crate::api::images::show::ordered;
 use crate::api::images::{OrderQuery, Sealed};
+use crate::api::large_json::LargeJson;
 use crate::api::problem::Problem;
 use crate::api::request::Received;
 use crate::api::user_documents::{WorkbookDocuments, YamlDocuments};
@@ -28,7 +29,8 @@ use crate::store::{Publication, Store, StoreError, StoredImage};
 #[derive(Serialize, ToSchema)]
 pub(super) struct BegunBoots {
     /// The boots, one for each host, in the order of the documents.
-    boots: Vec<BootBody>,
+    #[schema(value_type = Vec<BootBody>)]
+    boots: BootBodies,
     /// Findings about the documents.
     findings: Vec<FindingBody>,
 }
@@ -72,8 +74,8 @@ pub(super) async fn create(
         [boot] => Some([(LOCATION, format!("/v1/boots/{}", boot.id()))]),
         _ => None,
     };
-    let boots = begun.iter().map(|boot| show::boot(&boot.view())).collect();
-    let body = Json(BegunBoots { boots, findings: findings(&report) });
+    let boots = BootBodies(begun.iter().map(|boot| boot.view()).collect());
+    let body = LargeJson(BegunBoots { boots, findings: findings(&report) });
     Ok((StatusCode::CREATED, location, body).into_response())
 }
 

@@ -9,8 +9,9 @@ use http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::show::{self, BootBody};
+use super::show::{self, BootBodies, BootBody};
 use crate::api::Api;
+use crate::api::large_json::LargeJson;
 use crate::api::parameters::{Limit, NoQuery, StrictQuery, page, query_parameters};
 use crate::api::problem::Problem;
 use crate::audit::{Actor, Event};
@@ -20,7 +21,8 @@ use crate::boots::{BootId, BootState, Deleted};
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct BootList {
     /// The boots, in the order of their requests.
-    boots: Vec<BootBody>,
+    #[schema(value_type = Vec<BootBody>)]
+    boots: BootBodies,
     /// The value of `after` for the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
@@ -52,7 +54,7 @@ query_parameters! {
         (status = 200, description = "A page of boots", body = BootList),
         (status = 400, description = "A parameter is wrong (`wrong-parameter`)"),
     ))]
-pub(super) async fn list(State(api): State<Arc<Api>>, StrictQuery(query): StrictQuery<Page>) -> Json<BootList> {
+pub(super) async fn list(State(api): State<Arc<Api>>, StrictQuery(query): StrictQuery<Page>) -> LargeJson<BootList> {
     let Page { limit, after, host, state, ended } = query;
     let views = api.boots.all().into_iter().filter(|boot| after.is_none_or(|after| boot.id() > after));
     let views = views.map(|boot| boot.view()).filter(|view| {
@@ -62,7 +64,7 @@ pub(super) async fn list(State(api): State<Arc<Api>>, StrictQuery(query): Strict
     });
     let (page, more) = page(views, limit);
     let next = page.last().filter(|_| more).map(|view| view.record.id.to_string());
-    Json(BootList { boots: page.iter().map(show::boot).collect(), next })
+    LargeJson(BootList { boots: BootBodies(page), next })
 }
 
 /// Show a boot.

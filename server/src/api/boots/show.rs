@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 use vocabulary::host::BootMode;
 
@@ -130,6 +130,16 @@ struct RemarkBody {
     at: String,
     /// The text.
     text: String,
+}
+
+/// Boots in a list. Each is described only when it is written, because there may be thousands.
+#[derive(Debug)]
+pub(super) struct BootBodies(pub(super) Vec<View>);
+
+impl Serialize for BootBodies {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(boot))
+    }
 }
 
 /// Describes the current state of a boot.

@@ -17,8 +17,8 @@ use crate::listen::idle::Waiting;
 use crate::listen::phase::Phase;
 use crate::listen::table::Standing;
 
-/// How much is read at once. Most heads are shorter.
-const READ: usize = 2 << 10;
+/// How much is read at once. Most heads are shorter. A connection keeps this memory, also while it waits for a request.
+const READ: usize = 1 << 10;
 
 /// A longer head is hyper's, which knows what is too long.
 const MAX_HEAD_BYTES: usize = 8 << 10;

@@ -18,6 +18,7 @@ use tracing::info;
 
 use super::definition::{BaseDefinition, BaseName};
 use super::digest_cache::DigestCache;
+use super::layouts::LastLayouts;
 
 /// How often dayone logs its progress while it reads a base.
 const PROGRESS: Duration = Duration::from_secs(5);
@@ -121,6 +122,8 @@ pub struct OpenBase {
     pub files: BTreeMap<Role, OpenBaseFile>,
     /// What is known about Secure Boot of it.
     pub secure_boot: Survey,
+    /// The layouts that its images share.
+    pub(super) last_layouts: LastLayouts,
     /// Whether dayone certainly notices every change since it read the files.
     settled: bool,
 }
@@ -179,14 +182,15 @@ impl OpenBase {
             digested.insert(role, OpenBaseFile { file: Arc::new(file), digest, states });
         }
         let identity = BaseIdentity::of(&digested.iter().map(|(role, file)| (*role, file.digest)).collect());
-        Ok(Self { base, identity, files: digested, secure_boot, settled })
+        Ok(Self { base, identity, files: digested, secure_boot, last_layouts: LastLayouts::default(), settled })
     }
 
     /// The base without files, which is the base of data images.
     pub(super) fn empty() -> Self {
         let (files, identity) = (BTreeMap::new(), BaseIdentity::of(&BTreeMap::new()));
         let secure_boot = Survey::of_base(&Base::Nothing, &BTreeMap::<Role, Vec<u8>>::new());
-        Self { base: Base::Nothing, identity, files, secure_boot, settled: true }
+        let last_layouts = LastLayouts::default();
+        Self { base: Base::Nothing, identity, files, secure_boot, last_layouts, settled: true }
     }
 
     /// Checks that the files have not changed since they were opened. It is an error if their file system does not answer in

@@ -4,6 +4,7 @@
 //! everything that it cannot take back. A restarted server continues where the records say.
 
 mod addresses;
+mod blocking;
 mod bmc_key;
 mod boot;
 pub mod call_home;

@@ -11,6 +11,7 @@ use parking_lot::{Mutex, RwLock};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use super::blocking::BlockingThreads;
 use super::boot::Boot;
 use super::clients::BootOnlyFrom;
 use super::credentials::{self, CredentialsName, CredentialsStore, NoCredentials};
@@ -85,6 +86,7 @@ impl Boots {
             unfinished,
             boot_permits: Permits::new(at_once),
             eject_permits: Permits::new(at_once),
+            blocking: BlockingThreads::default(),
             boots: Mutex::default(),
             unreadable,
             listing: Mutex::default(),

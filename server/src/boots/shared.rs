@@ -10,6 +10,7 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 use tokio_util::sync::CancellationToken;
 use url::Host;
 
+use super::blocking::BlockingThreads;
 use super::bmc_key::BmcKey;
 use super::boot::{Boot, Change};
 use super::clients::BootOnlyFrom;
@@ -84,6 +85,7 @@ pub(super) struct Shared {
     pub(super) boot_permits: Permits,
     /// Permits of boots that eject: these do not wait for running boots.
     pub(super) eject_permits: Permits,
+    pub(super) blocking: BlockingThreads,
     pub(super) boots: Mutex<BTreeMap<BootId, Arc<Boot>>>,
     /// The names of the boots whose records could not be read at the start.
     pub(super) unreadable: Vec<String>,

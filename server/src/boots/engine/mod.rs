@@ -281,8 +281,8 @@ async fn find_credentials(shared: &Arc<Shared>, boot: &Boot) -> Result<Option<Cr
     let keeper = Arc::clone(shared);
     let (id, source) = (record.id, record.bmc.credentials.clone());
     let directory = shared.settings().credentials.clone();
-    let found = tokio::task::spawn_blocking(move || keeper.credentials.find(directory.as_deref(), id, &source)).await;
-    found.map_err(io::Error::other)?.map_err(|error| Stop::Failed(error.to_string().into()))
+    let found = shared.blocking.run(move || keeper.credentials.find(directory.as_deref(), id, &source)).await?;
+    found.map_err(|error| Stop::Failed(error.to_string().into()))
 }
 
 /// Connects to the BMC of a boot, and logs in with these credentials.

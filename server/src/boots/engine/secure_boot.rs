@@ -7,6 +7,7 @@ use imagelib::secure_boot::{SecureBoot, Verdict};
 use redfish::bmc::{Bmc, Survey};
 
 use super::Stop;
+use crate::boots::shared::Shared;
 use crate::store::StoredImage;
 
 /// What a boot does about Secure Boot.
@@ -22,6 +23,7 @@ enum Decision {
 
 /// Returns a remark for the boot's record, if there is something to say.
 pub(super) async fn check(
+    shared: &Shared,
     bmc: &Bmc,
     survey: &Survey,
     image: Arc<StoredImage>,
@@ -35,7 +37,7 @@ pub(super) async fn check(
             None
         }
     };
-    let found = tokio::task::spawn_blocking(move || image.available().and_then(|planned| planned.secure_boot()));
+    let found = shared.blocking.run(move || image.available().and_then(|planned| planned.secure_boot()));
     // A data image boots nothing. The task fails only if it panics; the panic hook has logged where.
     let Ok(Some(found)) = found.await else { return Ok(None) };
     match decide(state.and_then(|state| state.is_on()), problem.as_deref(), &found) {

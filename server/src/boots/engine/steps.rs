@@ -173,15 +173,16 @@ impl<'a> Steps<'a> {
         }
         if record.boot_mode.map(redfish_boot_mode) != Some(BootMode::Legacy) {
             let ignored = record.options.ignore_secure_boot;
+            let shared = self.shared;
             let bmc = self.connected().await?;
-            if let Some(remark) = secure_boot::check(bmc, survey, Arc::clone(image), ignored).await? {
+            if let Some(remark) = secure_boot::check(shared, bmc, survey, Arc::clone(image), ignored).await? {
                 self.change(|record| record.remark(remark)).await?;
             }
         }
         if !by_http {
             let (store, image, address) =
                 (Arc::clone(&self.shared.store), Arc::clone(image), record.bmc.address.clone());
-            let found = tokio::task::spawn_blocking(move || media_time::remark(&store, &image, &address)).await;
+            let found = self.shared.blocking.run(move || media_time::remark(&store, &image, &address)).await;
             if let Ok(Some(remark)) = found {
                 self.change(|record| record.remark(remark)).await?;
             }

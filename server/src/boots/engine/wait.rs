@@ -198,8 +198,7 @@ impl<'a> Waiting<'a> {
 
     async fn reads(&self, record: &Arc<BootRecord>) -> Result<Reads, Stop> {
         let (image, record, boot) = (Arc::clone(&self.image), Arc::clone(record), Arc::clone(self.boot));
-        let reads = tokio::task::spawn_blocking(move || reading::reads(&image, &record, &boot)).await;
-        Ok(reads.map_err(std::io::Error::other)?)
+        Ok(self.shared.blocking.run(move || reading::reads(&image, &record, &boot)).await?)
     }
 
     async fn note_reading(&self, record: &BootRecord, reads: &Reads) -> Result<(), Stop> {

@@ -181,6 +181,16 @@ fn an_unknown_boot_keeps_its_medium_until_it_is_deleted() {
 }
 
 #[test]
+fn the_records_of_a_boot_share_its_plan() {
+    let before = done_up_to(Step::Insert);
+    let mut after = before.clone();
+    after.at_bmc_mut().unwrap().slot = Some("/redfish/v1/Managers/1/VirtualMedia/1".to_owned());
+    let plan = |record: &BootRecord| Arc::clone(&record.at_bmc.as_ref().unwrap().plan);
+    assert!(Arc::ptr_eq(&plan(&before), &plan(&after)));
+    assert_eq!(before.at_bmc.unwrap().slot, None, "the earlier record stays as it was");
+}
+
+#[test]
 fn a_host_that_may_have_started_keeps_its_medium_after_a_failure() {
     let mut boot = done_up_to(Step::BootOverride);
     boot.begin(Step::Power);

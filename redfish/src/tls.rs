@@ -5,27 +5,42 @@
 //! BMC whose own certificate is in the file is trusted under any name, even if the certificate has expired. rustls must
 //! still be able to verify the handshake's signature with it: X.509 version 3, and no RSA key of less than 2048 bits.
 
+mod short_key;
+
 use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
-use aws_lc_rs::rsa::PublicKey;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
-use rustls::server::ParsedCertificate;
 use rustls::version::{TLS12, TLS13};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, OtherError, RootCertStore, SignatureScheme};
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
+use self::short_key::ShortKey;
 use crate::RedfishError;
 use crate::causes::causes;
 
 /// Certificates by which BMCs are trusted: those of authorities, or BMCs' own. At least one.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Certificates(Arc<[CertificateDer<'static>]>);
+#[derive(Clone)]
+pub struct Certificates(Arc<Listed>);
+
+struct Listed {
+    certificates: Arc<[CertificateDer<'static>]>,
+    /// Made once for all BMCs, because there may be thousands, and it has a copy of each authority.
+    verifier: OnceLock<Arc<Verifier>>,
+}
+
+impl PartialEq for Certificates {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.certificates == other.0.certificates
+    }
+}
+
+impl Eq for Certificates {}
 
 /// How a BMC's certificate is verified.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -73,25 +88,41 @@ impl Certificates {
     }
 
     fn new(certificates: Vec<CertificateDer<'static>>) -> Result<Self, CertificatesError> {
-        if certificates.is_empty() { Err(CertificatesError::Empty) } else { Ok(Self(certificates.into())) }
+        if certificates.is_empty() {
+            return Err(CertificatesError::Empty);
+        }
+        Ok(Self(Arc::new(Listed { certificates: certificates.into(), verifier: OnceLock::new() })))
+    }
+
+    fn verifier(&self, provider: &Arc<CryptoProvider>) -> Result<Arc<Verifier>, rustls::Error> {
+        let Listed { certificates, verifier } = &*self.0;
+        if let Some(verifier) = verifier.get() {
+            return Ok(Arc::clone(verifier));
+        }
+        let made = Arc::new(Verifier::new(Trusted::listed(certificates, provider)?, provider));
+        // Another thread may have been faster.
+        Ok(Arc::clone(verifier.get_or_init(|| made)))
     }
 }
 
 impl fmt::Debug for Certificates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Certificates({})", self.0.len())
+        write!(f, "Certificates({})", self.0.certificates.len())
     }
 }
 
-/// Makes the TLS configuration of a client with this verification.
+/// What all clients use to encrypt and to verify. It has no state.
+static PROVIDER: LazyLock<Arc<CryptoProvider>> =
+    LazyLock::new(|| Arc::new(rustls::crypto::aws_lc_rs::default_provider()));
+
+/// Makes the TLS configuration of a client with this verification. Clients with the same certificates share all but the sessions.
 pub fn client_config(verification: &Verification) -> Result<ClientConfig, rustls::Error> {
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let trusted = match verification {
-        Verification::System => Trusted::System,
-        Verification::CaFile(certificates) => Trusted::listed(certificates, &provider)?,
-        Verification::Disabled => Trusted::Everyone,
+    let provider = Arc::clone(&PROVIDER);
+    let verifier = match verification {
+        Verification::System => Arc::new(Verifier::new(Trusted::System, &provider)),
+        Verification::CaFile(certificates) => certificates.verifier(&provider)?,
+        Verification::Disabled => Arc::new(Verifier::new(Trusted::Everyone, &provider)),
     };
-    let verifier = Arc::new(Verifier { trusted, provider: Arc::clone(&provider) });
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&TLS12, &TLS13])?
         .dangerous()
@@ -132,45 +163,24 @@ enum Trusted {
     Everyone,
 }
 
-/// The shortest RSA key whose signatures rustls verifies, in bits.
-const SHORTEST_RSA: usize = 2048;
-
-/// A BMC's RSA key is too short for rustls, whoever is trusted. The value is its length in bits.
-#[derive(thiserror::Error)]
-#[error("its certificate has an RSA key of {0} bits, and this client verifies none of less than {SHORTEST_RSA}")]
-struct ShortKey(usize);
-
-/// rustls shows other errors than its own only in `Debug` form.
-impl fmt::Debug for ShortKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+impl Verifier {
+    fn new(trusted: Trusted, provider: &Arc<CryptoProvider>) -> Self {
+        Self { trusted, provider: Arc::clone(provider) }
     }
-}
-
-impl ShortKey {
-    fn of(certificate: &CertificateDer<'_>) -> Option<Self> {
-        let certificate = ParsedCertificate::try_from(certificate).ok()?;
-        let key = PublicKey::from_der(&certificate.subject_public_key_info()).ok()?;
-        let bits = length(key.modulus().big_endian_without_leading_zero());
-        (bits < SHORTEST_RSA).then_some(Self(bits))
-    }
-}
-
-/// The length of a number in bits.
-fn length(big_endian: &[u8]) -> usize {
-    let zeros = big_endian.first().map_or(0, |first| first.leading_zeros());
-    (8 * big_endian.len()).saturating_sub(usize::try_from(zeros).unwrap_or_default())
 }
 
 impl Trusted {
-    fn listed(certificates: &Certificates, provider: &Arc<CryptoProvider>) -> Result<Self, rustls::Error> {
+    fn listed(
+        certificates: &Arc<[CertificateDer<'static>]>,
+        provider: &Arc<CryptoProvider>,
+    ) -> Result<Self, rustls::Error> {
         let mut roots = RootCertStore::empty();
         // A BMC's own certificate may not be usable as an authority's. The BMC is still recognised by it.
-        let (usable, _) = roots.add_parsable_certificates(certificates.0.iter().cloned());
+        let (usable, _) = roots.add_parsable_certificates(certificates.iter().cloned());
         let webpki = || WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build();
         let issuers = (usable > 0).then(webpki).transpose();
         let issuers = issuers.map_err(|error| rustls::Error::General(error.to_string()))?;
-        Ok(Self::Listed { certificates: Arc::clone(&certificates.0), issuers })
+        Ok(Self::Listed { certificates: Arc::clone(certificates), issuers })
     }
 }
 
@@ -350,10 +360,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_length_of_a_key_is_that_of_its_modulus_in_bits() {
-        for (modulus, bits) in [(&[0x80, 0, 0][..], 24), (&[0x7f, 0xff], 15), (&[1], 1), (&[], 0)] {
-            assert_eq!(length(modulus), bits, "{modulus:?}");
-        }
+    fn clients_share_the_verifier_of_their_certificates() {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let pem = rcgen::CertificateParams::new(Vec::new()).unwrap().self_signed(&key).unwrap().pem();
+        let certificates = Certificates::from_pem(&pem).unwrap();
+        let verifier = |certificates: &Certificates| certificates.verifier(&PROVIDER).unwrap();
+        let first = verifier(&certificates);
+        assert!(Arc::ptr_eq(&first, &verifier(&certificates.clone())));
+        let again = Certificates::from_pem(&pem).unwrap();
+        assert!(again == certificates && !Arc::ptr_eq(&first, &verifier(&again)));
     }
 
     #[test]

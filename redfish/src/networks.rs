@@ -5,13 +5,13 @@
 //! A second, different answer therefore changes nothing. Ports are not restricted: port forwarding can give a BMC any
 //! port.
 
+use std::error::Error;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use ipnet::IpNet;
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::{Host, Url};
 
 /// The time limit for resolving a host name.
@@ -66,6 +66,15 @@ impl AllowedNetworks {
             Some(Host::Domain(_)) | None => Ok(()),
         }
     }
+
+    /// Resolves a host name as the system does, and leaves out the addresses that are not allowed.
+    pub(super) async fn resolve(&self, name: &str) -> Result<std::vec::IntoIter<SocketAddr>, Failed> {
+        let answer = tokio::time::timeout(RESOLUTION, tokio::net::lookup_host((name, 0))).await;
+        let found = answer
+            .map_err(|_| Unresolved(format!("the DNS did not answer within {} s", RESOLUTION.as_secs())))?
+            .map_err(|error| Unresolved(error.to_string()))?;
+        Ok(allowed(self, found.collect())?.into_iter())
+    }
 }
 
 /// The IPv4 address inside an IPv6 address that stands for one: mapped (RFC 4291 §2.5.5.2), or NAT64 (RFC 6052 §2.1).
@@ -109,27 +118,11 @@ impl fmt::Display for AllowedNetworks {
 #[error("{0}")]
 pub(super) struct Unresolved(String);
 
-/// Resolves host names as the system does, and leaves out the addresses that are not allowed.
-pub(super) struct Resolver(pub(super) AllowedNetworks);
-
-impl Resolve for Resolver {
-    fn resolve(&self, name: Name) -> Resolving {
-        let networks = self.0.clone();
-        Box::pin(async move {
-            let answer = tokio::time::timeout(RESOLUTION, tokio::net::lookup_host((name.as_str(), 0))).await;
-            let found = answer
-                .map_err(|_| Unresolved(format!("the DNS did not answer within {} s", RESOLUTION.as_secs())))?
-                .map_err(|error| Unresolved(error.to_string()))?;
-            allowed(&networks, found.collect())
-        })
-    }
-}
+/// A [`NetworkRefusal`], or [`Unresolved`].
+type Failed = Box<dyn Error + Send + Sync>;
 
 /// The addresses that are allowed. If none is, the refusal of the first.
-fn allowed(
-    networks: &AllowedNetworks,
-    mut found: Vec<SocketAddr>,
-) -> Result<Addrs, Box<dyn std::error::Error + Send + Sync>> {
+fn allowed(networks: &AllowedNetworks, mut found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, Failed> {
     let mut refusal = None;
     found.retain(|address| match networks.check(address.ip()) {
         Ok(()) => true,
@@ -141,7 +134,7 @@ fn allowed(
     match refusal {
         Some(refusal) if found.is_empty() => Err(refusal.into()),
         _ if found.is_empty() => Err(Unresolved("it has no addresses".to_owned()).into()),
-        _ => Ok(Box::new(found.into_iter())),
+        _ => Ok(found),
     }
 }
 
@@ -196,9 +189,9 @@ mod tests {
     #[test]
     fn only_the_allowed_addresses_of_a_name_are_used() {
         let found = || vec![SocketAddr::from(([10, 0, 0, 1], 0)), SocketAddr::from(([192, 0, 2, 1], 0))];
-        let left: Vec<SocketAddr> = allowed(&networks(&["192.0.2.0/24"]), found()).unwrap().collect();
+        let left = allowed(&networks(&["192.0.2.0/24"]), found()).unwrap();
         assert_eq!(left, [SocketAddr::from(([192, 0, 2, 1], 0))]);
-        let error = allowed(&networks(&["198.51.100.0/24"]), found()).err().unwrap();
+        let error = allowed(&networks(&["198.51.100.0/24"]), found()).unwrap_err();
         assert_eq!(error.downcast_ref(), Some(&NetworkRefusal::Outside(IpAddr::from([10, 0, 0, 1]))));
     }
 }

@@ -6,22 +6,23 @@ use std::io::{self, Read as _};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
-use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, IF_MATCH};
-use http::{HeaderName, HeaderValue, Method, StatusCode};
+use http::header::CONTENT_ENCODING;
+use http::{HeaderValue, Method, StatusCode};
 use rustls::client::Resumption;
-use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use url::Url;
 
 use super::answer::{Reply, local_path};
+use super::connection::{Connection, ConnectionError};
 use super::journal::{Journal, RequestRecord};
 use super::options::{ClientOptions, Target};
 use super::redirect;
+use super::request::{Authorization, Encoding, Request};
 use crate::causes::causes;
 use crate::error::{Failure, RedfishError, RequestLine};
 use crate::message::{self, Message};
-use crate::networks::{NetworkRefusal, Resolver, Unresolved};
+use crate::networks::{NetworkRefusal, Unresolved};
 use crate::secrets::Secrets;
 use crate::tls;
 
@@ -35,55 +36,18 @@ const IDLE: Duration = Duration::from_secs(4);
 /// How many session tickets rustls keeps for a server.
 const TICKETS: usize = 8;
 
-/// The token of a session (DSP0266 §13.3.4).
-pub(super) const X_AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
-const ODATA_VERSION: HeaderName = HeaderName::from_static("odata-version");
-
-/// The credentials in a request.
-#[derive(Clone)]
-pub(super) enum Authorization {
-    None,
-    Basic(HeaderValue),
-    Session(HeaderValue),
+/// Locked while a request is under way.
+struct Turn {
+    connection: Connection,
+    /// When the last request ended.
+    last_request: Option<Instant>,
 }
 
-/// A request to a BMC.
-#[derive(Clone, Copy)]
-pub(super) struct Request<'a> {
-    pub(super) method: &'a Method,
-    pub(super) path: &'a str,
-    pub(super) body: Option<&'a Value>,
-    pub(super) if_match: Option<&'a str>,
-    /// The encoding of the answer.
-    pub(super) encoding: Encoding,
-    pub(super) timeout: Duration,
-}
-
-/// `Accept-Encoding`. With a compressed answer, BMCs send a weak `ETag`, which they later refuse in `If-Match`. But
-/// some BMCs send only compressed answers.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Encoding {
-    Identity,
-    Gzip,
-}
-
-impl<'a> Request<'a> {
-    pub(super) fn new(method: &'a Method, path: &'a str, body: Option<&'a Value>, timeout: Duration) -> Self {
-        Self { method, path, body, if_match: None, encoding: Encoding::Identity, timeout }
-    }
-
-    pub(super) fn get(path: &'a str, timeout: Duration) -> Self {
-        Self::new(&Method::GET, path, None, timeout)
-    }
-}
-
-/// The HTTP connection to one BMC.
+/// The requests to one BMC.
 pub(super) struct Exchange {
-    http: reqwest::Client,
     pub(super) target: Target,
     pub(super) options: ClientOptions,
-    /// When the last request ended. Locked while a request is under way.
-    last_request: Mutex<Option<Instant>>,
+    turn: Mutex<Turn>,
     pub(super) journal: Journal,
     secrets: RwLock<Arc<Secrets>>,
     /// Why the BMC has granted no session, so that each request has the password.
@@ -98,35 +62,20 @@ impl Exchange {
             .check_literal(origin)
             .map_err(|refusal| RedfishError::Refused { host: target.address.host().to_string(), refusal })?;
         let internal = |error: &dyn StdError| RedfishError::Internal(error.to_string());
-        let mut tls = tls::client_config(&target.verification).map_err(|error| internal(&error))?;
-        // There is only one server. rustls would make room for the tickets of 32.
-        tls.resumption = Resumption::in_memory_sessions(TICKETS);
-        // BMCs are in a network of their own. A proxy from the environment leads to the Internet, and would see the
-        // passwords.
-        let http = reqwest::Client::builder()
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .referer(false)
-            .http1_only()
-            .user_agent(concat!("dayone/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(options.connect_timeout)
-            .pool_idle_timeout(IDLE)
-            .pool_max_idle_per_host(1)
-            .dns_resolver(Resolver(options.networks.clone()))
-            .tls_backend_preconfigured(tls)
-            .build()
+        let mut tls = None;
+        if origin.scheme() == "https" {
+            let mut config = tls::client_config(&target.verification).map_err(|error| internal(&error))?;
+            // There is only one server. rustls would make room for the tickets of 32.
+            config.resumption = Resumption::in_memory_sessions(TICKETS);
+            tls = Some(config);
+        }
+        let connection = Connection::new(origin, tls, options.networks.clone(), options.connect_timeout, IDLE)
             .map_err(|error| internal(&error))?;
+        let turn = Mutex::new(Turn { connection, last_request: None });
         let (target, options) = (target.clone(), options.clone());
         let secrets = RwLock::new(Arc::new(Secrets::of(target.credentials.as_ref())));
-        Ok(Self {
-            http,
-            target,
-            options,
-            last_request: Mutex::default(),
-            journal: Journal::default(),
-            secrets,
-            session_refusal: RwLock::default(),
-        })
+        let (journal, session_refusal) = (Journal::default(), RwLock::default());
+        Ok(Self { target, options, turn, journal, secrets, session_refusal })
     }
 
     pub(super) fn origin(&self) -> String {
@@ -178,33 +127,15 @@ impl Exchange {
     }
 
     async fn send_once(&self, request: Request<'_>, authorization: &Authorization) -> Result<Reply, RedfishError> {
-        let mut builder = self.http.request(request.method.clone(), self.url(request.path)?).timeout(request.timeout);
-        let encoding = if request.encoding == Encoding::Gzip { "gzip" } else { "identity" };
-        builder = builder.header(ACCEPT, "application/json").header(ACCEPT_ENCODING, encoding);
-        builder = builder.header(ODATA_VERSION, "4.0");
-        builder = match authorization {
-            Authorization::None => builder,
-            Authorization::Basic(value) => builder.header(AUTHORIZATION, value),
-            Authorization::Session(token) => builder.header(X_AUTH_TOKEN, token),
-        };
-        if let Some(etag) = request.if_match {
-            builder = builder.header(IF_MATCH, etag);
-        }
-        builder = match request.body {
-            None => builder,
-            // Without this header, the web servers of BMCs answer 411.
-            Some(Value::Null) => builder.header(CONTENT_LENGTH, "0"),
-            Some(body) => builder.json(body),
-        };
-
-        let mut last_request = self.last_request.lock().await;
-        if let Some(rest) = last_request.and_then(|last| self.options.pace.checked_sub(last.elapsed())) {
+        let message = request.message(&self.url(request.path)?, authorization);
+        let mut turn = self.turn.lock().await;
+        if let Some(rest) = turn.last_request.and_then(|last| self.options.pace.checked_sub(last.elapsed())) {
             tokio::time::sleep(rest).await;
         }
         let (at, begin) = (SystemTime::now(), Instant::now());
-        let outcome = self.read(request, builder).await;
-        *last_request = Some(Instant::now());
-        drop(last_request);
+        let outcome = self.read(request, message, &mut turn.connection).await;
+        turn.last_request = Some(Instant::now());
+        drop(turn);
 
         let status = outcome.as_ref().ok().map(|reply| reply.status.as_u16());
         let (RequestLine { method, path }, took) = (self.request_line(request), begin.elapsed());
@@ -215,19 +146,20 @@ impl Exchange {
         outcome
     }
 
-    async fn read(&self, request: Request<'_>, builder: reqwest::RequestBuilder) -> Result<Reply, RedfishError> {
+    async fn read(
+        &self,
+        request: Request<'_>,
+        message: Result<http::Request<String>, http::Error>,
+        connection: &mut Connection,
+    ) -> Result<Reply, RedfishError> {
         let limit = self.options.max_body;
-        let failed = |error: reqwest::Error| self.explain(request, &error);
-        let mut response = builder.send().await.map_err(failed)?;
+        let answer = match message {
+            Ok(message) => connection.send(message, request.timeout, limit).await,
+            Err(error) => Err(error.into()),
+        };
+        let (head, mut body) = answer.map_err(|error| self.explain(request, &error))?;
         let line = self.request_line(request);
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(failed)? {
-            if body.len() + chunk.len() > limit {
-                return Err(RedfishError::TooLarge { request: line, limit });
-            }
-            body.extend_from_slice(&chunk);
-        }
-        if response.headers().get(CONTENT_ENCODING).is_some_and(is_gzip) && !body.is_empty() {
+        if head.headers.get(CONTENT_ENCODING).is_some_and(is_gzip) && !body.is_empty() {
             body = match unpacked(&body, limit) {
                 Ok(Some(body)) => body,
                 Ok(None) => return Err(RedfishError::TooLarge { request: line, limit }),
@@ -237,12 +169,12 @@ impl Exchange {
                 }
             };
         }
-        let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
+        let (status, headers) = (head.status, head.headers);
         Ok(Reply { request: line, path: request.path.to_owned(), status, headers, body })
     }
 
     /// The error of a request that got no answer.
-    fn explain(&self, request: Request<'_>, error: &reqwest::Error) -> RedfishError {
+    fn explain(&self, request: Request<'_>, error: &ConnectionError) -> RedfishError {
         let host = || self.target.address.host().to_string();
         for cause in causes(error) {
             if let Some(refusal) = cause.downcast_ref::<NetworkRefusal>() {
@@ -256,16 +188,22 @@ impl Exchange {
             }
         }
         let line = self.request_line(request);
-        if error.is_connect() {
-            let reason = if error.is_timeout() {
-                format!("no connection within {} s", self.options.connect_timeout.as_secs())
-            } else {
-                innermost(error)
-            };
-            return RedfishError::Unreachable { origin: self.origin(), reason };
-        }
-        if error.is_timeout() {
-            return RedfishError::Timeout { request: line, after: request.timeout };
+        match error {
+            ConnectionError::TooLong => {
+                return RedfishError::TooLarge { request: line, limit: self.options.max_body };
+            }
+            ConnectionError::Unreachable(_) | ConnectionError::ConnectTimeout => {
+                let reason = if error.is_timeout() {
+                    format!("no connection within {} s", self.options.connect_timeout.as_secs())
+                } else {
+                    innermost(error)
+                };
+                return RedfishError::Unreachable { origin: self.origin(), reason };
+            }
+            error if error.is_timeout() => {
+                return RedfishError::Timeout { request: line, after: request.timeout };
+            }
+            ConnectionError::Request(_) | ConnectionError::Timeout | ConnectionError::Broken(_) => {}
         }
         let mut reason = innermost(error);
         if self.target.address.origin().scheme() == "http" {
@@ -384,6 +322,6 @@ fn unpacked(body: &[u8], limit: usize) -> io::Result<Option<Vec<u8>>> {
     Ok((plain.len() <= limit).then_some(plain))
 }
 
-fn innermost(error: &reqwest::Error) -> String {
+fn innermost(error: &ConnectionError) -> String {
     causes(error).last().map(ToString::to_string).unwrap_or_default()
 }

@@ -7,7 +7,7 @@ use http::HeaderValue;
 
 use super::Client;
 use super::answer::Reply;
-use super::exchange::{Authorization, Request};
+use super::request::{Authorization, Request};
 use super::session::{self, Login, PasswordRefusal};
 use crate::error::RedfishError;
 

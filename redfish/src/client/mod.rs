@@ -1,12 +1,16 @@
 //! The client of one BMC (DSP0266 1.20): requests, sessions and tasks.
 
 mod answer;
+mod connection;
+mod dialer;
 mod etag;
 mod exchange;
 mod journal;
+mod kept;
 mod login;
 mod options;
 mod redirect;
+mod request;
 mod session;
 mod unfinished;
 
@@ -22,9 +26,10 @@ use tokio::time::Instant;
 use self::answer::Reply;
 pub(crate) use self::answer::local_path;
 pub use self::answer::{Answer, Completion, Resource};
-use self::exchange::{Authorization, Exchange, Request};
+use self::exchange::Exchange;
 pub use self::journal::RequestRecord;
 pub use self::options::{ClientOptions, Target};
+use self::request::{Authorization, Request};
 use self::session::{Login, PasswordRefusal, Session};
 pub use self::unfinished::{Unfinished, UnfinishedTask};
 use super::address::ROOT;

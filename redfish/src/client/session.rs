@@ -6,7 +6,8 @@ use http::{HeaderValue, Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::answer::{self, Reply, local_path};
-use super::exchange::{Authorization, Exchange, Request, X_AUTH_TOKEN};
+use super::exchange::Exchange;
+use super::request::{Authorization, Request, X_AUTH_TOKEN};
 use crate::error::{Failure, RedfishError};
 use crate::{Credentials, Message, message};
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use http::StatusCode;
-use redfish::{AllowedNetworks, Client, ClientOptions, RedfishError, Target, Verification};
+use redfish::{AllowedNetworks, Client, ClientOptions, Credentials, RedfishError, Target, Verification};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::watch;
@@ -157,6 +157,46 @@ async fn null_is_no_body() {
     let [without, with] = &bmc.seen("POST", "/eject")[..] else { panic!() };
     assert_eq!((without.header("content-length"), without.header("content-type")), (Some("0"), None));
     assert_eq!((with.header("content-length"), with.header("content-type")), (Some("2"), Some("application/json")));
+}
+
+#[tokio::test]
+async fn requests_have_one_form_and_share_a_connection() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let host = listener.local_addr().unwrap();
+    let bmc = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut requests = Vec::new();
+        for end in ["\r\n\r\n", "{\"a\":1}", "\r\n\r\n"] {
+            let mut request = Vec::new();
+            while !request.ends_with(end.as_bytes()) {
+                request.push(stream.read_u8().await.unwrap());
+            }
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}").await.unwrap();
+            requests.push(String::from_utf8(request).unwrap());
+        }
+        requests
+    });
+    let credentials = Credentials::new("root".to_owned(), "hunter2".to_owned().into()).unwrap();
+    let address = format!("http://{host}").parse().unwrap();
+    let target = Target { address, credentials: Some(credentials), verification: Verification::System };
+    let client = Client::connect(&target, &ClientOptions::default()).await.unwrap();
+    client.patch("/x?y=1", &json!({"a": 1}), Some("\"1\""), LIMIT).await.unwrap();
+    client.post("/x", &Value::Null, LIMIT).await.unwrap();
+
+    let accepts = "accept: application/json\r\naccept-encoding: identity\r\nodata-version: 4.0\r\n";
+    let password = "authorization: Basic cm9vdDpodW50ZXIy\r\n";
+    let names = format!("user-agent: dayone/{}\r\nhost: {host}\r\n", env!("CARGO_PKG_VERSION"));
+    let json = "content-type: application/json\r\n";
+    assert_eq!(
+        bmc.await.unwrap(),
+        [
+            format!("GET /redfish/v1/ HTTP/1.1\r\n{accepts}{names}\r\n"),
+            format!(
+                "PATCH /x?y=1 HTTP/1.1\r\n{accepts}{password}if-match: \"1\"\r\n{json}{names}content-length: 7\r\n\r\n{{\"a\":1}}"
+            ),
+            format!("POST /x HTTP/1.1\r\n{accepts}{password}content-length: 0\r\n{names}\r\n"),
+        ]
+    );
 }
 
 #[tokio::test]

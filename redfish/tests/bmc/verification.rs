@@ -15,8 +15,7 @@ async fn start(names: &[&str]) -> (String, String) {
     (serve(certificate.der().clone(), &key).await, certificate.pem())
 }
 
-/// A TLS server that answers everything with an empty object.
-async fn serve(certificate: CertificateDer<'static>, key: &KeyPair) -> String {
+fn acceptor(certificate: CertificateDer<'static>, key: &KeyPair) -> tokio_rustls::TlsAcceptor {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let private = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
     let config = rustls::ServerConfig::builder_with_provider(provider)
@@ -25,7 +24,12 @@ async fn serve(certificate: CertificateDer<'static>, key: &KeyPair) -> String {
         .with_no_client_auth()
         .with_single_cert(vec![certificate], private)
         .unwrap();
-    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
+    Arc::new(config).into()
+}
+
+/// A TLS server that answers everything with an empty object.
+async fn serve(certificate: CertificateDer<'static>, key: &KeyPair) -> String {
+    let acceptor = acceptor(certificate, key);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -59,6 +63,36 @@ async fn an_unknown_certificate_is_refused_unless_verification_is_off() {
     assert!(matches!(error, RedfishError::Tls { .. }), "{error}");
     connect(&address, Verification::Disabled).await.unwrap();
     connect(&address, certificates(&(another + &pem))).await.unwrap();
+}
+
+#[tokio::test]
+async fn requests_share_a_connection_with_tls() {
+    let key = KeyPair::generate().unwrap();
+    let certificate = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap().self_signed(&key).unwrap();
+    let acceptor = acceptor(certificate.der().clone(), &key);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("redfish-virtualmedia://{}", listener.local_addr().unwrap()).parse().unwrap();
+    // The BMC accepts one connection.
+    let bmc = tokio::spawn(async move {
+        let mut stream = acceptor.accept(listener.accept().await.unwrap().0).await.unwrap();
+        for _ in 0..3 {
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(stream.read_u8().await.unwrap());
+            }
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}").await.unwrap();
+            stream.flush().await.unwrap();
+        }
+        stream
+    });
+    let target = Target { address, credentials: None, verification: certificates(&certificate.pem()) };
+    let client = Client::connect(&target, &ClientOptions::default()).await.unwrap();
+    for _ in 0..2 {
+        client.get("/redfish/v1/Systems/1").await.unwrap();
+    }
+    drop(client);
+    // The client says that the connection ends. Otherwise, reading would fail.
+    assert_eq!(bmc.await.unwrap().read(&mut [0]).await.unwrap(), 0);
 }
 
 #[tokio::test]

@@ -1,0 +1,114 @@
+//! Connects to a BMC: DNS, TCP and TLS.
+//!
+//! BMCs are in a network of their own. A proxy from the environment leads to the Internet, and would see the passwords: none is used.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Uri;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::dns::Name;
+use rustls::ClientConfig;
+use rustls_pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tower::{BoxError, ServiceExt as _, service_fn};
+
+use crate::AllowedNetworks;
+
+/// When TCP asks whether a silent BMC is still there, and how long it waits for each answer.
+const KEEPALIVE: Duration = Duration::from_secs(15);
+/// How many of these questions stay without an answer before TCP gives up.
+const KEEPALIVE_PROBES: u32 = 3;
+/// How long TCP sends the same bytes again before it gives up.
+#[cfg(target_os = "linux")]
+const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
+
+/// A TCP connection, with or without TLS.
+pub(super) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
+
+/// A connection to a BMC.
+pub(super) type Stream = Box<dyn Io>;
+
+/// Connects to one BMC.
+pub(super) struct Dialer {
+    /// The scheme, the host and the port.
+    pub(super) server: Uri,
+    /// Given for `https`, and only then.
+    pub(super) tls: Option<Arc<ClientConfig>>,
+    pub(super) networks: AllowedNetworks,
+    /// The time limit for a connection. TCP divides it among the addresses of a name.
+    pub(super) timeout: Duration,
+}
+
+impl Dialer {
+    pub(super) async fn dial(&self) -> Result<Stream, BoxError> {
+        let Some(tls) = &self.tls else { return Ok(Box::new(self.connect().await?)) };
+        let host = self.server.host().unwrap_or_default();
+        let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let name = ServerName::try_from(address.unwrap_or(host).to_owned())?;
+        let stream = self.connect().await?;
+        let stream = TlsConnector::from(Arc::clone(tls)).connect(name, stream).await;
+        // Inside another error, a time limit that the kernel has for TCP is not taken for that of a connection.
+        Ok(Box::new(stream.map_err(io::Error::other)?))
+    }
+
+    async fn connect(&self) -> Result<TcpStream, BoxError> {
+        let networks = self.networks.clone();
+        let resolver = service_fn(move |name: Name| {
+            let networks = networks.clone();
+            async move { networks.resolve(name.as_str()).await }
+        });
+        Ok(connector(resolver, self.timeout).oneshot(self.server.clone()).await?.into_inner())
+    }
+}
+
+/// Tries the addresses of a name one after the other, each for its part of the time. If a name has addresses of IPv4 and of IPv6, those
+/// of the first one's kind have a start of 300 ms.
+fn connector<R>(resolver: R, timeout: Duration) -> HttpConnector<R> {
+    let mut connector = HttpConnector::new_with_resolver(resolver);
+    connector.enforce_http(false);
+    connector.set_connect_timeout(Some(timeout));
+    // Otherwise, the second part of a request would wait until the BMC has acknowledged the first one.
+    connector.set_nodelay(true);
+    connector.set_keepalive(Some(KEEPALIVE));
+    connector.set_keepalive_interval(Some(KEEPALIVE));
+    connector.set_keepalive_retries(Some(KEEPALIVE_PROBES));
+    #[cfg(target_os = "linux")]
+    connector.set_tcp_user_timeout(Some(UNACKNOWLEDGED));
+    connector
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::net::SocketAddr;
+
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_next_address_of_a_name_is_tried_if_one_refuses() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server: Uri = format!("http://bmc.example:{port}/").parse().unwrap();
+        let addresses = |list: &'static [[u8; 4]]| {
+            service_fn(move |name: Name| {
+                assert_eq!(name.as_str(), "bmc.example");
+                let found: Vec<SocketAddr> = list.iter().map(|address| (*address, 0).into()).collect();
+                async move { Ok::<_, Infallible>(found.into_iter()) }
+            })
+        };
+        // Nobody listens at the first address.
+        let resolver = addresses(&[[127, 0, 0, 2], [127, 0, 0, 1]]);
+        let stream = connector(resolver, Duration::from_mins(1)).oneshot(server.clone()).await.unwrap().into_inner();
+        assert_eq!(stream.peer_addr().unwrap(), listener.local_addr().unwrap());
+        assert!(stream.nodelay().unwrap());
+        let resolver = addresses(&[[127, 0, 0, 2]]);
+        assert!(connector(resolver, Duration::from_mins(1)).oneshot(server).await.is_err());
+    }
+}

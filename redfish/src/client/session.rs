@@ -129,14 +129,20 @@ fn offers_basic(reply: &Reply) -> bool {
     reply.header(&WWW_AUTHENTICATE).is_some_and(|value| value.to_ascii_lowercase().contains("basic"))
 }
 
+/// A copy with memory of its own. A clone would share hyper's buffer for the whole answer, and keep it as long as the session.
+fn own_copy(token: &HeaderValue) -> HeaderValue {
+    let mut copy = HeaderValue::from_bytes(token.as_bytes()).unwrap_or_else(|_| token.clone());
+    copy.set_sensitive(true);
+    copy
+}
+
 async fn from_reply(
     exchange: &Exchange,
     credentials: &Credentials,
     reply: &Reply,
 ) -> Result<Option<Session>, RedfishError> {
     let body = reply.lenient();
-    let Some(mut token) = reply.headers.get(X_AUTH_TOKEN).cloned() else { return Ok(None) };
-    token.set_sensitive(true);
+    let Some(token) = reply.headers.get(X_AUTH_TOKEN).map(own_copy) else { return Ok(None) };
     let own = || body.get("@odata.id").and_then(Value::as_str).and_then(local_path);
     let session = Session { token, path: reply.location().or_else(own) };
     exchange.keep_secret(&session.token, session.path.as_deref());
@@ -168,5 +174,18 @@ pub(super) async fn end(exchange: &Exchange, session: Session) {
             tracing::debug!(bmc = %exchange.target.address, status = %reply.status, "the session was not closed");
         }
         Err(error) => tracing::debug!(bmc = %exchange.target.address, %error, "the session was not closed"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_does_not_keep_the_answer_that_it_came_with() {
+        let received = HeaderValue::from_static("a-token");
+        let token = own_copy(&received);
+        assert!(token == received && token.is_sensitive());
+        assert_ne!(token.as_bytes().as_ptr(), received.as_bytes().as_ptr());
     }
 }

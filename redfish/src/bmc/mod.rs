@@ -205,8 +205,8 @@ impl Bmc {
         if let Some(name) = Properties::new(body).text("@odata.type") {
             return name.trim_start_matches('#').split('.').next() == Some("ComputerSystem");
         }
-        let root = Properties::new(self.client.root());
-        let mut others = ["Managers", "Chassis"].into_iter().filter_map(|name| root.link(name));
+        let root = self.client.root();
+        let mut others = ["Managers", "Chassis"].into_iter().filter_map(|name| Properties::new(&root).link(name));
         !others.any(|other| {
             let rest = path.strip_prefix(other.trim_end_matches('/'));
             rest.is_some_and(|rest| rest.starts_with('/'))
@@ -223,7 +223,7 @@ impl Bmc {
     }
 
     async fn systems(&self) -> Result<Vec<String>, BmcError> {
-        let linked = Properties::new(self.client.root()).link("Systems");
+        let linked = Properties::new(&self.client.root()).link("Systems");
         let collection = linked.unwrap_or_else(|| "/redfish/v1/Systems".to_owned());
         Ok(self.member_paths(&collection).await?)
     }

@@ -231,8 +231,8 @@ impl Bmc {
     }
 
     async fn read_survey(&self) -> Result<Survey, BmcError> {
-        let root = Properties::new(self.client().root());
-        let mut notes = Vec::new();
+        let (root, mut notes) = (self.client().root(), Vec::new());
+        let root = Properties::new(&root);
         let (system, Links { own, managed_by, virtual_media }) = {
             let (path, body) = self.read_system().await?;
             let links = Links::read(&path, Properties::new(&body));

@@ -44,7 +44,8 @@ use super::task::{self, Progress};
 /// [`ClientOptions::unfinished`] waits for it.
 pub struct Client {
     exchange: Arc<Exchange>,
-    root: Value,
+    /// The service root in JSON, which takes a tenth of the memory of a [`Value`]. Empty before it is read.
+    root: Box<str>,
     /// The path of the collection of sessions.
     sessions: Option<String>,
     login: Mutex<Login>,
@@ -68,8 +69,8 @@ impl Client {
         let login = Mutex::new(Login::Fixed(Authorization::None));
         let (password_accepted, password_refusal) = (AtomicBool::new(false), OnceLock::new());
         let mut client =
-            Self { exchange, root: Value::Null, sessions: None, login, password_accepted, password_refusal };
-        client.root = match (client.get(ROOT).await, &target.credentials) {
+            Self { exchange, root: Box::default(), sessions: None, login, password_accepted, password_refusal };
+        let root = match (client.get(ROOT).await, &target.credentials) {
             (Ok(root), _) => root.body,
             // The root needs no login, but some BMCs demand one.
             (Err(RedfishError::NotAuthorized { .. }), Some(credentials)) => {
@@ -78,14 +79,17 @@ impl Client {
             }
             (Err(error), _) => return Err(error),
         };
-        client.sessions = session::collection(&client.root);
+        client.sessions = session::collection(&root);
+        client.root = root.to_string().into();
+        drop(root);
         client.login = Mutex::new(client.log_in().await?);
         Ok(client)
     }
 
     /// The service root (`/redfish/v1/`), as it was read when the client connected.
-    pub fn root(&self) -> &Value {
-        &self.root
+    pub fn root(&self) -> Value {
+        // It was made from such a value.
+        serde_json::from_str(&self.root).unwrap_or_default()
     }
 
     /// The secrets to mask in this BMC's texts.
@@ -106,7 +110,7 @@ impl Client {
             let request = Request::get(path, self.exchange.options.request_timeout);
             let reply = self.send_successfully(request).await?;
             match reply.resource() {
-                Err(RedfishError::NotJson { request, reason, .. }) if self.root.is_object() => {
+                Err(RedfishError::NotJson { request, reason, .. }) if !self.root.is_empty() => {
                     if attempt == self.exchange.options.retries {
                         return Err(RedfishError::NotJson { request, reason, was_service: true });
                     }

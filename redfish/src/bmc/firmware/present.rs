@@ -112,7 +112,7 @@ impl Bmc {
         name: Option<&str>,
         notes: &mut Vec<String>,
     ) -> Result<Option<Value>, BmcError> {
-        let registries = Properties::new(self.client().root()).link("Registries");
+        let registries = Properties::new(&self.client().root()).link("Registries");
         let registries = registries.unwrap_or_else(|| "/redfish/v1/Registries".to_owned());
         let file = name.map(|name| format!("{}/{name}", registries.trim_end_matches('/')));
         let mut last = None;

@@ -64,6 +64,9 @@ impl ConnectionError {
     }
 }
 
+/// The head and the body of an answer.
+type Answer = Result<(response::Parts, Vec<u8>), ConnectionError>;
+
 /// The connection to one BMC, made when a request needs it.
 pub(super) struct Connection {
     dialer: Dialer,
@@ -98,18 +101,14 @@ impl Connection {
         mut request: Request<String>,
         within: Duration,
         limit: usize,
-    ) -> Result<(response::Parts, Vec<u8>), ConnectionError> {
+    ) -> Answer {
         request.headers_mut().insert(HOST, self.host.clone());
         // On the heap, so that the future of a boot, which lasts as long as the boot, has no room for it.
-        let answer = Box::pin(tokio::time::timeout(within, self.exchange(request, limit)));
-        answer.await.unwrap_or(Err(ConnectionError::Timeout))
+        let answer: Pin<Box<dyn Future<Output = Answer> + Send + '_>> = Box::pin(self.exchange(request, limit));
+        tokio::time::timeout(within, answer).await.unwrap_or(Err(ConnectionError::Timeout))
     }
 
-    async fn exchange(
-        &mut self,
-        mut request: Request<String>,
-        limit: usize,
-    ) -> Result<(response::Parts, Vec<u8>), ConnectionError> {
+    async fn exchange(&mut self, mut request: Request<String>, limit: usize) -> Answer {
         let mut kept = self.reopen().await;
         let (mut open, answer) = loop {
             let is_kept = kept.is_some();

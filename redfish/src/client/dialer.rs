@@ -60,7 +60,8 @@ impl Dialer {
         let networks = self.networks.clone();
         let resolver = service_fn(move |name: Name| {
             let networks = networks.clone();
-            async move { networks.resolve(name.as_str()).await }
+            // A boxed error would keep the compiler from seeing that this can be sent to another thread.
+            async move { networks.resolve(name.as_str()).await.map_err(io::Error::other) }
         });
         Ok(connector(resolver, self.timeout).oneshot(self.server.clone()).await?.into_inner())
     }

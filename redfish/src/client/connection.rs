@@ -96,12 +96,7 @@ impl Connection {
 
     /// Sends a request and reads its answer, all within a time limit. Sends the request twice only if not a byte of it was written
     /// before, because the BMC had closed the kept connection. Closes the connection unless the answer was read to its end.
-    pub(super) async fn send(
-        &mut self,
-        mut request: Request<String>,
-        within: Duration,
-        limit: usize,
-    ) -> Answer {
+    pub(super) async fn send(&mut self, mut request: Request<String>, within: Duration, limit: usize) -> Answer {
         request.headers_mut().insert(HOST, self.host.clone());
         // On the heap, so that the future of a boot, which lasts as long as the boot, has no room for it.
         let answer: Pin<Box<dyn Future<Output = Answer> + Send + '_>> = Box::pin(self.exchange(request, limit));

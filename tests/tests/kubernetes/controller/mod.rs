@@ -31,7 +31,8 @@ fn start() -> (Namespace<'static>, String, Running) {
 const QUIET: Duration = Duration::from_millis(1500);
 
 /// Objects and Secrets have a watch each, and neither waits for the other.
-const READS: &str = "once to claim the Secret, and once more if the object's event is there before the claimed Secret's";
+const READS: &str =
+    "once to claim the Secret, and once more if the object's event is there before the claimed Secret's";
 
 #[test]
 fn an_image_is_made_and_told_in_five_requests() {

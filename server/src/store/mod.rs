@@ -49,6 +49,7 @@ mod key_command;
 mod key_file;
 mod key_rotation;
 mod keys;
+mod last_layouts;
 mod layouts;
 mod new_image;
 mod on_disk;

@@ -18,7 +18,7 @@ use tracing::info;
 
 use super::definition::{BaseDefinition, BaseName};
 use super::digest_cache::DigestCache;
-use super::layouts::LastLayouts;
+use super::last_layouts::LastLayouts;
 
 /// How often dayone logs its progress while it reads a base.
 const PROGRESS: Duration = Duration::from_secs(5);

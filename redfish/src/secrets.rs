@@ -70,8 +70,6 @@ impl Secrets {
     fn add_plain(&mut self, text: &str) {
         if !text.is_empty() && !self.plain.iter().any(|known| **known == *text) {
             self.plain.push(text.into());
-            // A secret that contains another one is masked first.
-            self.plain.sort_by_key(|text| std::cmp::Reverse(text.len()));
         }
     }
 

@@ -62,5 +62,9 @@ mod tests {
             assert_eq!(Fingerprint::of_stat(&stat, metadata.size()), expected, "{}", path.display());
             assert_ne!((expected.inode, expected.changed.0), (0, 0), "{}", path.display());
         }
+        // Only root can open a block device, so this is a file with the mode of one.
+        let mut stat = rustix::fs::fstat(file.as_file()).unwrap();
+        stat.st_mode = FileType::BlockDevice.as_raw_mode();
+        assert_eq!(Fingerprint::of_stat(&stat, 5).changed, (0, 0), "udev changes the ctime of a node");
     }
 }

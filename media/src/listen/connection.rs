@@ -178,8 +178,8 @@ async fn serve_http<T, S, B, D>(
             }
         }
     };
-    // Each request, and each piece of an answer, wakes this task. The set polls the timers only if they woke it themselves: each of them
-    // takes a lock or clones a waker whenever it is polled.
+    // Each request, and each piece of an answer, wakes this task. Polling a timer takes a lock or clones a waker, so a set of their own
+    // polls the timers only when one of them has woken it. Boxed, because the set also allocates an empty place for a future.
     let mut ends = FuturesUnordered::from_iter([ends.boxed()]);
     let mut all = pin!(all);
     tokio::select! {
@@ -290,6 +290,7 @@ mod tests {
         size_of::<Connection>()
     }
 
+    /// The timers have memory of their own, which this does not count.
     #[test]
     fn a_connection_on_which_a_bmc_reads_needs_little_memory() {
         let size = size(serve::<MediaService, MediaBody, MediaService>);

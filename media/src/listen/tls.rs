@@ -27,8 +27,8 @@ use crate::base_file::Fingerprint;
 /// The time between two checks of the files. A renewed certificate is in use after at most this time.
 pub(super) const RELOAD: Duration = Duration::from_secs(10);
 
-/// How many bytes rustls takes at once: the head of an answer, and a piece of its body, which has at most 64 KiB. rustls's own limit is
-/// 64 KiB. With that, the last bytes of such an answer, as many as its head has, would be a call of the kernel and a packet of their own.
+/// Maximum number of bytes that rustls buffers before it writes them to the socket. The head of an answer and a piece of its body fit, which
+/// has at most 64 KiB. By rustls's default of 64 KiB, the end of the piece would need a write and a packet of its own.
 const TAKEN_AT_ONCE: usize = (64 << 10) + (2 << 10);
 
 /// The shortest RSA key that rustls signs with, in bits.

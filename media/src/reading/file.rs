@@ -19,7 +19,7 @@ use crate::access::Moment;
 #[derive(Debug, Default)]
 pub struct FileReading(Mutex<State>);
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) ranges: Ranges,
     pub(super) recent: Recent,
@@ -53,8 +53,9 @@ impl FileReading {
         *state = State { open, reads, ..State::default() };
     }
 
-    pub(super) fn state(&self) -> State {
-        self.0.lock().clone()
+    /// Calls `look` with the record, which nobody changes meanwhile.
+    pub(super) fn look<T>(&self, look: impl FnOnce(&State) -> T) -> T {
+        look(&self.0.lock())
     }
 
     /// Takes what clients have read, and how many reads were dropped.

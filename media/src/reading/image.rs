@@ -1,12 +1,13 @@
 //! Records what was read from an image.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use parking_lot::Mutex;
 
-use super::file::FileReading;
+use super::file::{FileReading, State};
 use super::reads::{TakeAfter, TakenRead};
 use super::snapshot::{FileSnapshot, ReadingSnapshot};
 
@@ -65,10 +66,22 @@ impl ImageReading {
         let record = self.0.lock();
         let (now, time) = (Instant::now(), SystemTime::now());
         let files = files.into_iter().map(|(name, size)| {
-            let state = record.files.get(name).map(|file| file.state()).unwrap_or_default();
-            FileSnapshot::of(name, size, &state, now, time)
+            let of = |state: &State| FileSnapshot::of(name, size, state, now, time);
+            record.files.get(name).map_or_else(|| of(&State::default()), |file| file.look(of))
         });
         ReadingSnapshot { since: record.since, taken: time, files: files.collect() }
+    }
+
+    /// The highest rate at which this client has read one of the files, in bytes per second. Only files that no other client has
+    /// read, and that it has read in at least this number of seconds.
+    pub fn speed(&self, client: IpAddr, least_seconds: u64) -> Option<u64> {
+        let of_file = |state: &State| {
+            let is_alone = matches!(state.clients.known(), [only] if only.address == client);
+            let seconds = state.rate.busy_seconds();
+            let counts = is_alone && state.clients.forgotten() == 0 && seconds >= least_seconds;
+            counts.then(|| state.sent.checked_div(seconds)).flatten()
+        };
+        self.0.lock().files.values().filter_map(|file| file.look(of_file)).max()
     }
 
     /// Takes what each client has read of each file since somebody last took it, if the client has paused; and how many reads were
@@ -86,11 +99,14 @@ impl ImageReading {
 
     /// What was read from a file since `moment`, or at any time.
     pub fn since(&self, name: &str, moment: Option<Instant>) -> Since {
-        let Some(state) = self.0.lock().files.get(name).map(|file| file.state()) else { return Since::Nothing };
+        let times = |state: &State| (state.latest_request, state.last);
+        let Some((asked, sent)) = self.0.lock().files.get(name).map(|file| file.look(times)) else {
+            return Since::Nothing;
+        };
         let is_later = |then: Option<Instant>| then.is_some_and(|then| moment.is_none_or(|moment| then >= moment));
-        if is_later(state.latest_request) {
+        if is_later(asked) {
             Since::Asked
-        } else if is_later(state.last) {
+        } else if is_later(sent) {
             Since::SentOn
         } else {
             Since::Nothing
@@ -127,6 +143,22 @@ mod tests {
         file.request(&request, Moment::now()).sent(&(0..1));
         assert_eq!(image.since("boot.iso", Some(moment)), Since::Asked);
         assert_eq!(image.since("nothing", None), Since::Nothing);
+    }
+
+    #[test]
+    fn the_speed_of_a_client_is_known_from_files_that_it_alone_has_read() {
+        let image = ImageReading::default();
+        let (bmc, other): (IpAddr, IpAddr) = ([192, 0, 2, 1].into(), [192, 0, 2, 2].into());
+        let read = |name, peer| {
+            let request = Request { peer: Some(peer), user_agent: None, tls: None, is_head: false, asks_range: false };
+            image.file(name).request(&request, Moment::now()).sent(&(0..1000));
+        };
+        assert_eq!(image.speed(bmc, 0), None);
+        read("boot.iso", bmc);
+        assert_eq!(image.speed(bmc, 1), Some(1000), "the first second begins with the first byte");
+        assert_eq!((image.speed(other, 1), image.speed(bmc, 10)), (None, None));
+        read("boot.iso", other);
+        assert_eq!((image.speed(bmc, 1), image.speed(other, 1)), (None, None));
     }
 
     #[test]

@@ -61,9 +61,6 @@ pub struct FileSnapshot {
     /// Bytes sent per second, over the last ten seconds.
     #[serde(skip)]
     pub rate: u64,
-    /// In how many seconds bytes were sent.
-    #[serde(skip)]
-    pub busy_seconds: u64,
     /// The time since the last byte was sent.
     #[serde(skip)]
     pub idle: Option<Duration>,
@@ -114,7 +111,6 @@ impl FileSnapshot {
             more_clients: state.clients.forgotten(),
             recent: state.recent.runs().to_vec(),
             rate: state.rate.per_second(now),
-            busy_seconds: state.rate.busy_seconds(),
             idle: state.last.map(ago),
         }
     }

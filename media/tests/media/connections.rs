@@ -119,6 +119,28 @@ async fn a_connection_with_an_incomplete_head_is_closed() {
     assert!(!timeout(SOON, client.rest()).await.unwrap().starts_with(b"HTTP/1.1 200"));
 }
 
+/// The requests of a connection do not poll its timers, which still have to be due in time.
+#[tokio::test]
+async fn a_client_that_stops_after_many_requests_is_closed() {
+    let limit = Duration::from_millis(1500);
+    let server = start_with(Options { header_timeout: limit, ..Options::default() }).await;
+    let (mut silent, mut half) = (server.connect().await, server.connect().await);
+    let begun = Instant::now();
+    let mut last = begun;
+    while begun.elapsed() < 2 * limit {
+        last = Instant::now();
+        for client in [&mut silent, &mut half] {
+            assert_eq!(client.ask("HEAD", ISO, &[]).await.status, 200);
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    half.send("GET /i/abc").await;
+    assert!(timeout(SOON, silent.ended()).await.unwrap());
+    // The record of a wait has whole milliseconds.
+    assert!(last.elapsed() + Duration::from_millis(10) >= limit, "{:?}", last.elapsed());
+    assert!(timeout(SOON, half.ended()).await.unwrap());
+}
+
 /// A host that waits at a boot menu asks for nothing for minutes, and yet nobody needs minutes to begin.
 #[tokio::test]
 async fn the_first_request_has_a_shorter_limit_than_the_next_ones() {

@@ -125,6 +125,29 @@ async fn direct_requests_and_others_follow_each_other_on_a_connection() {
 }
 
 #[tokio::test]
+async fn heads_that_are_longer_than_one_read_are_read_in_pieces() {
+    let server = start().await;
+    let mut client = server.connect().await;
+    let agent = "a".repeat(3000);
+    let request = |from: usize| {
+        format!("GET {ISO} HTTP/1.1\r\nHost: bmc\r\nUser-Agent: {agent}\r\nRange: bytes={from}-{}\r\n\r\n", from + 9)
+    };
+    // Two requests and the beginning of the third in one write, and its rest in pieces.
+    let (text, third) = ([request(10), request(20), request(30)].concat(), request(30).len());
+    let (first, rest) = text.split_at(text.len() - third + 500);
+    client.send(first).await;
+    for piece in rest.as_bytes().chunks(700) {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        client.send(std::str::from_utf8(piece).unwrap()).await;
+    }
+    for from in [10, 20, 30] {
+        let answer = client.answer(false).await.unwrap();
+        assert_eq!(answer.status, 206);
+        assert!(answer.body == server.image[from..from + 10]);
+    }
+}
+
+#[tokio::test]
 async fn a_client_that_closes_its_sending_side_gets_its_answer() {
     use tokio::io::AsyncWriteExt as _;
 

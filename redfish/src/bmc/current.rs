@@ -9,8 +9,8 @@ use super::properties::Properties;
 use super::state::{Boot, BootSource};
 use crate::Resource;
 
-/// What matters to the override of a System and its settings resource, as they were just read. The resources themselves take many times
-/// the memory, and thousands of boots may set their overrides at the same time.
+/// The properties of a System and its settings resource that a boot override depends on, as dayone has just read them. The whole resources
+/// take many times the memory, and thousands of boots may set their overrides at the same time.
 pub(super) struct Current {
     pub(super) system: ReadResource,
     pub(super) settings: Option<Settings>,

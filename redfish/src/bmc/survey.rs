@@ -140,7 +140,8 @@ pub struct Insert {
     pub transfer_methods: Option<Vec<String>>,
 }
 
-/// What a System refers to. A survey keeps no whole resource, which takes many times the memory: there may be thousands of surveys at once.
+/// The paths of a System and of the resources that it links to. A survey does not keep whole resources, which take many times the memory:
+/// thousands of surveys may run at once.
 struct Links {
     /// The path by which the System was read, and the one under which the BMC lists it.
     own: [Option<String>; 2],
@@ -231,8 +232,12 @@ impl Bmc {
     }
 
     async fn read_survey(&self) -> Result<Survey, BmcError> {
-        let (root, mut notes) = (self.client().root(), Vec::new());
-        let root = Properties::new(&root);
+        let mut notes = Vec::new();
+        let (product, redfish_version, all_managers) = {
+            let root = self.client().root();
+            let root = Properties::new(&root);
+            (root.text("Product"), root.text("RedfishVersion"), root.link("Managers"))
+        };
         let (system, Links { own, managed_by, virtual_media }) = {
             let (path, body) = self.read_system().await?;
             let links = Links::read(&path, Properties::new(&body));
@@ -243,7 +248,7 @@ impl Bmc {
 
         let (mut managers, mut of_managers) = (Vec::new(), Vec::new());
         let (mut vendor, mut unread) = (None, None);
-        let (paths, may_be_others) = self.manager_paths(root, managed_by, &mut notes).await?;
+        let (paths, may_be_others) = self.manager_paths(all_managers, managed_by, &mut notes).await?;
         let most = if may_be_others { MAX_CANDIDATES } else { MAX_MANAGERS };
         for (position, path) in paths.iter().enumerate() {
             // The only Manager of this System may be the last of all.
@@ -266,7 +271,7 @@ impl Bmc {
                 continue;
             }
             let manager = Properties::new(&body);
-            vendor.get_or_insert_with(|| self.vendor(root, &system, manager));
+            vendor.get_or_insert_with(|| self.vendor(&system, manager));
             of_managers.extend(manager.link("VirtualMedia"));
             managers.push(Manager {
                 dell_attributes: dell_attributes(path, &body),
@@ -275,7 +280,7 @@ impl Bmc {
                 firmware_version: manager.text("FirmwareVersion"),
             });
         }
-        let vendor = vendor.unwrap_or_else(|| self.vendor(root, &system, Properties::new(&Value::Null)));
+        let vendor = vendor.unwrap_or_else(|| self.vendor(&system, Properties::new(&Value::Null)));
 
         let mut collections: Vec<String> = virtual_media.into_iter().collect();
         let mut refused_slots = None;
@@ -297,21 +302,13 @@ impl Bmc {
         if collections.is_empty() && unknown_managers.is_empty() {
             notes.push("neither the System nor a Manager links to virtual media".to_owned());
         }
-        Ok(Survey {
-            vendor,
-            product: root.text("Product"),
-            redfish_version: root.text("RedfishVersion"),
-            system,
-            managers,
-            slots,
-            unknown_managers,
-            refused_slots,
-            notes,
-        })
+        Ok(Survey { vendor, product, redfish_version, system, managers, slots, unknown_managers, refused_slots, notes })
     }
 
     /// The vendor by what the BMC says. If that is not known, the vendor that the scheme of the address names.
-    fn vendor(&self, root: Properties<'_>, system: &System, manager: Properties<'_>) -> Vendor {
+    fn vendor(&self, system: &System, manager: Properties<'_>) -> Vendor {
+        let root = self.client().root();
+        let root = Properties::new(&root);
         let vendor = Vendor::detect(&Evidence {
             root: [root.text("Vendor"), root.text("Product")],
             oem: [root.value("Oem"), manager.value("Oem")],
@@ -325,14 +322,14 @@ impl Bmc {
     /// Systems. To insert a medium there would change another machine.
     async fn manager_paths(
         &self,
-        root: Properties<'_>,
+        all: Option<String>,
         managed_by: Vec<String>,
         notes: &mut Vec<String>,
     ) -> Result<(Vec<String>, bool), BmcError> {
         if !managed_by.is_empty() {
             return Ok((managed_by, false));
         }
-        let Some(path) = root.link("Managers") else { return Ok((Vec::new(), false)) };
+        let Some(path) = all else { return Ok((Vec::new(), false)) };
         match self.member_paths(&path).await {
             // One Manager manages all Systems.
             Ok(paths) => {

@@ -15,7 +15,7 @@ use url::Url;
 
 use super::answer::{Reply, local_path};
 use super::connection::{Connection, ConnectionError};
-use super::journal::{Journal, RequestRecord};
+use super::journal::{Journal, Kept};
 use super::options::{ClientOptions, Target};
 use super::redirect;
 use super::request::{Authorization, Encoding, Request};
@@ -141,8 +141,7 @@ impl Exchange {
         let (RequestLine { method, path }, took) = (self.request_line(request), begin.elapsed());
         let seconds = took.as_secs_f64();
         tracing::debug!(bmc = %self.target.address, method, path, status, seconds, "sent a request to a BMC");
-        let method = method.to_owned();
-        self.journal.add(RequestRecord { at, method, path, status, took });
+        self.journal.add(Kept::new(at, method, &path, status, took));
         outcome
     }
 

@@ -28,7 +28,7 @@ pub struct RequestRecord {
 
 /// A [`RequestRecord`] in less memory: each of thousands of clients keeps dozens.
 #[derive(Debug)]
-struct Kept {
+pub(super) struct Kept {
     at: SystemTime,
     method: &'static str,
     path: Box<str>,
@@ -36,14 +36,9 @@ struct Kept {
     took: Duration,
 }
 
-/// The methods of requests.
-const METHODS: [&str; 4] = ["GET", "POST", "PATCH", "DELETE"];
-
-impl From<RequestRecord> for Kept {
-    fn from(record: RequestRecord) -> Self {
-        let RequestRecord { at, method, path, status, took } = record;
-        let method = METHODS.into_iter().find(|known| *known == method).unwrap_or("GET");
-        let path = path.char_indices().nth(MAX_PATH).and_then(|(end, _)| path.get(..end)).unwrap_or(&path).into();
+impl Kept {
+    pub(super) fn new(at: SystemTime, method: &'static str, path: &str, status: Option<u16>, took: Duration) -> Self {
+        let path = path.char_indices().nth(MAX_PATH).and_then(|(end, _)| path.get(..end)).unwrap_or(path).into();
         Self { at, method, path, status, took }
     }
 }
@@ -59,12 +54,12 @@ impl From<&Kept> for RequestRecord {
 pub(super) struct Journal(Mutex<VecDeque<Kept>>);
 
 impl Journal {
-    pub(super) fn add(&self, record: RequestRecord) {
+    pub(super) fn add(&self, record: Kept) {
         let mut records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if records.len() == KEPT {
             records.pop_front();
         }
-        records.push_back(record.into());
+        records.push_back(record);
     }
 
     pub(super) fn records(&self) -> Vec<RequestRecord> {
@@ -79,26 +74,29 @@ mod tests {
     #[test]
     fn the_last_records_come_back_as_they_were_added() {
         let journal = Journal::default();
+        let methods = ["GET", "POST", "PATCH", "DELETE"];
+        let method = |number: u64| methods[usize::try_from(number).unwrap() % methods.len()];
         let record = |number: u64| RequestRecord {
             at: SystemTime::UNIX_EPOCH + Duration::from_secs(number),
-            method: METHODS[usize::try_from(number).unwrap() % METHODS.len()].to_owned(),
+            method: method(number).to_owned(),
             path: format!("/redfish/v1/{number}"),
             status: number.is_multiple_of(2).then_some(200),
             took: Duration::from_millis(number),
         };
         let last = KEPT as u64 + 3;
         for number in 0..last {
-            journal.add(record(number));
+            let RequestRecord { at, path, status, took, .. } = record(number);
+            journal.add(Kept::new(at, method(number), &path, status, took));
         }
         assert_eq!(journal.records(), (3..last).map(record).collect::<Vec<_>>());
     }
 
     #[test]
-    fn a_path_is_cut_after_its_longest_length() {
+    fn a_path_is_cut_at_its_maximum_length() {
         let journal = Journal::default();
         let (at, took) = (SystemTime::UNIX_EPOCH, Duration::ZERO);
         let path = "é".repeat(MAX_PATH + 1);
-        journal.add(RequestRecord { at, method: "GET".to_owned(), path, status: None, took });
+        journal.add(Kept::new(at, "GET", &path, None, took));
         assert_eq!(journal.records()[0].path, "é".repeat(MAX_PATH));
     }
 }

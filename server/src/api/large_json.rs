@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::problem::Problem;
 
-/// The length of a piece in bytes. A longer one would not fit between what else is in memory.
+/// The length of a piece in bytes. The allocator would find no gap for longer pieces, and the heap would grow.
 const PIECE: usize = 32 << 10;
 
 /// An answer like [`axum::Json`], with the text in pieces. A text in one piece takes up to three times its length while it grows, and

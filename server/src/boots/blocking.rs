@@ -63,6 +63,20 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn work_keeps_its_permit_after_its_caller_has_stopped_waiting() {
+        let threads = BlockingThreads::new(1);
+        let (release, released) = std::sync::mpsc::channel::<()>();
+        tokio::select! {
+            biased;
+            _ = threads.run(move || released.recv()) => panic!("it was not interrupted"),
+            () = std::future::ready(()) => {}
+        }
+        assert_eq!(threads.0.available_permits(), 0);
+        release.send(()).unwrap();
+        assert_eq!(threads.run(|| 7).await.unwrap(), 7);
+    }
+
+    #[tokio::test]
     async fn a_panic_of_the_work_is_an_error_and_its_thread_is_free_again() {
         let threads = BlockingThreads::new(1);
         assert!(threads.run(|| -> usize { panic!("the work ends badly") }).await.is_err());

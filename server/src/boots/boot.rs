@@ -14,8 +14,8 @@ use super::record::BootRecord;
 use super::record_writer::RecordWriter;
 use super::time::Timestamp;
 
-/// A change of a record. It is on the heap, because the future of a function takes the size of an argument several times, for as long as
-/// the caller runs.
+/// A change of a record. It is boxed, because the future of each asynchronous function on the way would otherwise have room for it, some of
+/// them twice, for as long as the caller's future lives.
 pub(super) type Change<'a> = Box<dyn FnOnce(&mut BootRecord) + Send + 'a>;
 
 /// A snapshot of a boot.

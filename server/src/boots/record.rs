@@ -325,7 +325,7 @@ impl BootRecord {
         }
     }
 
-    /// What dayone has to undo at the BMC, to change it in this record alone.
+    /// Returns what dayone has to undo at the BMC, to be changed. Other records that share it stay as they are.
     pub(super) fn at_bmc_mut(&mut self) -> Option<&mut AtBmc> {
         self.at_bmc.as_mut().map(Arc::make_mut)
     }

@@ -22,7 +22,7 @@ pub(super) struct RecordWriter {
 struct Write {
     /// Each has the store, so that a writer that has nothing to do does not keep the data directory.
     store: Arc<Store>,
-    /// Not as JSON: thousands of records may wait, and share most of what they have with those that boots keep.
+    /// The writer makes the JSON: thousands of records may wait, and a record shares most of its memory with the one that its boot shows.
     record: Arc<BootRecord>,
     lock: OwnedMutexGuard<()>,
     done: oneshot::Sender<(io::Result<()>, OwnedMutexGuard<()>)>,

@@ -87,6 +87,7 @@ impl Boots {
             boot_permits: Permits::new(at_once),
             eject_permits: Permits::new(at_once),
             blocking: BlockingThreads::default(),
+            reading_credentials: BlockingThreads::default(),
             boots: Mutex::default(),
             unreadable,
             listing: Mutex::default(),

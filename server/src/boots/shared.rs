@@ -85,7 +85,10 @@ pub(super) struct Shared {
     pub(super) boot_permits: Permits,
     /// Permits of boots that eject: these do not wait for running boots.
     pub(super) eject_permits: Permits,
+    /// For work on images. The file system of a base may hang.
     pub(super) blocking: BlockingThreads,
+    /// For reading credentials. They have permits of their own, so that a base that hangs does not keep dayone from ejecting media.
+    pub(super) reading_credentials: BlockingThreads,
     pub(super) boots: Mutex<BTreeMap<BootId, Arc<Boot>>>,
     /// The names of the boots whose records could not be read at the start.
     pub(super) unreadable: Vec<String>,

@@ -1,5 +1,6 @@
 //! How an image is used: the limits on the access to it, and what was read. That is the same at all its addresses.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -39,9 +40,9 @@ impl StoredImage {
         self.common.reading.snapshot(self.sizes().unwrap_or_default())
     }
 
-    /// Whether any file was requested since the server was started.
-    pub fn was_requested(&self) -> bool {
-        !self.common.reading.is_empty()
+    /// How fast this client has read the image; see [`ImageReading::speed`](media::reading::ImageReading::speed).
+    pub fn speed(&self, client: IpAddr, least_seconds: u64) -> Option<u64> {
+        self.common.reading.speed(client, least_seconds)
     }
 
     /// Clears the record of what was read, because a boot begins.

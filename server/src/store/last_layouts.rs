@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use imagelib::layout::Layout;
 use parking_lot::Mutex;
 
-/// With how many of the last layouts over a base a new one is compared.
+/// How many of the last layouts over a base dayone compares a new one with.
 const COMPARED: usize = 16;
 
 /// The last layouts of images over a base. Most of these images have the same one, which takes kilobytes.
@@ -14,7 +14,7 @@ const COMPARED: usize = 16;
 pub(super) struct LastLayouts(Mutex<VecDeque<Weak<Layout>>>);
 
 impl LastLayouts {
-    /// The same layout, which images share if they can.
+    /// Returns the equal layout of another image, if there is one among the last, and otherwise this one.
     pub(super) fn shared(&self, layout: Layout) -> Arc<Layout> {
         let mut last = self.0.lock();
         if let Some(known) = last.iter().filter_map(Weak::upgrade).find(|known| **known == layout) {

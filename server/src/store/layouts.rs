@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use imagelib::iso::IsoError;
 use imagelib::layout::{Layout, MAX_FILES};
+use media::WAIT_LIMIT;
 use parking_lot::Mutex;
 use tracing::debug;
 
@@ -18,12 +19,13 @@ impl Layouts {
     /// The layout of a file of `size` bytes. If dayone cannot determine it, the layout is a single file, and the progress has
     /// no names.
     pub(super) fn get(&self, file: &str, size: u64, plan: impl FnOnce() -> Option<Arc<PlannedImage>>) -> Arc<Layout> {
-        // The lock is held while reading, so that other callers wait instead of reading the same.
-        let mut known = self.0.lock();
+        let whole = |size| Arc::new(Layout::whole(file, None, size));
+        // The lock is held while reading, so that other callers wait instead of reading the same. They do not wait for ever, because
+        // the base's file system may hang.
+        let Some(mut known) = self.0.try_lock_for(WAIT_LIMIT) else { return whole(size) };
         if let Some(layout) = known.get(file) {
             return Arc::clone(layout);
         }
-        let whole = |size| Arc::new(Layout::whole(file, None, size));
         let Some(planned) = plan() else { return whole(size) };
         let Some((name, overlay)) = planned.image.files.iter().find(|(name, _)| name.as_str() == file) else {
             return whole(size);

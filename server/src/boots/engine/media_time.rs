@@ -29,13 +29,8 @@ pub(super) fn remark(store: &Store, image: &StoredImage, address: &BmcAddress) -
 
 /// Returns how fast this BMC has read media, in bytes per second: the highest rate over the files that only this BMC has read.
 fn speed(store: &Store, bmc: IpAddr) -> Option<u64> {
-    let images = store.images().into_iter().filter(|image| image.was_requested());
-    let files = images.flat_map(|image| image.reading().files);
-    let own = files.filter(|file| {
-        let is_alone = matches!(file.clients.as_slice(), [client] if client.address == bmc && file.more_clients == 0);
-        is_alone && file.busy_seconds >= FEWEST_SECONDS
-    });
-    own.map(|file| file.sent / file.busy_seconds).max().filter(|speed| *speed > 0)
+    let speeds = store.images().into_iter().filter_map(|image| image.speed(bmc, FEWEST_SECONDS));
+    speeds.max().filter(|speed| *speed > 0)
 }
 
 fn text(base: &Base, format: Format, speed: u64) -> Option<String> {

@@ -281,7 +281,8 @@ async fn find_credentials(shared: &Arc<Shared>, boot: &Boot) -> Result<Option<Cr
     let keeper = Arc::clone(shared);
     let (id, source) = (record.id, record.bmc.credentials.clone());
     let directory = shared.settings().credentials.clone();
-    let found = shared.blocking.run(move || keeper.credentials.find(directory.as_deref(), id, &source)).await?;
+    let find = move || keeper.credentials.find(directory.as_deref(), id, &source);
+    let found = shared.reading_credentials.run(find).await?;
     found.map_err(|error| Stop::Failed(error.to_string().into()))
 }
 

@@ -54,7 +54,7 @@ pub(super) struct Signs<'a> {
     call: Option<ExpectedCall>,
     /// Whether a call came that may have been that of another host.
     has_ignored_call: bool,
-    /// On the heap, because most of the time there is none.
+    /// Boxed, because most of the time there is no connection.
     bmc: Option<Box<Bmc>>,
     /// The credentials of the last connection to the BMC.
     credentials: Option<Credentials>,

@@ -29,7 +29,7 @@ use redfish::bmc::{Bmc, BmcError, BootMode, BootOverride, BootSource, Plan, Powe
 pub(super) struct Steps<'a> {
     shared: &'a Arc<Shared>,
     boot: &'a Arc<Boot>,
-    /// On the heap, because most of the time there is none.
+    /// Boxed, because most of the time there is no connection.
     bmc: Option<Box<Bmc>>,
     /// Whether the step was begun before, and may not have ended.
     resumed: bool,
@@ -281,8 +281,8 @@ impl<'a> Steps<'a> {
         .await
     }
 
-    /// Records that dayone may set the boot override, before it sets anything. Returns the plan, and what the record has. After a restart,
-    /// it keeps the values that were written first.
+    /// Records that dayone may set the boot override, before dayone sets anything. Returns the plan and the recorded override. If the record
+    /// has an override already, from before a restart, its earlier values stay.
     async fn record_override(&mut self) -> Result<(Arc<Plan>, Box<BootOverride>), Stop> {
         let at_bmc = self.at_bmc()?;
         let plan = &at_bmc.plan;

@@ -180,7 +180,7 @@ impl FromStr for BmcAddress {
         let (scheme, rest) = split(text);
         let (authority, path) = rest.split_at(rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len()));
         // Before anything else: no error may show a password.
-        if rest.contains('@') {
+        if text.contains('@') {
             return Err(AddressError::Userinfo);
         }
         let (transport, hint) = transport(scheme.as_deref(), authority)?;

@@ -115,7 +115,8 @@ impl fmt::Debug for Certificates {
 static PROVIDER: LazyLock<Arc<CryptoProvider>> =
     LazyLock::new(|| Arc::new(rustls::crypto::aws_lc_rs::default_provider()));
 
-/// Makes the TLS configuration of a client with this verification. Clients with the same certificates share all but the sessions.
+/// Makes the TLS configuration of a client with this verification. Clients with the same [`Certificates`] share the verifier. Each client
+/// has its own TLS sessions.
 pub fn client_config(verification: &Verification) -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::clone(&PROVIDER);
     let verifier = match verification {

@@ -113,6 +113,7 @@ fn a_password_is_refused_and_not_repeated() {
         "calvin://root:calvin@192.0.2.1",
         "redfish://x/redfish/v1/Systems/1?calvin@",
         "redfish://ca/lvin:calvin@192.0.2.1",
+        "root:calvin@https://192.0.2.1",
     ] {
         let error = written.parse::<BmcAddress>().expect_err(written);
         assert_eq!(error, AddressError::Userinfo, "{written}");

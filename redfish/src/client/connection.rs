@@ -94,13 +94,20 @@ impl Connection {
         Ok(Self { dialer, host, idle, kept: None })
     }
 
-    /// Sends a request and reads its answer, all within a time limit. Sends the request twice only if not a byte of it was written
-    /// before, because the BMC had closed the kept connection. Closes the connection unless the answer was read to its end.
-    pub(super) async fn send(&mut self, mut request: Request<String>, within: Duration, limit: usize) -> Answer {
+    /// Sends a request and reads its answer, all within a time limit. If the BMC closed the kept connection before a byte of the request
+    /// was written, sends the request over a new connection. Keeps the connection only if the answer was read to its end.
+    pub(super) fn send(
+        &mut self,
+        mut request: Request<String>,
+        within: Duration,
+        limit: usize,
+    ) -> Pin<Box<dyn Future<Output = Answer> + Send + '_>> {
         request.headers_mut().insert(HOST, self.host.clone());
-        // On the heap, so that the future of a boot, which lasts as long as the boot, has no room for it.
-        let answer: Pin<Box<dyn Future<Output = Answer> + Send + '_>> = Box::pin(self.exchange(request, limit));
-        tokio::time::timeout(within, answer).await.unwrap_or(Err(ConnectionError::Timeout))
+        // On the heap: the future of a boot lasts as long as the boot, and would reserve this memory all the time.
+        Box::pin(async move {
+            let answer = tokio::time::timeout(within, self.exchange(request, limit)).await;
+            answer.unwrap_or(Err(ConnectionError::Timeout))
+        })
     }
 
     async fn exchange(&mut self, mut request: Request<String>, limit: usize) -> Answer {
@@ -154,13 +161,16 @@ type Driver = http1::Connection<TokioIo<Stream>, String>;
 /// A connection with hyper, for one request.
 struct Open {
     sender: SendRequest<String>,
-    /// What reads and writes, until it has ended. No task of its own does so: whoever waits for the answer polls it.
+    /// hyper's half that reads and writes. `None` after the connection has ended. It has no task of its own: the future that waits for
+    /// the answer polls it.
     driver: Option<Driver>,
 }
 
 impl Open {
     async fn over(stream: Stream) -> Result<Self, hyper::Error> {
-        let (mut sender, driver) = http1::handshake(TokioIo::new(stream)).await?;
+        // With vectored writes, hyper is not ready for another request while a part of a request's body is unsent. Without them, it is,
+        // and `finish` would keep a connection on which the BMC still waits for the rest.
+        let (mut sender, driver) = http1::Builder::new().writev(true).handshake(TokioIo::new(stream)).await?;
         let mut driver = Some(driver);
         poll_fn(|cx| {
             let end = drive(&mut driver, cx);

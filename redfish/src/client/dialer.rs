@@ -18,11 +18,11 @@ use tower::{BoxError, ServiceExt as _, service_fn};
 
 use crate::AllowedNetworks;
 
-/// When TCP asks whether a silent BMC is still there, and how long it waits for each answer.
+/// How long a connection is silent before TCP sends a keepalive probe, and the time between two probes.
 const KEEPALIVE: Duration = Duration::from_secs(15);
-/// How many of these questions stay without an answer before TCP gives up.
+/// How many probes stay unanswered before TCP closes the connection.
 const KEEPALIVE_PROBES: u32 = 3;
-/// How long TCP sends the same bytes again before it gives up.
+/// How long sent bytes stay unacknowledged before TCP closes the connection (`TCP_USER_TIMEOUT`).
 #[cfg(target_os = "linux")]
 const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
 

@@ -127,13 +127,13 @@ impl Exchange {
     }
 
     async fn send_once(&self, request: Request<'_>, authorization: &Authorization) -> Result<Reply, RedfishError> {
-        let message = request.message(&self.url(request.path)?, authorization);
+        let url = self.url(request.path)?;
         let mut turn = self.turn.lock().await;
         if let Some(rest) = turn.last_request.and_then(|last| self.options.pace.checked_sub(last.elapsed())) {
             tokio::time::sleep(rest).await;
         }
         let (at, begin) = (SystemTime::now(), Instant::now());
-        let outcome = self.read(request, message, &mut turn.connection).await;
+        let outcome = self.read(request, &url, authorization, &mut turn.connection).await;
         turn.last_request = Some(Instant::now());
         drop(turn);
 
@@ -148,13 +148,18 @@ impl Exchange {
     async fn read(
         &self,
         request: Request<'_>,
-        message: Result<http::Request<String>, http::Error>,
+        url: &Url,
+        authorization: &Authorization,
         connection: &mut Connection,
     ) -> Result<Reply, RedfishError> {
         let limit = self.options.max_body;
-        let answer = match message {
-            Ok(message) => connection.send(message, request.timeout, limit).await,
-            Err(error) => Err(error.into()),
+        let answer = match request.message(url, authorization) {
+            Ok(message) => Ok(connection.send(message, request.timeout, limit)),
+            Err(error) => Err(ConnectionError::from(error)),
+        };
+        let answer = match answer {
+            Ok(answer) => answer.await,
+            Err(error) => Err(error),
         };
         let (head, mut body) = answer.map_err(|error| self.explain(request, &error))?;
         let line = self.request_line(request);

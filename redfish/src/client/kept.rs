@@ -6,6 +6,7 @@ use http::Version;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use super::dialer::Stream;
 
@@ -13,6 +14,7 @@ use super::dialer::Stream;
 pub(super) struct Kept {
     /// The version of HTTP in the BMC's last answer.
     pub(super) version: Version,
+    end: Instant,
     wanted: oneshot::Sender<()>,
     task: JoinHandle<Option<Stream>>,
 }
@@ -20,17 +22,22 @@ pub(super) struct Kept {
 impl Kept {
     pub(super) fn new(stream: Stream, version: Version, idle: Duration) -> Self {
         let (wanted, is_wanted) = oneshot::channel();
-        Self { version, wanted, task: tokio::spawn(keep(stream, is_wanted, idle)) }
+        Self { version, end: Instant::now() + idle, wanted, task: tokio::spawn(keep(stream, is_wanted, idle)) }
     }
 
     /// The connection, if it is still open.
     pub(super) async fn take(self) -> Option<Stream> {
+        // On a busy machine, the timer of the task may be late. Dropping this closes the connection.
+        if self.end <= Instant::now() {
+            return None;
+        }
         self.wanted.send(()).ok()?;
         self.task.await.ok().flatten()
     }
 }
 
-/// Keeps a connection until it is wanted. Closes it if nobody wants it in time or any more, or if the BMC sends anything, or its end.
+/// Returns the connection when the client asks for it. Closes it after `idle`, when the client is dropped, or when the BMC closes it or
+/// sends anything.
 async fn keep(mut stream: Stream, wanted: oneshot::Receiver<()>, idle: Duration) -> Option<Stream> {
     let mut byte = [0];
     tokio::select! {
@@ -70,6 +77,13 @@ mod tests {
         let (kept, mut bmc) = kept(idle);
         assert_eq!(bmc.read(&mut [0]).await.unwrap(), 0);
         assert!(begin.elapsed() >= idle);
+        assert!(kept.take().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_connection_whose_time_is_over_is_not_taken() {
+        // The task of the connection has not run yet.
+        let (kept, _bmc) = kept(Duration::ZERO);
         assert!(kept.take().await.is_none());
     }
 

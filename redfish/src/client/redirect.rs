@@ -6,6 +6,7 @@ use url::Url;
 use super::answer::{Reply, local_path};
 use crate::address::{BmcAddress, ROOT};
 use crate::error::RedfishError;
+use crate::image_url::without_credentials;
 use crate::message;
 use crate::secrets::Secrets;
 
@@ -24,7 +25,7 @@ pub(super) fn keeps_resource(reply: &Reply, next: &str) -> bool {
 
 /// Returns the error for a redirect that the client does not follow.
 pub(super) fn error(reply: &Reply, address: &BmcAddress, secrets: &Secrets) -> RedfishError {
-    let location = message::clean(reply.header(&LOCATION).unwrap_or("nowhere"), secrets);
+    let location = message::clean(&without_credentials(reply.header(&LOCATION).unwrap_or("nowhere")), secrets);
     let is_address = reply.path == ROOT || address.system() == Some(reply.path.trim_end_matches('/'));
     RedfishError::Redirect { request: reply.request.clone(), location, is_address }
 }

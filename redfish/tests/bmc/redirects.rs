@@ -26,6 +26,7 @@ async fn redirects_stay_at_the_bmc_and_lead_only_reads_elsewhere() {
     bmc.on("GET", "/away", to(&format!("{}{SYSTEM}", other.url)));
     bmc.on("GET", "/relative-away", to(&format!("//{}{SYSTEM}", other.url.strip_prefix("http://").unwrap())));
     bmc.on("GET", "/circle", to("/circle"));
+    bmc.on("GET", "/secret", to("https://bob:hunter2@bmc.example/redfish/v1/?sig=hunter2"));
     bmc.on("POST", "/action", to(SYSTEM));
     let client = bmc.connect(true).await.unwrap();
     assert_eq!(client.get("/redfish/v1/old").await.unwrap().path, SYSTEM);
@@ -34,6 +35,8 @@ async fn redirects_stay_at_the_bmc_and_lead_only_reads_elsewhere() {
         let error = client.get(path).await.unwrap_err();
         assert!(matches!(error, RedfishError::Redirect { .. }) && error.to_string().contains(says), "{error}");
     }
+    let error = client.get("/secret").await.unwrap_err().to_string();
+    assert!(error.contains("bmc.example") && !error.contains("hunter2") && !error.contains("bob"), "{error}");
     let error = client.post("/action", &json!({}), LIMIT).await.unwrap_err();
     assert!(matches!(error, RedfishError::Redirect { .. }), "{error}");
     assert_eq!(bmc.seen("GET", "/circle").len(), 4);

@@ -192,6 +192,15 @@ async fn a_request_of_which_nothing_was_written_is_given_back() {
 }
 
 #[tokio::test]
+async fn a_request_of_which_nothing_was_written_is_sent_over_a_new_connection() {
+    let (listener, mut connection) = listen().await;
+    connection.kept = Some(Kept::new(Box::new(Closing::default()), Version::HTTP_11, LONG));
+    let bmc = async { answer(&mut accept(&listener).await, EMPTY).await };
+    let (head, body) = tokio::join!(bmc, body(&mut connection, "/unsent"));
+    assert!(head.starts_with("GET /unsent HTTP/1.1\r\n") && body == "{}", "{head}");
+}
+
+#[tokio::test]
 async fn a_request_of_which_the_bmc_has_read_a_part_is_not_sent_again() {
     let (listener, mut connection) = listen().await;
     let bmc = async {
@@ -219,6 +228,23 @@ async fn an_answer_that_is_too_long_ends_its_connection() {
     };
     let (_, outcome) = tokio::join!(bmc, connection.send(request("/"), LONG, 1));
     assert!(matches!(outcome, Err(ConnectionError::TooLong)) && connection.kept.is_none());
+}
+
+#[tokio::test]
+async fn a_connection_is_not_kept_if_the_answer_comes_before_the_whole_request_is_sent() {
+    let (_listener, mut connection) = listen().await;
+    let (stream, mut bmc) = tokio::io::duplex(1024);
+    connection.kept = Some(Kept::new(Box::new(stream), Version::HTTP_11, LONG));
+    // More than the pipe takes.
+    let request = Request::post("/").body("x".repeat(64 << 10)).unwrap();
+    let bmc = async {
+        bmc.read_u8().await.unwrap();
+        bmc.write_all(EMPTY.as_bytes()).await.unwrap();
+        bmc
+    };
+    let (_bmc, answer) = tokio::join!(bmc, connection.send(request, LONG, LIMIT));
+    assert_eq!(answer.unwrap().1, b"{}");
+    assert!(connection.kept.is_none());
 }
 
 /// A BMC that begins each answer so, and does not go on. Counts the requests.

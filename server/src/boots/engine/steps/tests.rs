@@ -12,6 +12,6 @@ fn a_step_needs_little_memory_while_it_waits_for_the_bmc() {
         (Step::BootOverride, size(Steps::boot_override)),
         (Step::Power, size(Steps::power)),
     ] {
-        assert!(size <= 10 * 1024, "{step}: {size} bytes");
+        assert!(size <= 8192, "{step}: {size} bytes");
     }
 }

@@ -40,6 +40,11 @@ impl StoredImage {
         self.common.reading.snapshot(self.sizes().unwrap_or_default())
     }
 
+    /// Whether any file was requested since the server was started.
+    pub fn was_requested(&self) -> bool {
+        !self.common.reading.is_empty()
+    }
+
     /// How fast this client has read the image; see [`ImageReading::speed`](media::reading::ImageReading::speed).
     pub fn speed(&self, client: IpAddr, least_seconds: u64) -> Option<u64> {
         self.common.reading.speed(client, least_seconds)

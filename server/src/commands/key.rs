@@ -25,7 +25,10 @@ pub(super) fn run(command: &KeyCommand) -> Result<(), Failure> {
             Some(secret) => block_on(async {
                 let rotated =
                     api(place, secret).await?.rotate(*grace_seconds, now).await.map_err(|error| interrupted(&error))?;
-                terminal::print("The installation key is replaced. All replicas give out new URLs within a minute.\n")?;
+                terminal::print(
+                    "The installation key is replaced. All replicas give out new URLs within a minute, except replicas of dayone 0.2: they do \
+                     not follow rotations.\n",
+                )?;
                 terminal::print(&ended_or_until(rotated.previous_until(now)))
             })?,
         },

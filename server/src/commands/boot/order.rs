@@ -17,20 +17,24 @@ use crate::commands::customisation::Customisation;
 use crate::commands::failure::Failure;
 use crate::commands::files::{self, ReadFile};
 
-/// A request for boots. The API accepts null for absent members.
+/// A request for boots. The API accepts null for absent members that it knows. Servers refuse members that they do not know, so members
+/// that 0.2 does not have are left out unless the user gave them.
 #[derive(Serialize)]
 pub(super) struct Order {
     documents: Vec<DocumentFile>,
     host: Option<String>,
     base: String,
     format: Option<Format>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     method: Option<BootMethod>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     firmware_interface: Option<String>,
     hostname: Option<String>,
     ignition: Option<Value>,
     ssh_authorized_keys: Vec<SshPublicKey>,
     files: Vec<ExtraFile>,
     units: Vec<Unit>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     answers: Option<Answers>,
     auto_default: bool,
     kernel_arguments: KernelArgumentEdits,
@@ -38,14 +42,18 @@ pub(super) struct Order {
     profile: Option<String>,
     rootfs_url: Option<String>,
     replace_embedded: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
     ttl: Option<Ttl>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     max_reads: Option<NonZeroU32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     only_from: Option<Vec<Network>>,
     bmc: Bmc,
     wait_for: Option<Vec<Evidence>>,
     booted_within: Option<u64>,
     shutdown_within: Option<u64>,
     eject: EjectWhen,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     ignore_secure_boot: bool,
 }
 
@@ -120,4 +128,61 @@ fn documents(files: &[InputFile]) -> Result<Vec<DocumentFile>, Failure> {
         Err(error) => DocumentFile::Data { name, data: BASE64_STANDARD.encode(error.as_bytes()) },
     };
     Ok(files::read_all(files)?.into_iter().map(file).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::arguments::{Arguments, Command};
+
+    /// The members that dayone 0.2 sent. Its server refuses all that it does not know, also if they are null.
+    const OF_0_2: [&str; 20] = [
+        "documents",
+        "host",
+        "base",
+        "format",
+        "hostname",
+        "ignition",
+        "ssh_authorized_keys",
+        "files",
+        "units",
+        "auto_default",
+        "kernel_arguments",
+        "boot_entries",
+        "profile",
+        "rootfs_url",
+        "replace_embedded",
+        "bmc",
+        "wait_for",
+        "booted_within",
+        "shutdown_within",
+        "eject",
+    ];
+
+    /// The members of the request that a command line makes, besides those of 0.2.
+    fn newer_members(options: &[&str]) -> BTreeSet<String> {
+        let directory = tempfile::tempdir().unwrap();
+        let documents = directory.path().join("host.yaml");
+        std::fs::write(&documents, "interfaces: []\n").unwrap();
+        let line =
+            ["dayone", "boot", documents.to_str().unwrap(), "--base", "coreos", "--server", "http://192.0.2.1:8080"];
+        let arguments = Arguments::try_parse_from(line.iter().chain(options)).unwrap();
+        let Command::Boot(arguments) = arguments.command else { panic!("another command") };
+        let order = Order::new(&arguments, "coreos".to_owned(), None, EjectWhen::Deleted).unwrap();
+        let Value::Object(members) = serde_json::to_value(order).unwrap() else { panic!("not an object") };
+        members.into_iter().map(|(name, _)| name).filter(|name| !OF_0_2.contains(&name.as_str())).collect()
+    }
+
+    #[test]
+    fn a_server_of_0_2_knows_every_member_of_a_plain_order() {
+        assert_eq!(newer_members(&[]), BTreeSet::new());
+        let options = ["--method", "http", "--firmware-interface", "NIC.1", "--ttl", "3600", "--max-reads", "2"];
+        let more = ["--only-from", "192.0.2.0/24", "--ignore-secure-boot"];
+        let given = ["method", "firmware_interface", "ttl", "max_reads", "only_from", "ignore_secure_boot"];
+        assert_eq!(newer_members(&[&options[..], &more[..]].concat()), given.map(str::to_owned).into());
+    }
 }

@@ -301,7 +301,7 @@ pub fn distrust(error: &CertificateError, peer: &Peer) -> String {
             )
         }
         Bad::Expired | Bad::ExpiredContext { .. } => {
-            format!("its certificate has expired: renew it, or {trust}")
+            format!("its certificate has expired: renew it, check the clock of this system, or {trust}")
         }
         Bad::NotValidYet | Bad::NotValidYetContext { .. } => {
             format!("its certificate is not valid yet: check the clocks of the {name} and of this system")
@@ -370,6 +370,12 @@ mod tests {
         assert!(Arc::ptr_eq(&first, &verifier(&certificates.clone())));
         let again = Certificates::from_pem(&pem).unwrap();
         assert!(again == certificates && !Arc::ptr_eq(&first, &verifier(&again)));
+    }
+
+    #[test]
+    fn an_expired_certificate_may_be_a_wrong_clock() {
+        let said = distrust(&CertificateError::Expired, &BMC);
+        assert!(said.contains("check the clock of this system"), "{said}");
     }
 
     #[test]

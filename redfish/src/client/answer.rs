@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-use http::header::{ETAG, LOCATION, RETRY_AFTER};
+use http::header::{DATE, ETAG, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::Value;
 
@@ -125,7 +125,9 @@ impl Reply {
             return Some(Duration::from_secs(seconds.into()));
         }
         let at = httpdate::parse_http_date(text).ok()?;
-        Some(at.duration_since(SystemTime::now()).unwrap_or_default())
+        // By the clock of the BMC, which its `Date` shows: many BMCs' clocks are wrong, such as in 1970.
+        let now = self.header(&DATE).and_then(|date| httpdate::parse_http_date(date).ok());
+        Some(at.duration_since(now.unwrap_or_else(SystemTime::now)).unwrap_or_default())
     }
 }
 
@@ -174,6 +176,22 @@ mod tests {
         let system = b"\xef\xbb\xbf{\"AssetTag\": \"a\xff\", \"PowerState\": \"On\"}";
         assert_eq!(parse(system).unwrap(), json!({"AssetTag": "a\u{fffd}", "PowerState": "On"}));
         assert!(parse(b"<html>\xff").is_err() && parse(b"").is_err());
+    }
+
+    #[test]
+    fn a_date_to_wait_for_is_by_the_clock_of_the_bmc() {
+        let request = RequestLine { method: "GET", path: "/redfish/v1/".to_owned() };
+        for year in ["1970", "2099"] {
+            let date = |second: u64| {
+                let start = if year == "1970" { 0 } else { 4_070_908_800 };
+                let time = SystemTime::UNIX_EPOCH + Duration::from_secs(start + second);
+                HeaderValue::try_from(httpdate::fmt_http_date(time)).unwrap()
+            };
+            let headers = HeaderMap::from_iter([(DATE, date(10)), (RETRY_AFTER, date(15))]);
+            let (path, status) = (request.path.clone(), StatusCode::SERVICE_UNAVAILABLE);
+            let reply = Reply { request: request.clone(), path, status, headers, body: Vec::new() };
+            assert_eq!(pause(0, Some(&reply)), Duration::from_secs(5), "{year}");
+        }
     }
 
     #[test]

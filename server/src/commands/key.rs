@@ -18,32 +18,35 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(200);
 
 pub(super) fn run(command: &KeyCommand) -> Result<(), Failure> {
-    let now = SystemTime::now();
     match command {
         KeyCommand::Rotate(KeyRotateArguments { place, grace_seconds }) => match &place.key_secret {
             None => rotate(&place.data_dir, &keys(place)?, *grace_seconds),
             Some(secret) => block_on(async {
-                let rotated =
-                    api(place, secret).await?.rotate(*grace_seconds, now).await.map_err(|error| interrupted(&error))?;
+                let api = api(place, secret).await?;
+                let now = api.now().await;
+                let rotated = api.rotate(*grace_seconds, now).await.map_err(|error| interrupted(&error))?;
                 terminal::print(
                     "The installation key is replaced. All replicas give out new URLs within a minute, except replicas of dayone 0.2: they do \
                      not follow rotations.\n",
                 )?;
-                terminal::print(&ended_or_until(rotated.previous_until(now)))
+                terminal::print(&ended_or_until(rotated.previous_until(now), now))
             })?,
         },
         KeyCommand::EndGrace(place) => match &place.key_secret {
             None => end(&place.data_dir, &keys(place)?),
             Some(secret) => block_on(async {
-                api(place, secret).await?.end_grace(now).await.map_err(|error| interrupted(&error))?;
+                let api = api(place, secret).await?;
+                api.end_grace(api.now().await).await.map_err(|error| interrupted(&error))?;
                 terminal::print("URLs of the previous key end at all replicas within a minute.\n")
             })?,
         },
         KeyCommand::Show(place) => match &place.key_secret {
             None => terminal::print(&shown(key_state(&place.data_dir, &keys(place)?).map_err(|error| failed(&error))?)),
             Some(secret) => block_on(async {
-                let content = api(place, secret).await?.content().await.map_err(|error| failed(&error))?;
-                terminal::print(&ended_or_until(content.previous_until(now)))
+                let api = api(place, secret).await?;
+                let content = api.content().await.map_err(|error| failed(&error))?;
+                let now = api.now().await;
+                terminal::print(&ended_or_until(content.previous_until(now), now))
             })?,
         },
     }
@@ -103,14 +106,14 @@ fn shown(state: KeyState) -> String {
             "No server has written yet that it has taken the new key over: is it running, and is there room on its disk? A stopped server \
              takes the key over when it starts. URLs of the previous key are valid for {grace} s from then on.\n"
         ),
-        Some(PreviousState { until: Some(until), .. }) => ended_or_until(Some(until)),
-        None => ended_or_until(None),
+        Some(PreviousState { until: Some(until), .. }) => ended_or_until(Some(until), SystemTime::now()),
+        None => ended_or_until(None, SystemTime::now()),
     }
 }
 
-fn ended_or_until(until: Option<SystemTime>) -> String {
+fn ended_or_until(until: Option<SystemTime>, now: SystemTime) -> String {
     match until {
-        Some(until) if until > SystemTime::now() => {
+        Some(until) if until > now => {
             format!("URLs of the previous key are valid until {}.\n", Time(until))
         }
         // The server still needs it for a base that is away, or it runs in some seconds' time.

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use http::header::DATE;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, PostParams, Preconditions};
+use kube::client::Body;
 use kube::{Api, Client};
 use media::access::Clock;
 use tokio_util::sync::CancellationToken;
@@ -52,6 +54,7 @@ impl From<RequestError> for RotateSecretError {
 
 /// The Secret with the key.
 pub struct KeySecretApi {
+    client: Client,
     api: Api<Secret>,
     namespace: String,
     name: String,
@@ -60,7 +63,19 @@ pub struct KeySecretApi {
 impl KeySecretApi {
     /// The Secret `name` in `namespace`.
     pub fn new(client: Client, namespace: &str, name: &str) -> Self {
-        Self { api: Api::namespaced(client, namespace), namespace: namespace.to_owned(), name: name.to_owned() }
+        let api = Api::namespaced(client.clone(), namespace);
+        Self { client, api, namespace: namespace.to_owned(), name: name.to_owned() }
+    }
+
+    /// The time of day by the clock of the API server, if it tells: that of the machine where the command runs may be wrong, and replicas
+    /// compare the time with their own.
+    pub async fn now(&self) -> SystemTime {
+        let told = async {
+            let request = http::Request::get("/version").body(Body::empty()).ok()?;
+            let answer = self.client.send(request).await.ok()?;
+            httpdate::parse_http_date(answer.headers().get(DATE)?.to_str().ok()?).ok()
+        };
+        told.await.unwrap_or_else(SystemTime::now)
     }
 
     /// Replaces the key. Replicas take it over within half a minute, and serve URLs of the previous key for `grace` seconds more.
@@ -188,5 +203,21 @@ impl KeySecretApi {
             // Fails only if the work panics; the panic hook has logged where.
             let _ = tokio::task::spawn_blocking(move || use_keys(keys)).await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_time_of_a_rotation_is_that_of_the_api_server() {
+        let server = tower::service_fn(|request: http::Request<Body>| async move {
+            assert_eq!(request.uri().path(), "/version");
+            let answer = http::Response::builder().header(DATE, "Sun, 06 Nov 1994 08:49:37 GMT");
+            Ok::<_, std::convert::Infallible>(answer.body(Body::empty()).unwrap())
+        });
+        let api = KeySecretApi::new(Client::new(server, "hosts"), "hosts", "dayone-key");
+        assert_eq!(api.now().await, SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777));
     }
 }

@@ -1,7 +1,7 @@
 //! The Secret with the installation key: its content, and which keys are valid when.
 
 use std::fmt;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
@@ -101,6 +101,11 @@ impl KeySecret {
         &self.key
     }
 
+    /// Both keys.
+    fn keys(&self) -> (&InstallationKey, Option<&InstallationKey>) {
+        (&self.key, self.previous.as_ref().map(|previous| &previous.key))
+    }
+
     /// The content after a rotation at `now`.
     pub(super) fn rotated(self, key: InstallationKey, now: SystemTime, grace: u64) -> Self {
         Self { key, previous: Some(Previous { key: self.key, rotated: now, grace }) }
@@ -132,13 +137,19 @@ pub struct KeySchedule {
     secret: KeySecret,
     phase: Phase,
     until: Until,
+    /// When this replica first saw the present keys, by the clock that nobody can set.
+    seen: Instant,
 }
 
 impl KeySchedule {
     /// The schedule of a Secret, and the keys that are valid at `now`.
     pub fn new(secret: KeySecret, now: Moment) -> (Self, Keys) {
+        Self::seen_since(now.steady, secret, now)
+    }
+
+    fn seen_since(seen: Instant, secret: KeySecret, now: Moment) -> (Self, Keys) {
         let phase = if secret.previous.is_some() { Phase::Announced } else { Phase::Over };
-        let mut schedule = Self { secret, phase, until: Until::Ended };
+        let mut schedule = Self { secret, phase, until: Until::Ended, seen };
         let keys = schedule.advance(now).unwrap_or_else(|| schedule.keys());
         (schedule, keys)
     }
@@ -148,7 +159,9 @@ impl KeySchedule {
         if secret == self.secret {
             return self.advance(now);
         }
-        let (schedule, keys) = Self::new(secret, now);
+        // The end of a grace period is no rotation: the handover does not begin again.
+        let seen = if secret.keys() == self.secret.keys() { self.seen } else { now.steady };
+        let (schedule, keys) = Self::seen_since(seen, secret, now);
         *self = schedule;
         Some(keys)
     }
@@ -163,7 +176,8 @@ impl KeySchedule {
         if let Some(previous) = &self.secret.previous
             && self.phase == Phase::Announced
             && let Some(handover) = previous.handover()
-            && now.wall >= handover
+            // The clock of whoever rotated the key may be ahead. All replicas look at the Secret within this time.
+            && (now.wall >= handover || now.steady.saturating_duration_since(self.seen) >= HANDOVER)
         {
             self.phase = Phase::Grace;
             self.until = Until::after(handover, previous.grace, now);
@@ -199,8 +213,6 @@ impl fmt::Display for KeySchedule {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
     use super::*;
 
     fn key(byte: u8) -> InstallationKey {
@@ -250,5 +262,30 @@ mod tests {
         // The operator ends the grace period.
         let (mut schedule, _) = KeySchedule::new(rotated.clone(), after(40));
         assert_eq!(schedule.update(rotated.without_grace(), after(41)).as_ref().map(shown), Some((2, None)));
+    }
+
+    #[test]
+    fn a_clock_that_is_ahead_delays_neither_the_new_urls_nor_the_end_of_the_previous_ones() {
+        let (wall, steady) = (SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000), Instant::now());
+        let after = |seconds| {
+            let passed = Duration::from_secs(seconds);
+            Moment { wall: wall + passed, steady: steady + passed }
+        };
+        let shown =
+            |keys: &Keys| (keys.current.as_bytes()[0], keys.other.as_ref().map(|other| other.key.as_bytes()[0]));
+        let rotated = KeySecret::new(key(1)).rotated(key(2), wall + Duration::from_hours(24), 60);
+        let begin = || KeySchedule::new(KeySecret::new(key(1)), after(0)).0;
+        let mut schedule = begin();
+        let mut update = |seconds| schedule.update(rotated.clone(), after(seconds)).as_ref().map(shown);
+        assert_eq!(update(1), Some((1, Some(2))));
+        assert_eq!(update(30), None);
+        assert_eq!(update(31), Some((2, Some(1))));
+        assert_eq!(update(90), None);
+        assert_eq!(update(91), Some((2, None)));
+        let mut schedule = begin();
+        schedule.update(rotated.clone(), after(1));
+        schedule.update(rotated.clone(), after(31));
+        let ended = schedule.update(rotated.without_grace(), after(32));
+        assert_eq!(ended.as_ref().map(shown), Some((2, None)), "the previous key is not given out again");
     }
 }

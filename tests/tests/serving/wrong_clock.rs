@@ -1,12 +1,14 @@
-//! The clock of the machine is set back while the server runs, as NTP does to one that came up with a wrong clock.
+//! The clock of the machine is set while the server runs, as NTP does to one that came up with a wrong clock.
 
 use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use acceptance::bases::coreos_iso;
+use acceptance::boots::{begin, documents, show, step, until, until_state};
 use acceptance::hosts::bond_and_vlans;
 use acceptance::server::{Server, free_address};
+use acceptance::sushy::Emulator;
 use acceptance::test_clock::TestClock;
 use reqwest::blocking::{Client, get};
 
@@ -45,4 +47,28 @@ fn is_served_until_it_is_read_again() -> bool {
     let ready = get(format!("{}/readyz", server.api)).unwrap();
     assert_eq!(ready.status(), 200, "{}", ready.text().unwrap());
     true
+}
+
+#[test]
+fn a_boot_gives_its_host_the_same_time_when_the_clock_is_set() {
+    let directory = tempfile::tempdir().unwrap();
+    let clock = TestClock::new(directory.path());
+    let (api, media) = (free_address(), free_address());
+    let server = Server::start_under(&clock.launcher(), &api, &media, "coreos", &coreos_iso(&[]), &[]);
+    // The emulator starts no machine, so nobody calls home.
+    let start = |number: usize, limit: usize| {
+        let bmc = Emulator::start(&directory.path().join(format!("bmc-{number}")));
+        let host = documents(&format!("worker-{number}"), &bmc.origin, &bmc.system, "x");
+        let id = begin(&server, &format!("?base=coreos&wait_for=call-home&booted_within={limit}"), &host);
+        until(&server, &id, "switched on", |boot| step(boot, "power")["state"] == "done");
+        (bmc, id)
+    };
+    let (_patient_bmc, patient) = start(0, 1800);
+    clock.set(FIVE_YEARS);
+    thread::sleep(Duration::from_secs(3));
+    let boot = show(&server, &patient);
+    assert_eq!(boot["state"], "running", "{boot:#}");
+    let (_hasty_bmc, hasty) = start(1, 5);
+    clock.set(-FIVE_YEARS);
+    until_state(&server, &hasty, "failed");
 }

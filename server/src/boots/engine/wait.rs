@@ -64,6 +64,8 @@ struct Waiting<'a> {
     image: Arc<StoredImage>,
     /// When the host was switched on.
     powered: Timestamp,
+    /// The same by the clock that nobody can set: the time of day may jump while the boot waits.
+    powered_at: Instant,
     repetition: Repetition,
 }
 
@@ -71,13 +73,17 @@ impl<'a> Waiting<'a> {
     fn new(shared: &'a Arc<Shared>, boot: &'a Arc<Boot>, call: Option<ExpectedCall>) -> Result<Self, Stop> {
         let (image, _) = stored_image(shared, boot)?;
         let powered = boot.record().step(Step::Power).and_then(|step| step.ended).unwrap_or_else(Timestamp::now);
+        // Only after a restart is that long ago, and then only the time of day tells how long.
+        let now = Instant::now();
+        let powered_at = now.checked_sub(powered.until(Timestamp::now())).unwrap_or(now);
         Ok(Self {
             shared,
             boot,
             signs: Signs::new(shared, boot, call),
             image,
             powered,
-            repetition: Repetition::new(Instant::now()),
+            powered_at,
+            repetition: Repetition::new(now),
         })
     }
 
@@ -99,7 +105,7 @@ impl<'a> Waiting<'a> {
                 }
                 self.signs.note_other_system(sign).await?;
             }
-            let waited = self.powered.until(Timestamp::now());
+            let waited = self.powered_at.elapsed();
             let limit = record.options.booted_within();
             let repeats = self.repeats(&reads, limit);
             let end = waited >= MAX_WAIT || (waited >= limit && (repeats || !reads.in_progress));

@@ -1,5 +1,7 @@
 //! Metrics of boots. No label names a host.
 
+use std::time::Duration;
+
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -12,6 +14,9 @@ use crate::metrics::{registered, registered_counters};
 
 /// Buckets for the duration of a step: from a single request to a host that tests its memory.
 const SECONDS: [f64; 12] = [0.01, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 180.0, 600.0, 1200.0, 1800.0, 3600.0];
+
+/// No step takes longer: a boot waits for its host for a day at most.
+const LONGEST_STEP: Duration = Duration::from_hours(48);
 
 /// States in which a boot has ended.
 const OUTCOMES: [BootState; 4] = [BootState::Booted, BootState::Unknown, BootState::Failed, BootState::Ejected];
@@ -69,7 +74,36 @@ impl BootMetrics {
         // The image is published before the boot exists.
         if let (true, Some(started), Some(end)) = (ended && record.step != Step::Image, record.started, record.ended) {
             let labels = [("step", record.step.to_string()), ("state", record.state.to_string())];
-            self.steps.get_or_create(&labels).observe(started.until(end).as_secs_f64());
+            // More only if the clock was set meanwhile, and one such value would spoil the sum for good.
+            let took = started.until(end);
+            if took <= LONGEST_STEP {
+                self.steps.get_or_create(&labels).observe(took.as_secs_f64());
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use prometheus_client::encoding::text;
+
+    use super::*;
+    use crate::boots::time::Timestamp;
+
+    #[test]
+    fn a_step_during_which_the_clock_was_set_does_not_spoil_the_sum() {
+        let mut registry = Registry::default();
+        let metrics = BootMetrics::new(&mut registry);
+        for took in [2, 5 * 365 * 24 * 3600, 3] {
+            let began = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+            let at = |seconds| Some(Timestamp::of(began + Duration::from_secs(seconds)));
+            let (started, ended) = (at(0), at(took));
+            metrics.step(&StepRecord { state: StepState::Done, started, ended, ..StepRecord::waiting(Step::Power) });
+        }
+        let mut shown = String::new();
+        text::encode(&mut shown, &registry).unwrap();
+        assert!(shown.contains(r#"boot_step_duration_seconds_sum{step="power",state="done"} 5.0"#), "{shown}");
     }
 }

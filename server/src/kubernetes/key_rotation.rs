@@ -75,7 +75,10 @@ impl KeySecretApi {
             let answer = self.client.send(request).await.ok()?;
             httpdate::parse_http_date(answer.headers().get(DATE)?.to_str().ok()?).ok()
         };
-        told.await.unwrap_or_else(SystemTime::now)
+        told.await.unwrap_or_else(|| {
+            warn!("the API server does not tell the time of day; dayone takes that of this machine");
+            SystemTime::now()
+        })
     }
 
     /// Replaces the key. Replicas take it over within half a minute, and serve URLs of the previous key for `grace` seconds more.

@@ -137,19 +137,19 @@ pub struct KeySchedule {
     secret: KeySecret,
     phase: Phase,
     until: Until,
-    /// When this replica first saw the present keys, by the clock that nobody can set.
-    seen: Instant,
+    /// When this replica gives out URLs of the new key at the latest, by the clock that nobody can set.
+    latest: Instant,
 }
 
 impl KeySchedule {
     /// The schedule of a Secret, and the keys that are valid at `now`.
     pub fn new(secret: KeySecret, now: Moment) -> (Self, Keys) {
-        Self::seen_since(now.steady, secret, now)
+        Self::handed_over_by(now.steady + HANDOVER, secret, now)
     }
 
-    fn seen_since(seen: Instant, secret: KeySecret, now: Moment) -> (Self, Keys) {
+    fn handed_over_by(latest: Instant, secret: KeySecret, now: Moment) -> (Self, Keys) {
         let phase = if secret.previous.is_some() { Phase::Announced } else { Phase::Over };
-        let mut schedule = Self { secret, phase, until: Until::Ended, seen };
+        let mut schedule = Self { secret, phase, until: Until::Ended, latest };
         let keys = schedule.advance(now).unwrap_or_else(|| schedule.keys());
         (schedule, keys)
     }
@@ -159,9 +159,13 @@ impl KeySchedule {
         if secret == self.secret {
             return self.advance(now);
         }
-        // The end of a grace period is no rotation: the handover does not begin again.
-        let seen = if secret.keys() == self.secret.keys() { self.seen } else { now.steady };
-        let (schedule, keys) = Self::seen_since(seen, secret, now);
+        // The end of a grace period is no rotation: the handover does not begin again, even if the clock was set back since.
+        let latest = match self.phase {
+            _ if secret.keys() != self.secret.keys() => now.steady + HANDOVER,
+            Phase::Announced => self.latest,
+            Phase::Grace | Phase::Over => now.steady,
+        };
+        let (schedule, keys) = Self::handed_over_by(latest, secret, now);
         *self = schedule;
         Some(keys)
     }
@@ -176,8 +180,9 @@ impl KeySchedule {
         if let Some(previous) = &self.secret.previous
             && self.phase == Phase::Announced
             && let Some(handover) = previous.handover()
-            // The clock of whoever rotated the key may be ahead. All replicas look at the Secret within this time.
-            && (now.wall >= handover || now.steady.saturating_duration_since(self.seen) >= HANDOVER)
+            // The clock that gave the time of the rotation may be ahead of this one. All replicas have seen the new key by then, because
+            // they look at the Secret more often.
+            && (now.wall >= handover || now.steady >= self.latest)
         {
             self.phase = Phase::Grace;
             self.until = Until::after(handover, previous.grace, now);
@@ -287,5 +292,11 @@ mod tests {
         schedule.update(rotated.clone(), after(31));
         let ended = schedule.update(rotated.without_grace(), after(32));
         assert_eq!(ended.as_ref().map(shown), Some((2, None)), "the previous key is not given out again");
+        // Nor by a replica that has started late, and whose clock is set back then.
+        let rotated = KeySecret::new(key(1)).rotated(key(2), wall, 60);
+        let (mut schedule, _) = KeySchedule::new(rotated.clone(), after(40));
+        let set_back = Moment { wall: wall - Duration::from_hours(1), ..after(45) };
+        let ended = schedule.update(rotated.without_grace(), set_back);
+        assert_eq!(ended.as_ref().map(shown), Some((2, None)));
     }
 }

@@ -73,7 +73,7 @@ impl<'a> Waiting<'a> {
     fn new(shared: &'a Arc<Shared>, boot: &'a Arc<Boot>, call: Option<ExpectedCall>) -> Result<Self, Stop> {
         let (image, _) = stored_image(shared, boot)?;
         let powered = boot.record().step(Step::Power).and_then(|step| step.ended).unwrap_or_else(Timestamp::now);
-        // Only after a restart is that long ago, and then only the time of day tells how long.
+        // The host was switched on a moment ago, unless dayone was restarted since: then only the time of day tells how long ago.
         let now = Instant::now();
         let powered_at = now.checked_sub(powered.until(Timestamp::now())).unwrap_or(now);
         Ok(Self {

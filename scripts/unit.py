@@ -30,6 +30,15 @@ MEMORY_NEEDED = 4 << 30
 CASES = "64"
 
 
+# For each test, nextest starts itself and then the test, because of Ctrl-Z in the wrong moment: a thirtieth of the processor.
+# Tests of images free and take tens of MiB again and again, which otherwise go back to the kernel and come as new pages each time.
+ENVIRONMENT = {
+    "NEXTEST_DOUBLE_SPAWN": "0",
+    "GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=67108864:glibc.malloc.trim_threshold=1073741824:glibc.malloc.top_pad=1048576",
+    "PROPTEST_CASES": CASES,
+}
+
+
 def output(*command):
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
@@ -73,7 +82,7 @@ def with_dependencies(crate, packages):
 @contextmanager
 def environment_of_tests():
     """With a directory for their files in memory, unless the caller has named one or there is too little memory."""
-    environment = {"PROPTEST_CASES": CASES, **os.environ}
+    environment = {**ENVIRONMENT, **os.environ}
     if "TMPDIR" in os.environ or not MEMORY.is_dir() or shutil.disk_usage(MEMORY).free < MEMORY_NEEDED:
         yield environment
         return

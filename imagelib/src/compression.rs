@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn lz4_ends_with_the_image_or_with_zeros() {
-        let packed = Compression::Lz4.compress(&b"0123456789".repeat(2_000_000)).unwrap();
+        let packed = Compression::Lz4.compress(&b"0123456789".repeat(900_000)).unwrap();
         let read = |bytes: &[u8]| -> io::Result<(usize, bool, usize)> {
             let mut decoder = Decoder::new(Compression::Lz4, bytes)?;
             let count = io::copy(&mut decoder, &mut io::sink())?;
@@ -240,15 +240,15 @@ mod tests {
         for (behind, open, rest) in
             [(&b""[..], true, 0), (b"\0\0\0", true, 0), (b"\0\0\0\0", false, 0), (b"\0\0\0\x000707", false, 4)]
         {
-            assert_eq!(read(&[&packed, behind].concat()).unwrap(), (20_000_000, open, rest));
+            assert_eq!(read(&[&packed, behind].concat()).unwrap(), (9_000_000, open, rest));
         }
-        assert_eq!(read(&[packed.clone(), packed.clone()].concat()).unwrap(), (40_000_000, true, 0));
+        assert_eq!(read(&[packed.clone(), packed.clone()].concat()).unwrap(), (18_000_000, true, 0));
         // The kernel, too, takes them for the length of a block.
         assert!(read(&[&packed, &b"070701"[..]].concat()).is_err());
         for end in [0, 3, 6, packed.len() / 2, packed.len() - 1] {
             assert!(read(&packed[..end]).is_err(), "{end}");
         }
-        assert!(Compression::Lz4.decompress(&packed, 19_999_999).is_err());
+        assert!(Compression::Lz4.decompress(&packed, 8_999_999).is_err());
     }
 
     #[test]

@@ -114,7 +114,8 @@ impl Secrets {
             found.extend(occurrences(&characters, secret));
         }
         for core in &self.cores {
-            found.extend(occurrences(&characters, core).map(|(start, end)| whole(&characters, start, end)));
+            let parts = occurrences(&characters, core).into_iter();
+            found.extend(parts.map(|(start, end)| whole(&characters, start, end)));
         }
         if found.is_empty() {
             return text.to_owned();
@@ -141,65 +142,73 @@ impl std::fmt::Debug for Secrets {
 }
 
 /// The places of a secret in a text, in any mix of encodings.
-fn occurrences<'a>(text: &'a [char], secret: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {
+fn occurrences(text: &[char], secret: &str) -> Vec<(usize, usize)> {
     let first = secret.chars().next();
-    let begins = move |start: &usize| {
-        text.get(*start).is_some_and(|character| Some(*character) == first || "\\%&+".contains(*character))
-    };
-    (0..text.len()).filter(begins).filter_map(move |start| {
-        let mut ends = vec![start];
-        for character in secret.chars() {
-            let mut next = Vec::new();
+    let mut found = Vec::new();
+    // Kept from place to place, because almost none of them leads further.
+    let (mut ends, mut next) = (Vec::new(), Vec::new());
+    for (start, character) in text.iter().enumerate() {
+        if !matches!(character, '\\' | '%' | '&' | '+') && Some(*character) != first {
+            continue;
+        }
+        ends.clear();
+        ends.push(start);
+        for wanted in secret.chars() {
+            next.clear();
             for &at in &ends {
-                forms(text, at, character, &mut next);
+                forms(text, at, wanted, &mut next);
             }
             next.sort_unstable();
             next.dedup();
-            if next.is_empty() {
-                return None;
+            std::mem::swap(&mut ends, &mut next);
+            if ends.is_empty() {
+                break;
             }
-            ends = next;
         }
-        ends.last().map(|end| (start, *end))
-    })
+        found.extend(ends.last().map(|end| (start, *end)));
+    }
+    found
 }
 
 /// Adds the ends of a character that begins at `at`, for every encoding in which it can be written there.
 fn forms(text: &[char], at: usize, wanted: char, ends: &mut Vec<usize>) {
     let rest = text.get(at..).unwrap_or_default();
-    let bytes: Vec<u32> = wanted.encode_utf8(&mut [0; 4]).bytes().map(u32::from).collect();
-    // The character may be escaped more than once.
-    let escapes = rest.iter().take_while(|character| **character == '\\').count();
-    for count in 0..=escapes.min(8) {
-        let Some(behind) = rest.get(count..) else { break };
-        if behind.first() == Some(&wanted) {
-            ends.push(at + count + 1);
-        }
-        if count == 0 {
-            continue;
-        }
-        let mut units = [0; 2];
-        let units = wanted.encode_utf16(&mut units);
-        let units: Vec<u32> = units.iter().map(|unit| u32::from(*unit)).collect();
-        ends.extend(sequence(behind, 'u', 4, &units).map(|length| at + count + length));
-        ends.extend(sequence(behind, 'x', 2, &bytes).map(|length| at + count + length));
-    }
-    ends.extend(sequence(rest, '%', 2, &bytes).map(|length| at + length));
-    if wanted == ' ' && rest.first() == Some(&'+') {
+    let Some(first) = rest.first() else { return };
+    if *first == wanted {
         ends.push(at + 1);
     }
-    if rest.first() == Some(&'&') {
-        ends.extend(entity(rest, wanted).map(|length| at + length));
+    let mut bytes = [0; 4];
+    let bytes = wanted.encode_utf8(&mut bytes).bytes().map(u32::from);
+    match first {
+        '\\' => {
+            // The character may be escaped more than once.
+            let escapes = rest.iter().take_while(|character| **character == '\\').count();
+            for count in 1..=escapes.min(8) {
+                let Some(behind) = rest.get(count..) else { break };
+                if behind.first() == Some(&wanted) {
+                    ends.push(at + count + 1);
+                }
+                let mut units = [0; 2];
+                let units = wanted.encode_utf16(&mut units).iter().map(|unit| u32::from(*unit));
+                ends.extend(sequence(behind, 'u', 4, units).into_iter().map(|length| at + count + length));
+                ends.extend(sequence(behind, 'x', 2, bytes.clone()).into_iter().map(|length| at + count + length));
+            }
+        }
+        '%' => ends.extend(sequence(rest, '%', 2, bytes).into_iter().map(|length| at + length)),
+        '+' if wanted == ' ' => ends.push(at + 1),
+        '&' => ends.extend(entity(rest, wanted).map(|length| at + length)),
+        _ => {}
     }
 }
 
 /// The lengths of hexadecimal numbers that follow an escape mark, which may be escaped itself (`\\u0041`, `%2541`).
 /// `%2541` is an `A` that was encoded twice, or a `%` before `41`: both are found.
-fn sequence(text: &[char], mark: char, digits: usize, numbers: &[u32]) -> impl Iterator<Item = usize> {
-    let mut ends = vec![0];
-    for number in numbers {
+fn sequence(text: &[char], mark: char, digits: usize, numbers: impl Iterator<Item = u32>) -> Vec<usize> {
+    let mut ends = Vec::new();
+    for (index, number) in numbers.enumerate() {
         let mut next = Vec::new();
-        for mut at in ends {
+        for &start in if index == 0 { &[0][..] } else { &ends } {
+            let mut at = start;
             // Skips the escapes between two numbers. The caller has skipped those before the first.
             while at > 0 && text.get(at) == Some(&'\\') {
                 at += 1;
@@ -208,23 +217,31 @@ fn sequence(text: &[char], mark: char, digits: usize, numbers: &[u32]) -> impl I
                 continue;
             }
             at += 1;
-            while let Some(hex) = text.get(at..at + digits).filter(|hex| is_hex(hex)) {
-                if u32::from_str_radix(&String::from_iter(hex), 16).ok() == Some(*number) {
+            while let Some(found) = text.get(at..at + digits).and_then(hexadecimal) {
+                if found == number {
                     next.push(at + digits);
                 }
-                if mark != '%' || hex != ['2', '5'] {
+                // A percent sign, which may be that of the next number.
+                if mark != '%' || found != u32::from('%') {
                     break;
                 }
                 at += digits;
             }
         }
+        if next.is_empty() {
+            return next;
+        }
         ends = next;
     }
-    ends.into_iter()
+    ends
 }
 
-fn is_hex(text: &[char]) -> bool {
-    text.iter().all(char::is_ascii_hexdigit)
+fn hexadecimal(digits: &[char]) -> Option<u32> {
+    let mut number = 0;
+    for digit in digits {
+        number = number << 4 | digit.to_digit(16)?;
+    }
+    Some(number)
 }
 
 /// The length of an HTML character reference.

@@ -309,7 +309,17 @@ impl Header {
     }
 }
 
-/// Eight digits are at most 32 bits, so nothing is lost.
+/// Eight digits are at most 32 bits, so nothing is lost. There are a hundred digits in each header of an archive with a million of them.
 fn hexadecimal(digits: &[u8]) -> Option<u32> {
-    digits.iter().try_fold(0_u32, |number, digit| Some(number << 4 | char::from(*digit).to_digit(16)?))
+    let mut number = 0;
+    for digit in digits {
+        let value = match digit {
+            b'0'..=b'9' => digit - b'0',
+            b'a'..=b'f' => digit - b'a' + 10,
+            b'A'..=b'F' => digit - b'A' + 10,
+            _ => return None,
+        };
+        number = number << 4 | u32::from(value);
+    }
+    Some(number)
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
@@ -31,14 +31,18 @@ pub(crate) const DATE: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
 /// More than the kernel's socket buffers take (about 6 MB on loopback), so that a transfer does not end by itself.
 pub(crate) const SIZE: usize = 24 << 20;
 
-static BASE: LazyLock<Vec<u8>> = LazyLock::new(|| {
-    let mut bytes = vec![0; SIZE];
-    for (number, chunk) in bytes.chunks_mut(8).enumerate() {
-        let word = (number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_le_bytes();
-        chunk.copy_from_slice(&word[..chunk.len()]);
+/// A base in which no two places are alike. To fill it word by word would take longer than most tests, each of which makes it: it is one
+/// piece again and again, whose length is no multiple of a length that anybody reads in, and each copy begins with its number.
+fn base() -> Vec<u8> {
+    let words = (0..8191_u64).flat_map(|number| number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_le_bytes());
+    let piece: Vec<u8> = words.collect();
+    let mut bytes = piece.repeat(SIZE.div_ceil(piece.len()));
+    bytes.truncate(SIZE);
+    for (number, copy) in (0_u64..).zip(bytes.chunks_mut(piece.len())) {
+        copy[..8].copy_from_slice(&number.to_le_bytes());
     }
     bytes
-});
+}
 
 #[derive(Default)]
 pub(crate) struct Files(Mutex<HashMap<(String, String), Lookup>>);
@@ -84,7 +88,7 @@ pub(crate) async fn start() -> Server {
 pub(crate) async fn start_with(options: Options) -> Server {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("base.iso");
-    let mut image = BASE.clone();
+    let mut image = base();
     fs::write(&path, &image).unwrap();
     let base = if crate::PRIVATE { BaseFile::open_private(&path) } else { BaseFile::open(&path) };
     let base = Arc::new(base.unwrap());

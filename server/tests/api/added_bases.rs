@@ -61,7 +61,8 @@ async fn wait_for(dayone: &Dayone, name: &str, condition: impl Fn(&Value) -> boo
             return base;
         }
         assert!(start.elapsed() < Duration::from_secs(30), "{base}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        // A file counts as being written for two seconds, and each question costs the processor milliseconds.
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
 

@@ -55,7 +55,7 @@ async fn until_unavailable(dayone: &Dayone, name: &str) -> Value {
             return base;
         }
         assert!(start.elapsed() < Duration::from_secs(30), "{base}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
 

@@ -11,15 +11,15 @@ use serde_json::{Value, json};
 use super::http_source::HttpSource;
 use super::support::{Answer, Dayone, NMSTATE, Place, bare_metal_host};
 
-/// A base that is so large that a reader does not get all of it at once.
+/// A base that is replaced.
 struct Rolling {
     dayone: Dayone,
     source: HttpSource,
 }
 
 impl Rolling {
-    /// With the base `ramdisk`, whose kernel is large.
-    async fn start() -> Self {
+    /// With the base `ramdisk`, which has this kernel.
+    async fn start(kernel: &[u8]) -> Self {
         let source = HttpSource::start().await;
         let place = Place::new();
         let mut config = place.config();
@@ -28,7 +28,7 @@ impl Rolling {
         // A reader that waits for the next version reads nothing meanwhile.
         config.media_idle = Duration::from_mins(5);
         let rolling = Self { dayone: Dayone::start_with(place, config).await, source };
-        rolling.roll(&kernel(1)).await;
+        rolling.roll(kernel).await;
         rolling
     }
 
@@ -46,7 +46,7 @@ impl Rolling {
                 return base;
             }
             assert!(base["fetch"]["state"] != "failed" && start.elapsed() < Duration::from_secs(30), "{base}");
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }
 
@@ -87,10 +87,19 @@ impl Rolling {
     }
 }
 
-/// A kernel of 32 MiB: more than the buffers between a server and a client hold.
+/// A kernel of 1 MiB.
 fn kernel(release: u8) -> Vec<u8> {
-    let mut kernel = Vec::with_capacity(32 << 20);
-    for page in 0..8192_u16 {
+    pages(256, release)
+}
+
+/// A kernel of 32 MiB: more than the buffers between a server and a client hold.
+fn large_kernel(release: u8) -> Vec<u8> {
+    pages(8192, release)
+}
+
+fn pages(count: u16, release: u8) -> Vec<u8> {
+    let mut kernel = Vec::with_capacity(usize::from(count) * 4096);
+    for page in 0..count {
         kernel.extend_from_slice(&[page.to_le_bytes()[0] ^ release; 4096]);
     }
     kernel
@@ -98,7 +107,7 @@ fn kernel(release: u8) -> Vec<u8> {
 
 #[tokio::test]
 async fn both_versions_are_served_until_nobody_uses_the_old_one() {
-    let rolling = Rolling::start().await;
+    let rolling = Rolling::start(&kernel(1)).await;
     let before = rolling.base().await;
     let old = rolling.image("worker-0").await;
     let after = rolling.roll(&kernel(2)).await;
@@ -138,13 +147,13 @@ async fn both_versions_are_served_until_nobody_uses_the_old_one() {
 
 #[tokio::test]
 async fn a_reader_of_the_old_version_reads_to_its_end() {
-    let rolling = Rolling::start().await;
+    let rolling = Rolling::start(&large_kernel(1)).await;
     let image = rolling.image("worker-0").await;
     let url = image["url"].as_str().unwrap().replace("initrd.img", "vmlinuz");
     let mut reading = rolling.dayone.client.get(url).send().await.unwrap();
     let mut read = reading.chunk().await.unwrap().unwrap().to_vec();
     assert_eq!(rolling.base().await["transfers"], 1);
-    let base = rolling.roll(&kernel(2)).await;
+    let base = rolling.roll(&large_kernel(2)).await;
     assert_eq!(base["replaced"][0]["transfers"], 1);
 
     // The image goes, but the file stays for the reader.
@@ -152,23 +161,24 @@ async fn a_reader_of_the_old_version_reads_to_its_end() {
     let start = Instant::now();
     while !rolling.base().await["replaced"].is_null() {
         assert!(start.elapsed() < Duration::from_secs(20));
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(rolling.files().contains(&"00000001.kernel".to_owned()), "{:?}", rolling.files());
     while let Some(chunk) = reading.chunk().await.unwrap() {
         read.extend_from_slice(&chunk);
     }
-    assert!(Digest::of(&read) == Digest::of(&kernel(1)), "{} bytes", read.len());
+    assert!(Digest::of(&read) == Digest::of(&large_kernel(1)), "{} bytes", read.len());
     rolling.until_files_are(&["00000002.initrd", "00000002.kernel"]).await;
 }
 
 #[tokio::test]
 async fn orders_during_a_change_do_not_fail() {
-    let rolling = Rolling::start().await;
+    // Large, so that much of a change is reading it.
+    let rolling = Rolling::start(&large_kernel(1)).await;
     let changing = async {
         for release in 2..5 {
-            rolling.roll(&kernel(release)).await;
+            rolling.roll(&large_kernel(release)).await;
         }
     };
     tokio::pin!(changing);
@@ -180,7 +190,7 @@ async fn orders_during_a_change_do_not_fail() {
             image = rolling.image(&host) => {
                 assert!(image["url"].is_string(), "{image}");
                 made += 1;
-                tokio::time::sleep(Duration::from_millis(20)).await;
+                tokio::time::sleep(Duration::from_millis(60)).await;
             }
         }
     }
@@ -194,7 +204,7 @@ async fn orders_during_a_change_do_not_fail() {
 
 #[tokio::test]
 async fn a_base_that_comes_back_is_listed_once() {
-    let rolling = Rolling::start().await;
+    let rolling = Rolling::start(&kernel(1)).await;
     let before = rolling.base().await;
     let image = rolling.image("worker-0").await;
     rolling.roll(&kernel(2)).await;
@@ -213,7 +223,7 @@ async fn a_base_that_comes_back_is_listed_once() {
 
 #[tokio::test]
 async fn an_unchanged_base_is_no_new_version() {
-    let rolling = Rolling::start().await;
+    let rolling = Rolling::start(&kernel(1)).await;
     let before = rolling.base().await;
     let after = rolling.roll(&kernel(1)).await;
     assert_eq!((&before["version"], &before["identity"]), (&after["version"], &after["identity"]));

@@ -57,7 +57,10 @@ fn open(image: &[u8]) -> Result<FatImage, FatError> {
 }
 
 fn applied(image: &[u8], image_edits: &FatImage, edits: &[(FatPath, FatEdit)]) -> Vec<u8> {
-    let mut image = image.to_vec();
+    applied_to(image.to_vec(), image_edits, edits)
+}
+
+fn applied_to(mut image: Vec<u8>, image_edits: &FatImage, edits: &[(FatPath, FatEdit)]) -> Vec<u8> {
     for patch in image_edits.edit(edits).unwrap() {
         let Content::Bytes(bytes) = &patch.content else { panic!("bytes") };
         let start = usize::try_from(patch.offset).unwrap();
@@ -97,9 +100,9 @@ fn grown(image: &[u8], edits: &[(FatPath, FatEdit)]) -> Vec<u8> {
     let GrownFat { image: read, segments } = open(image).unwrap().grown(Role::Esp, edits).unwrap();
     let overlay = Overlay::concatenated(&Sizes::from([(Role::Esp, image.len() as u64)]), segments).unwrap();
     let mut unedited = vec![0; usize::try_from(overlay.size()).unwrap()];
-    overlay.read_at(&(Role::Esp, Bytes::from(image.to_vec())), 0, &mut unedited).unwrap();
+    overlay.read_at(&(Role::Esp, image), 0, &mut unedited).unwrap();
     assert_eq!(open(&unedited).unwrap().free(), read.free(), "without the edits");
-    applied(&unedited, &read, edits)
+    applied_to(unedited, &read, edits)
 }
 
 fn files(image: &[u8]) -> BTreeMap<String, Vec<u8>> {

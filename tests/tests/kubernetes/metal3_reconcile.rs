@@ -223,6 +223,8 @@ fn an_image_whose_object_is_being_deleted_is_reported_as_lost_if_its_secret_chan
     with_network["networkDataName"] = json!("network");
     site.create_image_with("held", &json!({"finalizers": [OPERATOR_FINALIZER]}), &with_network);
     let held = site.wait_until_ready("held");
+    let both = json!([OPERATOR_FINALIZER, FINALIZER]);
+    assert_eq!(held["metadata"]["finalizers"], both);
     site.delete_image("held");
     replica.kill();
     let changed = json!({"stringData": {"nmstate": "interfaces: [{name: eno2, type: ethernet, state: up}]"}});
@@ -250,6 +252,7 @@ fn an_image_whose_object_is_being_deleted_is_reported_as_lost_if_its_secret_chan
     let missing = || replica.metric("dayone_kubernetes_failing_objects{reason=\"MissingNetworkData\"}");
     replica.wait("another reason", Duration::from_secs(10), || (missing(), failing()) == (Some(1.0), Some(0.0)));
     replica.wait("a failure", Duration::from_secs(5), || failures("MissingNetworkData") == Some(1.0));
+    assert_eq!(site.image("held")["metadata"]["finalizers"], both, "somebody still holds it");
     site.patch_image("held", &json!({"metadata": {"finalizers": [FINALIZER]}}));
     site.wait_for_image("held", "gone", Value::is_null);
     replica.wait("nothing is lost", Duration::from_secs(10), || missing() == Some(0.0));

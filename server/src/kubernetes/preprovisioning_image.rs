@@ -24,12 +24,14 @@ impl Reconcile for PreprovisioningImage {
             Desired::Deleted => {
                 context.discard(object, owner);
                 context.failing.note(owner, None);
-                return write_finalizers(object, owner, context).await.map(|_| Reconciled::settled());
+                write_finalizers(object, owner, context).await?;
+                return Ok(Reconciled::settled());
             }
             Desired::Image(image) => Ok(image),
             Desired::Impossible(obstacle) => Err(obstacle),
         };
-        if write_finalizers(object, owner, context).await? {
+        let finalizers = write_finalizers(object, owner, context).await?;
+        if finalizers == Finalizers::Written {
             return Ok(Reconciled::written());
         }
         let outcome = match desired {
@@ -68,7 +70,8 @@ impl Reconcile for PreprovisioningImage {
         };
         let again = again.min(context.memory.read_again(owner, Instant::now()).unwrap_or(RESYNC));
         match conclusion.status {
-            Some(status) if context.may_write(object, owner) => {
+            // A replica that began to lead in the meantime adds its finalizer first, and is called again for that.
+            Some(status) if finalizers == Finalizers::Present && context.may_write(object, owner) => {
                 let (goal, present) = (decide::goal(&outcome), decide::content(&object.status));
                 if let Some(left_alone) = context.stand_back(object, owner, goal, present) {
                     return Ok(Reconciled { again: again.min(left_alone), ..Reconciled::settled() });
@@ -182,18 +185,29 @@ fn without_base(
     }
 }
 
-/// Writes the finalizers that the object should have. Returns whether it wrote any.
+/// Whether an object has the finalizers that it should have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Finalizers {
+    Present,
+    /// dayone has just written them.
+    Written,
+    /// This replica did not lead, or the object is gone.
+    Missing,
+}
+
+/// Writes the finalizers that the object should have.
 async fn write_finalizers(
     object: &PreprovisioningImage,
     owner: &str,
     context: &Context,
-) -> Result<bool, ReconcileError> {
-    let Some(finalizers) = decide::finalizers(object) else { return Ok(false) };
+) -> Result<Finalizers, ReconcileError> {
+    let Some(finalizers) = decide::finalizers(object) else { return Ok(Finalizers::Present) };
     if !context.may_write(object, owner) {
-        return Ok(false);
+        return Ok(Finalizers::Missing);
     }
     let patch = json!({ "metadata": { "resourceVersion": object.version(), "finalizers": finalizers } });
-    Ok(context.patch(object, owner, ("change the finalizers", None), patch).await?.is_some())
+    let written = context.patch(object, owner, ("change the finalizers", None), patch).await?;
+    Ok(if written.is_some() { Finalizers::Written } else { Finalizers::Missing })
 }
 
 async fn write_status(
@@ -216,3 +230,6 @@ async fn write_status(
     context.events.publish(object, &decide::status_events(&object.status, status, report));
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

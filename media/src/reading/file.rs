@@ -53,7 +53,7 @@ impl FileReading {
         *state = State { open, reads, ..State::default() };
     }
 
-    /// Calls `look` with the record, which nobody changes meanwhile.
+    /// Calls `look` with the record, which stays locked until `look` returns.
     pub(super) fn look<T>(&self, look: impl FnOnce(&State) -> T) -> T {
         look(&self.0.lock())
     }

@@ -231,7 +231,7 @@ impl Open {
     }
 }
 
-/// Reads and writes what there is to read and to write. Returns how the connection has ended, once.
+/// Polls the half of hyper that reads and writes. When the connection ends, returns the reason, and only then.
 fn drive(driver: &mut Option<Driver>, cx: &mut Context<'_>) -> Option<Result<(), hyper::Error>> {
     let Poll::Ready(end) = Pin::new(driver.as_mut()?).poll(cx) else { return None };
     // Dropping it gives a request back that it has not begun to write.

@@ -104,7 +104,7 @@ mod tests {
                 async move { Ok::<_, Infallible>(found.into_iter()) }
             })
         };
-        // Nobody listens at the first address.
+        // The kernel refuses connections to the first address.
         let resolver = addresses(&[[127, 0, 0, 2], [127, 0, 0, 1]]);
         let stream = connector(resolver, Duration::from_mins(1)).oneshot(server.clone()).await.unwrap().into_inner();
         assert_eq!(stream.peer_addr().unwrap(), listener.local_addr().unwrap());

@@ -153,14 +153,8 @@ impl Exchange {
         connection: &mut Connection,
     ) -> Result<Reply, RedfishError> {
         let limit = self.options.max_body;
-        let answer = match request.message(url, authorization) {
-            Ok(message) => Ok(connection.send(message, request.timeout, limit)),
-            Err(error) => Err(ConnectionError::from(error)),
-        };
-        let answer = match answer {
-            Ok(answer) => answer.await,
-            Err(error) => Err(error),
-        };
+        let message = request.message(url, authorization).map_err(|error| self.explain(request, &error.into()))?;
+        let answer = connection.send(message, request.timeout, limit).await;
         let (head, mut body) = answer.map_err(|error| self.explain(request, &error))?;
         let line = self.request_line(request);
         if head.headers.get(CONTENT_ENCODING).is_some_and(is_gzip) && !body.is_empty() {

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_connection_that_nobody_wants_is_closed_in_time() {
+    async fn an_unused_connection_is_closed_in_time() {
         let idle = Duration::from_millis(30);
         let begin = Instant::now();
         let (kept, mut bmc) = kept(idle);

@@ -9,7 +9,8 @@ use rustls_pki_types::CertificateDer;
 /// The shortest RSA key whose signatures rustls verifies, in bits.
 const SHORTEST_RSA: usize = 2048;
 
-/// A BMC's RSA key is too short for rustls, whoever is trusted. The value is its length in bits.
+/// The RSA key of a BMC's certificate is too short for rustls, even if the certificate is trusted. The value is the key's length in
+/// bits.
 #[derive(thiserror::Error)]
 #[error("its certificate has an RSA key of {0} bits, and this client verifies none of less than {SHORTEST_RSA}")]
 pub(super) struct ShortKey(pub(super) usize);

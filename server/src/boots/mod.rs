@@ -28,6 +28,8 @@ pub(crate) mod record;
 mod record_writer;
 mod records;
 mod rotation;
+#[cfg(test)]
+mod samples;
 mod service;
 mod shared;
 mod step;

@@ -87,41 +87,19 @@ mod tests {
     use std::fs;
 
     use futures_util::future::join_all;
-    use redfish::bmc::Medium;
     use tokio::sync::Mutex;
 
     use super::*;
-    use crate::boots::credentials::{CredentialsSource, GivenCredentials};
+    use crate::boots::credentials::CredentialsSource;
     use crate::boots::id::BootId;
-    use crate::boots::method::BootMethod;
-    use crate::boots::record::{BootOptions, EjectWhen, NewBoot};
+    use crate::boots::samples::new_boot;
 
     fn store(data: &std::path::Path) -> Arc<Store> {
         Arc::new(Store::open(data, Vec::new(), "http://192.0.2.1:8081".parse().unwrap()).unwrap())
     }
 
     fn record() -> BootRecord {
-        let new = NewBoot {
-            host: None,
-            image: "0".repeat(64).parse().unwrap(),
-            method: BootMethod::VirtualMedia,
-            medium: Medium::Cd,
-            boot_mode: None,
-            address: "192.0.2.1".parse().unwrap(),
-            disable_certificate_verification: false,
-            credentials: GivenCredentials::Default,
-            options: BootOptions {
-                wait_for: vec![],
-                booted_within: 1800,
-                shutdown_within: 0,
-                eject: EjectWhen::Deleted,
-                power_off: false,
-                ignore_secure_boot: false,
-            },
-            addresses: vec![],
-            firmware_network: None,
-        };
-        BootRecord::new(BootId::after(None).unwrap(), new, CredentialsSource::None)
+        BootRecord::new(BootId::after(None).unwrap(), new_boot(None, "192.0.2.1"), CredentialsSource::None)
     }
 
     #[tokio::test]

@@ -23,7 +23,7 @@ pub(super) fn run(command: &KeyCommand) -> Result<(), Failure> {
             None => rotate(&place.data_dir, &keys(place)?, *grace_seconds),
             Some(secret) => block_on(async {
                 let api = api(place, secret).await?;
-                let now = api.now().await;
+                let now = api.now().await.map_err(|error| failed(&error))?;
                 let rotated = api.rotate(*grace_seconds, now).await.map_err(|error| interrupted(&error))?;
                 terminal::print(
                     "The installation key is replaced. All replicas give out new URLs within a minute, except replicas of dayone 0.2: they do \
@@ -36,7 +36,8 @@ pub(super) fn run(command: &KeyCommand) -> Result<(), Failure> {
             None => end(&place.data_dir, &keys(place)?),
             Some(secret) => block_on(async {
                 let api = api(place, secret).await?;
-                api.end_grace(api.now().await).await.map_err(|error| interrupted(&error))?;
+                let now = api.now().await.map_err(|error| failed(&error))?;
+                api.end_grace(now).await.map_err(|error| interrupted(&error))?;
                 terminal::print("URLs of the previous key end at all replicas within a minute.\n")
             })?,
         },
@@ -45,7 +46,7 @@ pub(super) fn run(command: &KeyCommand) -> Result<(), Failure> {
             Some(secret) => block_on(async {
                 let api = api(place, secret).await?;
                 let content = api.content().await.map_err(|error| failed(&error))?;
-                let now = api.now().await;
+                let now = api.now().await.map_err(|error| failed(&error))?;
                 terminal::print(&ended_or_until(content.previous_until(now), now))
             })?,
         },

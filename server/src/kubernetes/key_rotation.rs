@@ -33,6 +33,12 @@ pub enum RotateSecretError {
     /// There is no Secret.
     #[error("there is no Secret {0}; the first replica of dayone controller creates it")]
     NoSecret(String),
+    /// The answer of the API server has no date.
+    #[error(
+        "the answer of the API server has no Date, so the time of the rotation is unknown: is there a proxy in front of it that removes this \
+         header?"
+    )]
+    NoTime,
     /// The previous rotation is not over.
     #[error(
         "the grace period of the previous rotation is not over: wait for its end (`dayone key show`), or end it with `dayone key end-grace`"
@@ -67,18 +73,14 @@ impl KeySecretApi {
         Self { client, api, namespace: namespace.to_owned(), name: name.to_owned() }
     }
 
-    /// The time of day by the clock of the API server, if it tells: that of the machine where the command runs may be wrong, and replicas
-    /// compare the time with their own.
-    pub async fn now(&self) -> SystemTime {
-        let told = async {
-            let request = http::Request::get("/version").body(Body::empty()).ok()?;
-            let answer = self.client.send(request).await.ok()?;
-            httpdate::parse_http_date(answer.headers().get(DATE)?.to_str().ok()?).ok()
-        };
-        told.await.unwrap_or_else(|| {
-            warn!("the API server does not tell the time of day; dayone takes that of this machine");
-            SystemTime::now()
-        })
+    /// The time of day by the clock of the API server: that of the machine where the command runs may be wrong, and replicas compare the
+    /// time with their own.
+    pub async fn now(&self) -> Result<SystemTime, RotateSecretError> {
+        let version = http::Request::get("/version").body(Body::empty()).map_err(kube::Error::HttpError);
+        let answer = async { self.client.send(version?).await };
+        let answer = request("read the time of day", answer).await?;
+        let date = answer.headers().get(DATE).and_then(|date| date.to_str().ok());
+        date.and_then(|date| httpdate::parse_http_date(date).ok()).ok_or(RotateSecretError::NoTime)
     }
 
     /// Replaces the key. Replicas take it over within half a minute, and serve URLs of the previous key for `grace` seconds more.
@@ -215,12 +217,17 @@ mod tests {
 
     #[tokio::test]
     async fn the_time_of_a_rotation_is_that_of_the_api_server() {
-        let server = tower::service_fn(|request: http::Request<Body>| async move {
-            assert_eq!(request.uri().path(), "/version");
-            let answer = http::Response::builder().header(DATE, "Sun, 06 Nov 1994 08:49:37 GMT");
-            Ok::<_, std::convert::Infallible>(answer.body(Body::empty()).unwrap())
-        });
-        let api = KeySecretApi::new(Client::new(server, "hosts"), "hosts", "dayone-key");
-        assert_eq!(api.now().await, SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777));
+        let api = |header| {
+            let server = tower::service_fn(move |request: http::Request<Body>| {
+                assert_eq!(request.uri().path(), "/version");
+                let answer = http::Response::builder().header(&header, "Sun, 06 Nov 1994 08:49:37 GMT");
+                std::future::ready(Ok::<_, std::convert::Infallible>(answer.body(Body::empty()).unwrap()))
+            });
+            KeySecretApi::new(Client::new(server, "hosts"), "hosts", "dayone-key")
+        };
+        let now = api(DATE).now().await.unwrap();
+        assert_eq!(now, SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777));
+        let error = api(http::header::EXPIRES).now().await.unwrap_err().to_string();
+        assert!(error.contains("no Date"), "{error}");
     }
 }

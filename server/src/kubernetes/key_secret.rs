@@ -137,7 +137,7 @@ pub struct KeySchedule {
     secret: KeySecret,
     phase: Phase,
     until: Until,
-    /// When this replica gives out URLs of the new key at the latest, by the clock that nobody can set.
+    /// When this replica begins to give out URLs of the new key at the latest, by the monotonic clock.
     latest: Instant,
 }
 
@@ -228,6 +228,17 @@ mod tests {
         Secret { data: Some(content.data()), ..Secret::default() }
     }
 
+    /// The moment so many seconds after another one.
+    fn at(wall: SystemTime, steady: Instant, seconds: u64) -> Moment {
+        let passed = Duration::from_secs(seconds);
+        Moment { wall: wall + passed, steady: steady + passed }
+    }
+
+    /// What a replica gives out, and what else it serves.
+    fn shown(keys: &Keys) -> (u8, Option<u8>) {
+        (keys.current.as_bytes()[0], keys.other.as_ref().map(|other| other.key.as_bytes()[0]))
+    }
+
     #[test]
     fn the_content_is_read_as_it_is_written() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
@@ -244,12 +255,7 @@ mod tests {
     #[test]
     fn every_replica_serves_the_new_urls_before_one_gives_them_out() {
         let (wall, steady) = (SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000), Instant::now());
-        let after = |seconds| {
-            let passed = Duration::from_secs(seconds);
-            Moment { wall: wall + passed, steady: steady + passed }
-        };
-        let shown =
-            |keys: &Keys| (keys.current.as_bytes()[0], keys.other.as_ref().map(|other| other.key.as_bytes()[0]));
+        let after = |seconds| at(wall, steady, seconds);
         let (mut schedule, keys) = KeySchedule::new(KeySecret::new(key(1)), after(0));
         assert_eq!(shown(&keys), (1, None));
         let rotated = KeySecret::new(key(1)).rotated(key(2), wall, 60);
@@ -272,12 +278,7 @@ mod tests {
     #[test]
     fn a_clock_that_is_ahead_delays_neither_the_new_urls_nor_the_end_of_the_previous_ones() {
         let (wall, steady) = (SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000), Instant::now());
-        let after = |seconds| {
-            let passed = Duration::from_secs(seconds);
-            Moment { wall: wall + passed, steady: steady + passed }
-        };
-        let shown =
-            |keys: &Keys| (keys.current.as_bytes()[0], keys.other.as_ref().map(|other| other.key.as_bytes()[0]));
+        let after = |seconds| at(wall, steady, seconds);
         let rotated = KeySecret::new(key(1)).rotated(key(2), wall + Duration::from_hours(24), 60);
         let begin = || KeySchedule::new(KeySecret::new(key(1)), after(0)).0;
         let mut schedule = begin();

@@ -55,7 +55,7 @@ fn a_boot_gives_its_host_the_same_time_when_the_clock_is_set() {
     let clock = TestClock::new(directory.path());
     let (api, media) = (free_address(), free_address());
     let server = Server::start_under(&clock.launcher(), &api, &media, "coreos", &coreos_iso(&[]), &[]);
-    // The emulator starts no machine, so nobody calls home.
+    // The emulator starts no machine, so no host calls home.
     let start = |number: usize, limit: usize| {
         let bmc = Emulator::start(&directory.path().join(format!("bmc-{number}")));
         let host = documents(&format!("worker-{number}"), &bmc.origin, &bmc.system, "x");

@@ -282,7 +282,7 @@ async fn an_answer_without_an_end_ends_in_time() {
 
 #[tokio::test]
 async fn a_connection_without_tls_from_the_other_side_ends_in_time() {
-    // The kernel accepts the connection, and nobody answers.
+    // The kernel accepts the connection, but no program answers.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let tls = crate::client_config(&crate::Verification::Disabled).unwrap();
     let url = format!("https://{}", listener.local_addr().unwrap());

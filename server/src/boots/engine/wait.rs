@@ -64,7 +64,7 @@ struct Waiting<'a> {
     image: Arc<StoredImage>,
     /// When the host was switched on.
     powered: Timestamp,
-    /// The same by the clock that nobody can set: the time of day may jump while the boot waits.
+    /// The same moment by the monotonic clock: the time of day may be set while the boot waits.
     powered_at: Instant,
     repetition: Repetition,
 }

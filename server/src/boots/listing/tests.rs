@@ -3,33 +3,13 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::boots::credentials::{CredentialsSource, GivenCredentials};
-use crate::boots::method::BootMethod;
-use crate::boots::record::{BootOptions, BootRecord, BootState, EjectWhen, NewBoot};
+use crate::boots::credentials::CredentialsSource;
+use crate::boots::record::{BootRecord, BootState};
+use crate::boots::samples::new_boot;
 use crate::boots::step::Step;
-use redfish::bmc::Medium;
 
 fn boot(host: &str, bmc: u8) -> Arc<Boot> {
-    let new = NewBoot {
-        host: Some(host.to_owned()),
-        image: "0".repeat(64).parse().unwrap(),
-        method: BootMethod::VirtualMedia,
-        medium: Medium::Cd,
-        boot_mode: None,
-        address: format!("192.0.2.{bmc}").parse().unwrap(),
-        disable_certificate_verification: false,
-        credentials: GivenCredentials::Default,
-        options: BootOptions {
-            wait_for: vec![],
-            booted_within: 1800,
-            shutdown_within: 0,
-            eject: EjectWhen::Deleted,
-            power_off: false,
-            ignore_secure_boot: false,
-        },
-        addresses: vec![],
-        firmware_network: None,
-    };
+    let new = new_boot(Some(host), &format!("192.0.2.{bmc}"));
     Arc::new(Boot::new(BootRecord::new(BootId::after(None).unwrap(), new, CredentialsSource::None), false))
 }
 

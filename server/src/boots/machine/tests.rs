@@ -3,34 +3,15 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::*;
-use crate::boots::credentials::GivenCredentials;
 use crate::boots::evidence::Evidence;
 use crate::boots::id::BootId;
 use crate::boots::method::BootMethod;
-use crate::boots::record::{AtBmc, BootOptions, NewBoot, Started};
-use redfish::bmc::Medium;
+use crate::boots::record::{AtBmc, Started};
+use crate::boots::samples::new_boot;
 
 fn boot() -> BootRecord {
-    let new = NewBoot {
-        host: Some("worker-0".to_owned()),
-        image: "0".repeat(64).parse().unwrap(),
-        method: BootMethod::VirtualMedia,
-        medium: Medium::Cd,
-        boot_mode: None,
-        address: "192.0.2.1".parse().unwrap(),
-        disable_certificate_verification: false,
-        credentials: GivenCredentials::Default,
-        options: BootOptions {
-            wait_for: vec![Evidence::CallHome],
-            booted_within: 1800,
-            shutdown_within: 0,
-            eject: EjectWhen::Deleted,
-            power_off: false,
-            ignore_secure_boot: false,
-        },
-        addresses: vec![],
-        firmware_network: None,
-    };
+    let mut new = new_boot(Some("worker-0"), "192.0.2.1");
+    new.options.wait_for = vec![Evidence::CallHome];
     BootRecord::new(BootId::after(None).unwrap(), new, CredentialsSource::Encrypted("c2VhbGVk".to_owned()))
 }
 

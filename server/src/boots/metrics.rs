@@ -18,7 +18,7 @@ const SECONDS: [f64; 12] = [0.01, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 180.0, 600.0, 
 /// No step takes longer: a boot waits for its host for a day at most.
 const LONGEST_STEP: Duration = Duration::from_hours(48);
 
-/// States in which a boot has ended.
+/// The outcomes of a boot. A boot that somebody deletes may have two, one after the other.
 const OUTCOMES: [BootState; 4] = [BootState::Booted, BootState::Unknown, BootState::Failed, BootState::Ejected];
 
 /// Metrics of boots. Clones share their values.
@@ -39,7 +39,7 @@ impl BootMetrics {
         Self {
             outcomes: registered_counters(
                 registry,
-                ("boots", "Boots that have ended, by outcome"),
+                ("boots", "Boots that came to an outcome; a deleted boot may count twice"),
                 "outcome",
                 OUTCOMES.map(|state| state.to_string()),
             ),

@@ -12,6 +12,7 @@ use acceptance::metal3::{Replica, Site};
 use acceptance::peers::{peer, run_text};
 use acceptance::prometheus::{Family, families, sample_names, selectors};
 use acceptance::server::{Server, free_address};
+use dayone::boots::Step;
 use serde_json::{Value, json};
 
 use crate::deploy::sites::EVERYTHING;
@@ -219,6 +220,17 @@ fn every_alert_has_a_runbook() {
         for part in ["**What it means.**", "**What to look at.**", "**What to do.**"] {
             assert!(section.contains(part), "{part} is missing in {section}");
         }
+    }
+}
+
+#[test]
+fn the_runbook_has_every_step_at_which_a_boot_fails() {
+    let page = read("docs/runbooks.md");
+    let section = page.split("\n## ").find(|section| section.starts_with("DayoneBootsFail\n")).unwrap();
+    // The image is published before the boot exists.
+    for step in Step::ALL.into_iter().filter(|step| *step != Step::Image) {
+        let mut rows = section.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+        assert!(rows.any(|steps| steps.contains(&format!("`{step}`"))), "{step}");
     }
 }
 

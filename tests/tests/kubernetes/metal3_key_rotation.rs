@@ -44,9 +44,14 @@ fn all_replicas_serve_both_urls_and_give_out_the_new_one_until_the_previous_one_
     site.create_image("host", &json!({"architecture": "x86_64", "acceptFormats": ["iso"]}));
     let old = image_url(&site.wait_until_ready("host")).to_owned();
     let bytes = replicas[0].fetch(&old);
+    let created = || secret(&site, "dayone-key").unwrap()["metadata"]["creationTimestamp"].clone();
+    let created_before = created();
 
     // The replicas notice it before they give out a URL of the new key.
     rotate(&site, 20);
+    // So only this shows a rotation to an operator: docs/runbooks.md.
+    assert!(secret(&site, "dayone-key").unwrap()["data"]["rotated-at"].is_string());
+    assert_eq!(created(), created_before);
     let url = || {
         let object = site.image("host");
         object["status"]["imageUrl"].as_str().unwrap_or_default().to_owned()

@@ -235,6 +235,12 @@ fn the_runbook_has_every_step_at_which_a_boot_fails() {
 }
 
 #[test]
+fn the_runbook_shows_a_rotation_of_the_key() {
+    // The Secret keeps the time of its creation. The test of the rotation has this key, too.
+    assert!(read("docs/runbooks.md").contains("{.data.rotated-at}"));
+}
+
+#[test]
 fn the_prometheus_rule_has_the_same_alerts() {
     let alerts = read("deploy/monitoring/alerts.yaml");
     let path = fixtures("../deploy/components/monitoring/prometheus-rule.yaml");

@@ -258,6 +258,47 @@ fn the_runbook_has_every_step_at_which_a_boot_fails() {
 }
 
 #[test]
+fn the_commands_of_the_runbooks_show_what_the_text_says() {
+    let page = read("docs/runbooks.md");
+    let forwards: Vec<_> = page.lines().filter(|line| line.contains("port-forward")).collect();
+    assert!(!forwards.is_empty());
+    for line in forwards {
+        // The forward listens only after a moment, and the one for the next Pod needs its port.
+        assert!(line.contains("& sleep") && line.contains("kill $!"), "{line}");
+    }
+    assert!(!page.contains("-A -o name"), "names without their namespaces");
+    // As `--log-format` says, a line of the log has `status=404` or `"status":404`.
+    assert!(page.contains(r#"grep -E 'status"?[=:]404'"#) && !page.contains("grep status="));
+}
+
+#[test]
+fn the_runbooks_have_what_a_server_and_a_sidecar_need() {
+    let page = read("docs/runbooks.md");
+    let of_images = page.matches("--images-connections-per-address").count();
+    assert_eq!(of_images, page.matches("--media-connections-per-address").count());
+    for part in ["Authorization: Bearer", "baremetal-operator-controller-manager"] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+/// What a controller's `/readyz` says while it is not ready.
+#[test]
+fn every_reason_not_to_be_ready_is_explained() {
+    let page = read("docs/runbooks.md");
+    for reason in [
+        "starting: reading the key",
+        "starting: reading the bases",
+        "there are no base images",
+        "no base image is usable",
+        "failed to read",
+        "the pull secret is",
+        "not all images have been made yet",
+    ] {
+        assert!(runbook(&page, "DayoneDown").contains(&format!("`{reason}")), "{reason}");
+    }
+}
+
+#[test]
 fn the_runbook_shows_a_rotation_of_the_key() {
     // The Secret keeps the time of its creation. The test of the rotation has this key, too.
     assert!(read("docs/runbooks.md").contains("{.data.rotated-at}"));

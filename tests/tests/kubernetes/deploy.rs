@@ -363,3 +363,34 @@ fn the_page_names_what_is_there() {
         }
     }
 }
+
+/// A variable of the ConfigMap has no effect if the Deployment sets it, or an option that overrides it.
+#[test]
+fn the_page_names_the_variables_that_the_deployment_sets_or_overrides() {
+    let page = fs::read_to_string(fixtures("..").join("docs/metal3.md")).unwrap();
+    let mut paragraphs = page.split("\n\n");
+    let paragraph = paragraphs.find(|one| one.starts_with("The Deployment sets these variables itself")).unwrap();
+    for (site, deployment) in deployments() {
+        let container = dayone(&deployment);
+        let overridden = each(&container["args"]).map(|argument| {
+            let option = text(argument).trim_start_matches("--").split('=').next().unwrap();
+            format!("DAYONE_{}", option.replace('-', "_").to_uppercase())
+        });
+        let set = each(&container["env"]).map(|variable| text(&variable["name"]).to_owned());
+        for name in overridden.chain(set) {
+            assert!(paragraph.contains(&format!("`{name}`")), "{site}: {name}");
+        }
+    }
+}
+
+#[test]
+fn the_page_has_the_values_of_the_deployments_options() {
+    let page = fs::read_to_string(fixtures("..").join("docs/metal3.md")).unwrap();
+    let objects = directory("deploy/base");
+    let container = dayone(object(&objects, "Deployment", "dayone"));
+    for argument in each(&container["args"]) {
+        let (option, value) = text(argument).split_once('=').unwrap();
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{option}` | "))).expect(option);
+        assert!(value.starts_with("$(") || row.split(" | ").nth(1).unwrap().contains(value), "{argument}: {row}");
+    }
+}

@@ -348,6 +348,15 @@ mod tests {
     }
 
     #[test]
+    fn problems_with_the_status_503_say_when_to_come_again() {
+        for kind in ProblemKind::ALL {
+            let response = Problem::new(*kind, "any").into_response();
+            let is_unavailable = kind.status() == StatusCode::SERVICE_UNAVAILABLE;
+            assert_eq!(response.headers().contains_key(RETRY_AFTER), is_unavailable, "{}", kind.slug());
+        }
+    }
+
+    #[test]
     fn the_cause_stays_in_the_log() {
         let problem = Problem::internal("open /secret/place: permission denied");
         assert!(!serde_json::to_string(&problem.body).unwrap().contains("secret"));

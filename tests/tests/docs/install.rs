@@ -9,7 +9,7 @@ use acceptance::peers::run_text;
 use acceptance::server::dayone;
 
 /// The beginnings of commands that need a package manager, a registry or a service manager, and what covers them.
-const ELSEWHERE: [(&str, &str); 16] = [
+const ELSEWHERE: [(&str, &str); 17] = [
     ("sudo apt install", "packaging/packages.rs installs the package with dpkg"),
     ("sudo dnf install", "packaging/packages.rs installs the package with rpm"),
     ("sudo tar -xzf", "scripts/release/check.sh unpacks the archive"),
@@ -26,6 +26,7 @@ const ELSEWHERE: [(&str, &str); 16] = [
     ("sudo apt purge", "packaging/packages.rs purges the package with dpkg"),
     ("sudo dnf remove", "packaging/packages.rs removes the package with rpm"),
     ("sudo rm -r /var/lib/private/dayone", "nothing: it removes the directory that it names"),
+    ("sudo rm -r /var/log/private/dayone", "nothing: it removes the directory that it names"),
 ];
 
 fn page() -> String {

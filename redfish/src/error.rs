@@ -256,7 +256,8 @@ impl RedfishError {
     /// Whether the refusal says nothing about the request: the BMC did not answer, or takes no request at the moment.
     pub(crate) fn is_unavailable(&self) -> bool {
         match self {
-            Self::Unreachable { .. } | Self::Broken { .. } | Self::Timeout { .. } => true,
+            // The DNS may answer a little later: it is asked for each new connection.
+            Self::Unreachable { .. } | Self::Unresolved { .. } | Self::Broken { .. } | Self::Timeout { .. } => true,
             Self::NotJson { was_service, .. } => *was_service,
             Self::Status(failure) => is_busy(failure.status),
             _ => false,
@@ -266,7 +267,7 @@ impl RedfishError {
     /// Whether the same request may succeed a little later.
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Unreachable { .. } | Self::Broken { .. } | Self::Timeout { .. } => true,
+            Self::Unreachable { .. } | Self::Unresolved { .. } | Self::Broken { .. } | Self::Timeout { .. } => true,
             // The BMC's web server answers in place of the service, which starts or is busy.
             Self::NotJson { was_service, .. } => *was_service,
             Self::NoSession { session, .. } => session.is_passing_session_refusal(),
@@ -304,7 +305,10 @@ pub(crate) fn is_busy(status: StatusCode) -> bool {
     )
 }
 
-/// What iDRAC and iLO answer while they are busy with an earlier request, with a status that means something else.
+/// What iDRAC and iLO answer while they are busy with an earlier request, or an iLO while its host is in POST, with a status that means
+/// something else.
 fn not_ready(message: &Message) -> bool {
-    message.key() == "SYS518" || message.id.starts_with("iLO.") && message.key() == "InvalidOperationForSystemState"
+    message.key() == "SYS518"
+        || message.id.starts_with("iLO.")
+            && matches!(message.key(), "InvalidOperationForSystemState" | "UnableToModifyDuringSystemPOST")
 }

@@ -356,5 +356,16 @@ fn no_handshake(error: &rustls::Error) -> String {
     format!("{versions}: update its firmware, or put a proxy with newer TLS in front of it")
 }
 
+/// Whether this may say that the other side demands a client certificate.
+pub(super) fn may_demand_certificate(error: &rustls::Error) -> bool {
+    use rustls::AlertDescription as Alert;
+    matches!(
+        error,
+        rustls::Error::AlertReceived(
+            Alert::CertificateRequired | Alert::BadCertificate | Alert::NoCertificate | Alert::HandshakeFailure
+        )
+    )
+}
+
 #[cfg(test)]
 mod tests;

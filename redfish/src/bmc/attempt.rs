@@ -11,6 +11,9 @@ use super::Bmc;
 use super::properties::clean;
 use crate::{Answer, Message, RedfishError};
 
+/// What an iLO answers to a change of the override, with 400, while its host is in POST.
+pub(super) const IN_POST: &str = "UnableToModifyDuringSystemPOST";
+
 /// One request that changes something, and its outcome. Has only the names of the properties that were sent, because an
 /// image's URL is a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +42,11 @@ impl Attempt {
     /// Whether the request succeeded.
     pub fn succeeded(&self) -> bool {
         self.error.is_none()
+    }
+
+    /// Whether the BMC refused the request in a way in which some refuse it only while the host is on.
+    pub fn may_need_host_off(&self) -> bool {
+        self.status == Some(409) || self.error.as_ref().is_some_and(|error| error.contains(IN_POST))
     }
 
     /// How the BMC's task completed, in parentheses. Empty if there was none, or if its status was `OK`.
@@ -180,8 +188,11 @@ fn by_text(messages: &[Message]) -> Option<Meaning> {
         "RAC0723",
         "InvalidURL",
     ];
-    const BUSY_KEYS: [&str; 6] = [
+    const BUSY_KEYS: [&str; 9] = [
         "ResourceInUse",
+        "ResourceInUseWithDetail",
+        "ResourceNotReadyRetry",
+        "DeviceIsBusy",
         "OperationNotAllowed",
         "ServiceTemporarilyUnavailable",
         "Conflict",
@@ -210,7 +221,9 @@ fn by_text(messages: &[Message]) -> Option<Meaning> {
         |keys: &[&str]| messages.iter().any(|message| keys.iter().any(|key| message.key().eq_ignore_ascii_case(key)));
     let texts = messages.iter().map(|message| message.text.to_ascii_lowercase()).collect::<Vec<_>>();
     let any_word = |words: &[&str]| texts.iter().any(|text| words.iter().any(|word| text.contains(word)));
-    if any_word(&["licens", "licenc", "product key"]) {
+    // iLO gives no texts, only keys such as LicenseKeyRequired.
+    let has_licence_key = messages.iter().any(|message| message.key().to_ascii_lowercase().contains("licens"));
+    if has_licence_key || any_word(&["licens", "licenc", "product key"]) {
         Some(Meaning::Licence)
     } else if any_key(&IMAGE_KEYS) || any_word(&IMAGE_WORDS) {
         Some(Meaning::Image)

@@ -119,8 +119,8 @@ impl Bmc {
                         if meaning == Meaning::Busy {
                             forms.retain(|other| form.is_continuous() || !other.is_continuous());
                         }
-                        // Such an iLO refuses every change of the override.
-                        if error.says("UnsupportedOperation") {
+                        // Such an iLO refuses every change of the override, for ever or while its host is in POST.
+                        if error.says("UnsupportedOperation") || error.says(attempt::IN_POST) {
                             forms.retain(|other| other.target().is_none());
                         }
                         let faults = attempt::named_properties(&error, &[TARGET, ENABLED, MODE]);

@@ -318,7 +318,7 @@ fn detached(attempts: &[Attempt]) -> &'static str {
 }
 
 fn while_off(attempts: &[Attempt]) -> &'static str {
-    if attempts.iter().any(|attempt| attempt.status == Some(409)) {
+    if attempts.iter().any(Attempt::may_need_host_off) {
         ". Some BMCs accept it only while the host is off: switch the host off and try again"
     } else {
         ""

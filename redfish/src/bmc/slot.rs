@@ -45,15 +45,16 @@ pub(super) fn suitable(survey: &Survey, medium: Medium) -> Result<Vec<Slot>, Bmc
 type Rank = (u8, u8, usize);
 
 fn rank(survey: &Survey, slot: &Slot, medium: Medium, position: usize) -> Rank {
-    let preferred = match (survey.vendor, medium) {
-        (Vendor::Hpe, Medium::Cd) => Some("2"),
-        (Vendor::Hpe, Medium::Usb) => Some("1"),
-        (Vendor::Dell, _) if is_idrac_10(survey) => Some("1"),
-        (Vendor::Dell, Medium::Cd) => Some("CD"),
-        (Vendor::Dell, Medium::Usb) => Some("RemovableDisk"),
-        _ => None,
+    let preferred: &[&str] = match (survey.vendor, medium) {
+        (Vendor::Hpe, Medium::Cd) => &["2"],
+        (Vendor::Hpe, Medium::Usb) => &["1"],
+        (Vendor::Dell, _) if is_idrac_10(survey) => &["1"],
+        // The slots of the System have numbers, in any order, and some machines boot only from the first.
+        (Vendor::Dell, Medium::Cd) => &["CD", "1"],
+        (Vendor::Dell, Medium::Usb) => &["RemovableDisk", "1"],
+        _ => &[],
     };
-    let by_vendor = u8::from(preferred.is_some_and(|preferred| preferred != slot.id));
+    let by_vendor = u8::from(!preferred.is_empty() && !preferred.contains(&slot.id.as_str()));
     let by_type = match medium {
         Medium::Cd if has(slot, "CD") => 0,
         Medium::Cd if has(slot, "DVD") => 1,

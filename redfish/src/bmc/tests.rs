@@ -100,6 +100,10 @@ fn the_slot_fits_the_medium_and_the_vendor() {
     let every = ["CD", "DVD", "USBStick"];
     let idrac_10 = [slot("2", &every, true), slot("1", &every, true)];
     assert_eq!(chosen(Vendor::Dell, "17G Monolithic", &idrac_10, Medium::Cd).unwrap(), ["1", "2"]);
+    // An iDRAC 9 lists the System's slots in any order, too.
+    for medium in [Medium::Cd, Medium::Usb] {
+        assert_eq!(chosen(Vendor::Dell, "14G Monolithic", &idrac_10, medium).unwrap(), ["1", "2"]);
+    }
     let lenovo = [
         slot("RDOC1", &["CD", "DVD"], true),
         slot("Remote1", &["CD"], true),
@@ -149,6 +153,10 @@ fn refusals_are_classified() {
         (refusal(409, "Base.1.8.ResourceInUse", "", &[]), Meaning::Busy),
         (refusal(504, "", "", &[]), Meaning::Unknown),
         (refusal(403, "SMC.1.0.OemLicenseNotPassed", "Not licensed to perform this request.", &[]), Meaning::Licence),
+        // iLO sends keys without texts.
+        (refusal(400, "iLO.2.18.LicenseKeyRequired", "", &[]), Meaning::Licence),
+        (refusal(403, "iLO.2.18.LicenseKeyRequired", "", &[]), Meaning::Licence),
+        (refusal(400, "iLO.2.18.ResourceInUseWithDetail", "", &[]), Meaning::Busy),
         (refusal(403, "Base.1.8.InsufficientPrivilege", "", &[]), Meaning::Final),
         (refusal(403, "Base.1.13.PropertyNotWritable", "", &["BootSourceOverrideMode"]), Meaning::Form),
         (refusal(405, "Base.1.19.PropertyNotWritable", "", &["BootSourceOverrideMode"]), Meaning::Form),

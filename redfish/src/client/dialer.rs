@@ -2,8 +2,10 @@
 //!
 //! BMCs are in a network of their own. A proxy from the environment leads to the Internet, and would see the passwords: none is used.
 
-use std::io;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::Uri;
@@ -11,9 +13,10 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::Name;
 use rustls::ClientConfig;
 use rustls_pki_types::ServerName;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 use tower::{BoxError, ServiceExt as _, service_fn};
 
 use crate::AllowedNetworks;
@@ -53,7 +56,7 @@ impl Dialer {
         let stream = self.connect().await?;
         let stream = TlsConnector::from(Arc::clone(tls)).connect(name, stream).await;
         // Inside another error, a time limit that the kernel has for TCP is not taken for that of a connection.
-        Ok(Box::new(stream.map_err(io::Error::other)?))
+        Ok(Box::new(Tls(stream.map_err(io::Error::other)?)))
     }
 
     async fn connect(&self) -> Result<TcpStream, BoxError> {
@@ -64,6 +67,45 @@ impl Dialer {
             async move { networks.resolve(name.as_str()).await.map_err(io::Error::other) }
         });
         Ok(connector(resolver, self.timeout).oneshot(self.server.clone()).await?.into_inner())
+    }
+}
+
+/// A TLS connection whose end counts even if the BMC does not announce it (`close_notify`): servers in Python never do. An answer that
+/// is cut off is still found, by its length, by its chunks, or because its JSON has no end.
+struct Tls(TlsStream<TcpStream>);
+
+impl AsyncRead for Tls {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match Pin::new(&mut self.0).poll_read(cx, buffer) {
+            Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Poll::Ready(Ok(())),
+            read => read,
+        }
+    }
+}
+
+impl AsyncWrite for Tls {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write_vectored(cx, parts)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.0.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(cx)
     }
 }
 

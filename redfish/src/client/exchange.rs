@@ -154,8 +154,11 @@ impl Exchange {
     ) -> Result<Reply, RedfishError> {
         let limit = self.options.max_body;
         let message = request.message(url, authorization).map_err(|error| self.explain(request, &error.into()))?;
+        let begin = Instant::now();
         let answer = connection.send(message, request.timeout, limit).await;
-        let (head, mut body) = answer.map_err(|error| self.explain(request, &error))?;
+        // The kernel may give a connection up before the limit.
+        let waited = Request { timeout: begin.elapsed().min(request.timeout), ..request };
+        let (head, mut body) = answer.map_err(|error| self.explain(waited, &error))?;
         let line = self.request_line(request);
         if head.headers.get(CONTENT_ENCODING).is_some_and(is_gzip) && !body.is_empty() {
             body = match unpacked(&body, limit) {
@@ -181,8 +184,12 @@ impl Exchange {
             if let Some(unresolved) = cause.downcast_ref::<Unresolved>() {
                 return RedfishError::Unresolved { host: host(), reason: unresolved.to_string() };
             }
-            if let Some(error) = cause.downcast_ref::<rustls::Error>() {
-                return tls::explain(error, self.origin());
+            // After the handshake, the BMC may have carried out the request, unless it demands a client certificate: with TLS 1.3, it
+            // says so only then.
+            if let Some(of_tls) = cause.downcast_ref::<rustls::Error>()
+                && (!matches!(error, ConnectionError::Broken(_)) || tls::may_demand_certificate(of_tls))
+            {
+                return tls::explain(of_tls, self.origin());
             }
         }
         let line = self.request_line(request);

@@ -1,14 +1,17 @@
 //! The login of a client: its session, or the password in each request.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use http::HeaderValue;
+use tokio::sync::oneshot;
 
 use super::Client;
-use super::answer::Reply;
+use super::answer::{self, Reply};
 use super::request::{Authorization, Request};
-use super::session::{self, Login, PasswordRefusal};
+use super::session::{self, Login, PasswordRefusal, Session};
+use crate::credentials::Credentials;
 use crate::error::RedfishError;
 
 /// How long to wait before sending a password again that the BMC has accepted before, and now refuses.
@@ -93,16 +96,51 @@ impl Client {
         RedfishError::Unreachable { origin: self.exchange.origin(), reason }
     }
 
+    /// Logs in, and tries again if there was no connection. Later logins are part of a request, which is tried again.
+    pub(super) async fn first_login(&self) -> Result<Login, RedfishError> {
+        let mut attempt = 0;
+        loop {
+            match self.log_in().await {
+                // Nothing was sent.
+                Err(RedfishError::Unreachable { .. } | RedfishError::Unresolved { .. })
+                    if attempt < self.exchange.options.retries =>
+                {
+                    tokio::time::sleep(answer::pause(attempt, None)).await;
+                    attempt += 1;
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Begins a session, in a task of its own: if nobody waits for the session any more, the task ends it. The BMC would keep it for half
+    /// an hour.
+    async fn begin_session(
+        &self,
+        collection: String,
+        credentials: Credentials,
+    ) -> Result<Option<Session>, RedfishError> {
+        let is_refused = self.password_refusal.get().is_some();
+        let exchange = Arc::clone(&self.exchange);
+        let task = exchange.options.unfinished.begin();
+        let (begun, session) = oneshot::channel();
+        tokio::spawn(async move {
+            let outcome = session::begin(&exchange, &collection, &credentials, is_refused).await;
+            if let Err(Ok(Some(session))) = begun.send(outcome) {
+                session::end(&exchange, session).await;
+            }
+            drop(task);
+        });
+        session.await.unwrap_or_else(|_| Err(RedfishError::Internal("the login ended early".to_owned())))
+    }
+
     /// Begins a session. If the BMC grants none, each request has the password, unless the BMC has refused that.
-    pub(super) async fn log_in(&self) -> Result<Login, RedfishError> {
+    async fn log_in(&self) -> Result<Login, RedfishError> {
         let Some(credentials) = &self.exchange.target.credentials else {
             return Ok(Login::Fixed(Authorization::None));
         };
         let session = match &self.sessions {
-            Some(collection) => {
-                let is_refused = self.password_refusal.get().is_some();
-                session::begin(&self.exchange, collection, credentials, is_refused).await?
-            }
+            Some(collection) => self.begin_session(collection.clone(), credentials.clone()).await?,
             None => None,
         };
         match (session, self.password_refusal.get()) {

@@ -82,7 +82,7 @@ impl Client {
         client.sessions = session::collection(&root);
         client.root = root.to_string().into();
         drop(root);
-        client.login = Mutex::new(client.log_in().await?);
+        client.login = Mutex::new(client.first_login().await?);
         Ok(client)
     }
 
@@ -304,7 +304,7 @@ impl Client {
                     request.method == Method::GET && is_transient
                 }
                 // Nothing was sent.
-                Err(RedfishError::Unreachable { .. }) => true,
+                Err(RedfishError::Unreachable { .. } | RedfishError::Unresolved { .. }) => true,
                 Err(RedfishError::Broken { .. }) => request.method == Method::GET,
                 Err(_) => false,
             };

@@ -368,3 +368,17 @@ async fn a_host_boots_by_http_although_the_bmc_refuses_virtual_media() {
         assert!(plan.boot[0].is_http() && plan.slots.is_empty(), "{plan:?}");
     }
 }
+
+#[tokio::test]
+async fn an_ilo_whose_host_is_in_post_gets_no_override_for_every_boot() {
+    let bmc = start().await;
+    for _ in 0..2 {
+        bmc.on("PATCH", SYSTEM, refusal(400, "iLO.2.37.UnableToModifyDuringSystemPOST", &["BootSourceOverrideTarget"]));
+    }
+    bmc.on("PATCH", SYSTEM, Canned::new(204, &Value::Null));
+    let (boots, plan) = planned(&bmc, None).await;
+    let error = boots.boot_once(&plan).await.unwrap_err();
+    assert!(error.attempts().iter().all(|attempt| attempt.may_need_host_off()), "{error:?}");
+    assert!(error.to_string().contains("only while the host is off"), "{error}");
+    assert_eq!(overrides(&bmc).len(), 1);
+}

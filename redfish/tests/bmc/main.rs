@@ -5,6 +5,7 @@
 
 mod bmc;
 mod boots;
+mod logins;
 mod managers;
 mod redirects;
 mod requests;

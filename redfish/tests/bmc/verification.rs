@@ -146,3 +146,58 @@ async fn plain_http_instead_of_tls_and_the_reverse_are_reported() {
     let error = connect(&address.replace("://", "+http://"), Verification::Disabled).await.unwrap_err();
     assert!(error.to_string().contains("write its address without +http"), "{error}");
 }
+
+#[tokio::test]
+async fn an_answer_may_end_with_its_connection_without_an_announcement_in_tls() {
+    let key = KeyPair::generate().unwrap();
+    let certificate = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap().self_signed(&key).unwrap();
+    for (answer, is_whole) in [
+        ("HTTP/1.0 200 OK\r\n\r\n{}", true),
+        ("HTTP/1.0 200 OK\r\n\r\n{", false),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{", false),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}", false),
+    ] {
+        let outcome = over_tls(certificate.der().clone(), &key, &certificate.pem(), move |mut stream| async move {
+            stream.write_all(answer.as_bytes()).await.unwrap();
+            // Dropping it closes the connection of TCP, and says nothing in TLS.
+            stream.flush().await.unwrap();
+        });
+        let outcome = outcome.await;
+        assert_eq!(outcome.is_ok(), is_whole, "{answer}");
+        assert!(outcome.err().is_none_or(|error| !error.to_string().contains("rustls")), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn tls_that_breaks_after_a_request_is_a_connection_that_broke() {
+    let key = KeyPair::generate().unwrap();
+    let certificate = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap().self_signed(&key).unwrap();
+    let outcome = over_tls(certificate.der().clone(), &key, &certificate.pem(), |mut stream| async move {
+        let _ = stream.get_mut().0.write_all(b"HTTP/1.1 503 Busy\r\n\r\n").await;
+    });
+    let error = outcome.await.unwrap_err();
+    // It may have been carried out, and nothing speaks for plain HTTP.
+    assert!(matches!(error, RedfishError::Broken { .. }) && !error.to_string().contains("+http"), "{error}");
+}
+
+/// Connects to a BMC that reads one request and answers it so.
+async fn over_tls<F>(
+    certificate: CertificateDer<'static>,
+    key: &KeyPair,
+    pem: &str,
+    answer: impl FnOnce(tokio_rustls::server::TlsStream<tokio::net::TcpStream>) -> F + Send + 'static,
+) -> Result<(), RedfishError>
+where
+    F: Future<Output = ()> + Send,
+{
+    let acceptor = acceptor(certificate, key);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("https://{}", listener.local_addr().unwrap()).parse().unwrap();
+    tokio::spawn(async move {
+        let mut stream = acceptor.accept(listener.accept().await.unwrap().0).await.unwrap();
+        let _ = stream.read(&mut [0; 4096]).await;
+        answer(stream).await;
+    });
+    let target = Target { address, credentials: None, verification: certificates(pem) };
+    Client::connect(&target, &ClientOptions { retries: 0, ..ClientOptions::default() }).await.map(drop)
+}

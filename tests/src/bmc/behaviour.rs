@@ -195,6 +195,8 @@ pub(super) struct Boot {
     pub(super) starts: Vec<String>,
     /// Whether the firmware refuses this while the machine runs.
     pub(super) needs_power_off: bool,
+    /// Whether the machine is in POST whenever it runs, in which an iLO refuses this.
+    pub(super) in_post: bool,
     /// The path of Dell's attributes.
     pub(super) attributes: Option<String>,
     /// The members of `Boot` that the firmware accepts and does not keep.
@@ -215,6 +217,7 @@ impl Default for Boot {
             together: Vec::new(),
             starts: vec!["Cd".into(), "Usb".into(), "UsbCd".into()],
             needs_power_off: false,
+            in_post: false,
             attributes: None,
             ignores: Vec::new(),
             hides: Vec::new(),

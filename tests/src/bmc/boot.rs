@@ -26,6 +26,9 @@ pub(super) fn patch(shared: &Shared, path: &str, body: &Value) -> Answer {
         let text = "The request is not supported.";
         return Answer::error(400, "iLO.2.15.UnsupportedOperation", text, &[]);
     }
+    if behaviour.in_post && state.is_on() {
+        return Answer::error(400, "iLO.2.37.UnableToModifyDuringSystemPOST", "", &["BootSourceOverrideTarget"]);
+    }
     if behaviour.needs_power_off && state.is_on() {
         return Answer::error(409, "ActionNotSupported", "The system must be switched off.", &[]);
     }

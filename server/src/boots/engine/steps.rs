@@ -237,7 +237,7 @@ impl<'a> Steps<'a> {
         let (plan, before) = self.record_override().await?;
         self.boot.show_progress("setting the boot override");
         let mut set = match self.set_boot(&plan).await? {
-            Err(BmcError::BootRefused { attempts }) if attempts.iter().any(|attempt| attempt.status == Some(409)) => {
+            Err(BmcError::BootRefused { attempts }) if attempts.iter().any(|attempt| attempt.may_need_host_off()) => {
                 Box::pin(self.boot_override_while_off(&plan)).await?
             }
             // It may show the URL later, so the undo must not rely on what it shows.
@@ -318,7 +318,7 @@ impl<'a> Steps<'a> {
     /// Switches the host off, because some BMCs accept an override only then. The host is to be restarted anyway.
     async fn boot_override_while_off(&mut self, plan: &Plan) -> Result<BootOverride, Stop> {
         self.check_not_deleted()?;
-        let remark = "the BMC refuses the boot override with 409, as some do while the host is on, so dayone switches the host off first";
+        let remark = "the BMC refuses the boot override, as some do while the host is on or in POST, so dayone switches the host off first";
         self.change(|record| record.remark(remark)).await?;
         self.note_running().await?;
         let graceful = Duration::from_secs(self.boot.record().options.shutdown_within);

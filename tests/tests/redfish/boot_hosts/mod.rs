@@ -207,8 +207,9 @@ async fn any_of_several_signs_is_enough_and_the_medium_is_ejected() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_is_switched_off_first_where_its_bmc_wants_that() {
     let dayone = Dayone::start().await;
-    let vendor = Vendor::named("generic-dmtf").with(json!({"boot": {"needs_power_off": true}}));
-    whole_boot(&dayone, &vendor).await.unwrap();
+    for boot in [json!({"needs_power_off": true}), json!({"in_post": true})] {
+        whole_boot(&dayone, &Vendor::named("generic-dmtf").with(json!({"boot": boot}))).await.unwrap();
+    }
     // One that ejects only while the host is off says so, and does it then.
     let vendor = Vendor::named("hpe-ilo6").with(json!({"eject": {"needs_power_off": true}}));
     let bmc = EmulatedBmc::start(&vendor, Options::default()).await;

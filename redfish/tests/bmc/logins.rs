@@ -1,0 +1,78 @@
+//! Logins that meet a connection or a caller that goes away.
+
+use std::time::Duration;
+
+use redfish::{Client, ClientOptions, Credentials, Target, Verification};
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+const SESSIONS: &str = "/redfish/v1/SessionService/Sessions";
+
+/// A listener, and the target that leads to it.
+async fn listen() -> (TcpListener, Target) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
+    let credentials = Some(Credentials::new("root".to_owned(), "hunter2".to_owned().into()).unwrap());
+    (listener, Target { address, credentials, verification: Verification::System })
+}
+
+async fn read_until(stream: &mut TcpStream, end: &str) -> String {
+    let mut text = Vec::new();
+    while !text.ends_with(end.as_bytes()) {
+        text.push(stream.read_u8().await.unwrap());
+    }
+    String::from_utf8(text).unwrap()
+}
+
+/// Reads the request for the service root, and answers it.
+async fn answer_root(stream: &mut TcpStream, headers: &str) {
+    read_until(stream, "\r\n\r\n").await;
+    let root = json!({"Links": {"Sessions": {"@odata.id": SESSIONS}}}).to_string();
+    let answer = format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: {}\r\n\r\n{root}", root.len());
+    stream.write_all(answer.as_bytes()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_session_that_begins_when_nobody_waits_for_it_any_more_is_ended() {
+    let (listener, target) = listen().await;
+    let options = ClientOptions::default();
+    let bmc = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        answer_root(&mut stream, "").await;
+        read_until(&mut stream, "\"}").await;
+        stream
+    };
+    // Drops the client while it waits for its session.
+    let mut stream = tokio::select! {
+        _ = Client::connect(&target, &options) => panic!("there is no session yet"),
+        stream = bmc => stream,
+    };
+    let answer = "HTTP/1.1 201 Created\r\nX-Auth-Token: t\r\nLocation: /s/1\r\nContent-Length: 2\r\n\r\n{}";
+    stream.write_all(answer.as_bytes()).await.unwrap();
+    let ended = read_until(&mut stream, "\r\n\r\n").await;
+    assert!(ended.starts_with("DELETE /s/1 ") && ended.contains("x-auth-token: t\r\n"), "{ended}");
+    stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
+    options.unfinished.finished().await;
+}
+
+#[tokio::test]
+async fn a_login_is_tried_again_if_the_bmc_refuses_the_connection() {
+    let (listener, target) = listen().await;
+    let bmc = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let address = listener.local_addr().unwrap();
+        // From here on, the kernel refuses connections.
+        drop(listener);
+        answer_root(&mut stream, "Connection: close\r\n").await;
+        drop(stream);
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let (mut stream, _) = TcpListener::bind(address).await.unwrap().accept().await.unwrap();
+        read_until(&mut stream, "\"}").await;
+        let answer = "HTTP/1.1 201 Created\r\nX-Auth-Token: t\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}";
+        stream.write_all(answer.as_bytes()).await.unwrap();
+    };
+    let (client, ()) = tokio::join!(Client::connect(&target, &ClientOptions::default()), bmc);
+    let tried: Vec<_> = client.unwrap().requests().iter().map(|request| request.status).collect();
+    assert_eq!(tried, [Some(200), None, Some(201)]);
+}

@@ -19,7 +19,9 @@ use super::metrics::{FetchMetrics, Outcome};
 use super::progress::{FetchProgress, Phase, ProgressSnapshot};
 use super::request_error::{AddError, RemoveError};
 use super::settings::FetchSettings;
-use crate::store::{BaseRecord, BaseRecordState, BaseVersion, FinishBaseError, Finished, RemoveBaseError, Store};
+use crate::store::{
+    AddBaseError, BaseRecord, BaseRecordState, BaseVersion, FinishBaseError, Finished, RemoveBaseError, Store,
+};
 
 /// How many bases are fetched at a time.
 const AT_ONCE: usize = 2;
@@ -116,6 +118,10 @@ impl BaseFetches {
     async fn add_checked(&self, record: BaseRecord) -> Result<Added, AddError> {
         let inner = &self.0;
         let _alone = inner.changing.lock().await;
+        // Before an earlier attempt goes on: it may be from a time when the name was free.
+        if inner.store.is_configured(record.name.as_str()) {
+            return Err(AddBaseError::Configured(record.name).into());
+        }
         loop {
             // First, because a base that arrives meanwhile is present then.
             let unfinished = self.unfinished_of(record.name.as_str());
@@ -287,6 +293,10 @@ impl BaseFetches {
         progress: &FetchProgress,
         cancelled: &CancellationToken,
     ) -> Result<Finished, Unfetched> {
+        // The configuration may have taken the name since the request. The files would be fetched in vain.
+        if self.0.store.is_configured(record.name.as_str()) {
+            return Err(Unfetched::Failed(FinishBaseError::Configured(record.name.clone()).to_string()));
+        }
         let permit = tokio::select! {
             permit = self.0.permits.acquire() => permit,
             () = cancelled.cancelled() => return Err(Unfetched::Cancelled),

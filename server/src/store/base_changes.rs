@@ -49,6 +49,12 @@ pub enum Finished {
 /// Why files that have arrived are not a base.
 #[derive(Debug, thiserror::Error)]
 pub enum FinishBaseError {
+    /// A configured base has the name since a restart.
+    #[error(
+        "the base '{0}' is now in the server's configuration (--base): remove it there, or forget this fetch (dayone base rm {0} \
+         --fetch-only)"
+    )]
+    Configured(BaseName),
     /// The files were written a moment ago. Try again in a moment.
     #[error("the files were written a moment ago")]
     TooFresh,
@@ -111,8 +117,7 @@ fn examples(some: &[RecipeId], all: usize) -> String {
 impl Store {
     /// Records a base whose files are still to be fetched to [`base_file`](Self::base_file).
     pub fn begin_base(&self, record: BaseRecord) -> Result<BaseVersion, AddBaseError> {
-        let configured = self.base(record.name.as_str()).is_some_and(|base| base.version().is_none());
-        if configured {
+        if self.is_configured(record.name.as_str()) {
             return Err(AddBaseError::Configured(record.name));
         }
         let data = self.persistence.directory().map_err(AddBaseError::Write)?;
@@ -135,6 +140,10 @@ impl Store {
     pub fn finish_base(&self, version: BaseVersion) -> Result<Finished, FinishBaseError> {
         let data = self.persistence.directory().map_err(FinishBaseError::Write)?;
         let Some(record) = self.added.get(version) else { return Ok(Finished::Removed) };
+        // The next start would refuse two bases of one name.
+        if self.is_configured(record.name.as_str()) {
+            return Err(FinishBaseError::Configured(record.name));
+        }
         sync_files(data).map_err(FinishBaseError::Write)?;
         let definition = record.definition(version, &data.base_files());
         let definition = definition.map_err(|error| FinishBaseError::Write(io::Error::other(error)))?;

@@ -47,6 +47,11 @@ impl Store {
         self.added.all()
     }
 
+    /// Whether the base of this name is in the server's configuration.
+    pub fn is_configured(&self, name: &str) -> bool {
+        self.base(name).is_some_and(|base| base.version().is_none())
+    }
+
     /// The record of the added base of this name, if the base can be used. One whose files are lost or damaged needs new ones.
     pub fn usable_added_base(&self, name: &str) -> Option<BaseRecord> {
         let base = self.base(name).filter(|base| base.available().is_some());

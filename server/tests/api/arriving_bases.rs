@@ -6,13 +6,15 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use dayone::services::Config;
 use reqwest::StatusCode;
 use serde_json::json;
 use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
-use super::added_bases::{add, files, iso, next_release, settled, start};
+use super::added_bases::{add, allow, files, iso, next_release, settled, start, until_files_are};
 use super::http_source::HttpSource;
+use super::support::Answer;
 
 /// Holds the thread that has read the files of the second base of a name, until somebody lets it go on.
 struct HoldsSecond {
@@ -99,4 +101,37 @@ async fn a_disk_of_a_virtual_machine_is_refused_when_its_first_bytes_arrive() {
     let error = base["fetch"]["error"].as_str().unwrap();
     assert!(error.contains("format qcow2: convert it with qemu-img convert -O raw"), "{base}");
     assert_eq!(files(&dayone), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_base_that_is_configured_while_another_of_its_name_is_fetched_stays() {
+    let source = HttpSource::start().await;
+    let dayone = start(&source).await;
+    let (url, sha256) = source.put("/live.iso", &iso(&dayone));
+    let order = json!({"name": "fcos", "iso": {"url": url, "sha256": sha256}});
+    source.state().pause = Some(1000);
+    assert_eq!(add(&dayone, &order).await.status, StatusCode::ACCEPTED);
+
+    let configured = format!("fcos={}", dayone.place.path("plain.iso").display());
+    let configure = |config: &mut Config| {
+        allow(config, &[source.url("/")]);
+        config.bases.push(configured.parse().unwrap());
+    };
+    let dayone = dayone.restart_with(configure).await;
+    let base = settled(&dayone, "fcos").await;
+    assert_eq!((&base["state"], &base["origin"]), (&json!("available"), &json!("configured")), "{base}");
+    assert_eq!(base["fetch"]["state"], "failed", "{base}");
+    let error = base["fetch"]["error"].as_str().unwrap();
+    assert!(error.contains("configuration") && error.contains("dayone base rm fcos --fetch-only"), "{error}");
+    // Neither does the same request continue the attempt.
+    add(&dayone, &order).await.problem("base-configured");
+
+    // It would not start with two bases of one name.
+    let dayone = dayone.restart_with(configure).await;
+    assert_eq!(settled(&dayone, "fcos").await["fetch"]["state"], "failed");
+    let stopped = Answer::of(dayone.client.delete(dayone.url("/v1/bases/fcos/fetch"))).await;
+    assert_eq!(stopped.status, StatusCode::NO_CONTENT);
+    let base = settled(&dayone, "fcos").await;
+    assert_eq!((&base["origin"], &base["fetch"]), (&json!("configured"), &json!(null)), "{base}");
+    until_files_are(&dayone, &[]).await;
 }

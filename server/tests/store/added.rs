@@ -185,6 +185,20 @@ fn a_base_that_has_arrived_is_neither_forgotten_nor_fetched() {
 }
 
 #[test]
+fn a_base_does_not_arrive_under_the_name_of_a_configured_one() {
+    let place = Place::new();
+    let store = place.open_with(vec![]).unwrap();
+    let version = begin(&store, &place, NAME);
+    drop(store);
+    let store = place.open();
+    let refused = store.finish_base(version);
+    assert!(matches!(&refused, Err(FinishBaseError::Configured(name)) if name.as_str() == NAME), "{refused:?}");
+    assert!(store.is_configured(NAME) && store.base(NAME).unwrap().available().is_some());
+    drop(store);
+    drop(place.open());
+}
+
+#[test]
 fn a_base_that_may_be_used_by_an_unreadable_image_stays() {
     let place = Place::new();
     let store = place.open_with(vec![]).unwrap();

@@ -35,6 +35,11 @@ impl StoredImage {
         self.common.ordered_again.load(Ordering::Relaxed)
     }
 
+    /// Whether both are from one publication. The same image at its addresses under two installation keys is.
+    pub(super) fn is_same_publication(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.common, &other.common)
+    }
+
     /// The record of what was read since the image was published, the server was started, or a boot of it began. Cheap.
     pub fn reading(&self) -> ReadingSnapshot {
         self.common.reading.snapshot(self.sizes().unwrap_or_default())

@@ -178,16 +178,23 @@ impl Store {
     }
 
     /// Releases images that were just published for a request that has failed since, unless somebody has ordered them
-    /// again meanwhile.
-    pub fn withdraw(&self, images: &[Arc<StoredImage>]) {
+    /// again meanwhile. Returns the images that it has released.
+    pub fn withdraw(&self, images: Vec<Arc<StoredImage>>) -> Vec<Arc<StoredImage>> {
+        let mut released = Vec::new();
         for image in images {
-            let _lock = self.locks.lock(image.id());
-            if !image.is_ordered_again()
-                && let Err(error) = self.release_locked(&image.id())
-            {
-                error!(image = %image.id(), %error, "cannot release the image of a failed request");
+            let id = image.id();
+            let _lock = self.locks.lock(id);
+            // Somebody may have deleted it, and somebody else may have published the same content again.
+            let is_present = self.images.get(&id).is_some_and(|present| present.is_same_publication(&image));
+            if !is_present || image.is_ordered_again() {
+                continue;
+            }
+            match self.release_locked(&id) {
+                Ok(_) => released.push(image),
+                Err(error) => error!(image = %id, %error, "cannot release the image of a failed request"),
             }
         }
+        released
     }
 
     /// Releases an image that the caller has locked.

@@ -1,8 +1,10 @@
 //! Many at once: the same recipe is one image, different ones do not get in each other's way.
 
 use std::collections::BTreeSet;
-use std::sync::Barrier;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 
 use dayone::store::Publication;
@@ -74,4 +76,35 @@ fn publishing_releasing_and_looking_at_bases_at_once_leaves_memory_and_disk_of_o
         assert_eq!(store.image(&id).is_some(), on_disk.contains(&id.to_string()));
     }
     assert!(store.images().iter().all(|image| see(&store, image, "initrd.img").is_file()));
+}
+
+#[test]
+fn a_failed_request_withdraws_only_what_is_its_own() {
+    let place = Place::new();
+    let store = place.open();
+    let [own, ordered_again, deleted] = [1, 2, 3].map(|number| publish(&store, number));
+    store.publish(NAME, recipe(&store, 2).seal(), None).unwrap();
+    assert!(store.release(&deleted.id()).unwrap());
+    let of_another = publish(&store, 3);
+    let images = vec![Arc::clone(&own), Arc::clone(&ordered_again), deleted];
+
+    let withdrawn: Vec<_> = store.withdraw(images.clone()).iter().map(|image| image.id()).collect();
+    assert_eq!(withdrawn, [own.id()]);
+    assert!(store.image(&own.id()).is_none());
+    assert!(see(&store, &ordered_again, "initrd.img").is_file() && see(&store, &of_another, "initrd.img").is_file());
+    assert!(store.withdraw(images).is_empty());
+}
+
+#[test]
+fn an_image_whose_record_cannot_be_removed_is_not_withdrawn() {
+    let place = Place::new();
+    let store = place.open();
+    let image = publish(&store, 1);
+    let records = place.data().join("images");
+    fs::set_permissions(&records, Permissions::from_mode(0o500)).unwrap();
+    assert!(unprivileged(|| store.withdraw(vec![Arc::clone(&image)])).is_empty());
+    assert!(see(&store, &image, "initrd.img").is_file());
+    fs::set_permissions(&records, Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(store.withdraw(vec![image]).len(), 1);
+    assert!(place.records().is_empty());
 }

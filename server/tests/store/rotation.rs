@@ -286,6 +286,16 @@ fn every_publication_has_a_url_that_works_while_the_key_is_rotated() {
     });
 }
 
+#[test]
+fn a_failed_request_withdraws_its_image_also_after_a_rotation() {
+    let place = Place::new();
+    let store = place.open();
+    let image = publish(&store, 1);
+    rotate(&place, &store);
+    assert_eq!(store.withdraw(vec![Arc::clone(&image)]).len(), 1);
+    assert!(store.image(&image.id()).is_none());
+}
+
 /// A BMC that reads ranges under its URL notices nothing of a rotation and a restart.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_read_that_was_begun_is_resumed_with_if_range_under_the_previous_url() {

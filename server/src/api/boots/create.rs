@@ -91,11 +91,14 @@ async fn begin(api: &Api, actor: &Actor, images: Vec<Sealed>, boots: Vec<NewBoot
     if begun.is_err() {
         // Another request may have begun a boot from one of them meanwhile.
         let new: Vec<_> = new.into_iter().filter(|image| api.boots.of_image(&image.id()).is_none()).collect();
-        let store = Arc::clone(&api.store);
-        for image in &new {
-            actor.record(Event::ImageDeleted { image: image.id().to_string(), host: image.label().map(str::to_owned) });
-        }
-        blocking(move || store.withdraw(&new)).await?;
+        let (store, actor) = (Arc::clone(&api.store), actor.clone());
+        blocking(move || {
+            for image in store.withdraw(new) {
+                let host = image.label().map(str::to_owned);
+                actor.record(Event::ImageDeleted { image: image.id().to_string(), host });
+            }
+        })
+        .await?;
     }
     for record in begun.iter().flatten().map(|boot| boot.record()) {
         actor.record(Event::BootBegun {

@@ -7,9 +7,10 @@ use imagelib::digest::Digest;
 use kube::config::{AuthInfo, Cluster, Kubeconfig, KubeconfigError};
 
 /// The files that a setting for the kubeconfig names. As in kubectl, `KUBECONFIG` may be a list; files in it that do not exist are left
-/// out.
+/// out. One that dayone cannot look at is an error when it is read: without it, another cluster may be the current one.
 pub fn kubeconfig_files(setting: &Path) -> Vec<PathBuf> {
-    let listed: Vec<PathBuf> = std::env::split_paths(setting).filter(|file| file.exists()).collect();
+    let may_exist = |file: &PathBuf| !matches!(file.try_exists(), Ok(false));
+    let listed: Vec<PathBuf> = std::env::split_paths(setting).filter(may_exist).collect();
     if setting.exists() || listed.is_empty() { vec![setting.to_owned()] } else { listed }
 }
 
@@ -68,6 +69,10 @@ mod tests {
         let read = read(Some(Path::new(&list))).unwrap();
         assert_eq!((read.clusters.len(), read.current_context.as_deref()), (1, Some("a")));
         assert_eq!(kubeconfig_files(&file("none")), [file("none")], "the error names it");
+
+        std::os::unix::fs::symlink(file("circle"), file("circle")).unwrap();
+        let list = std::env::join_paths([file("circle"), file("contexts")]).unwrap();
+        assert_eq!(kubeconfig_files(Path::new(&list)), [file("circle"), file("contexts")], "the error names it");
     }
 
     #[test]

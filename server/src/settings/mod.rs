@@ -19,7 +19,7 @@ pub(crate) mod yaml;
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches};
@@ -115,10 +115,15 @@ fn path(program: Program, matches: &ArgMatches, is_drop_in: bool) -> Option<Path
         Some(path) if path.as_os_str().is_empty() => None,
         Some(path) => Some(path.clone()),
         None if program == Program::Serve && !is_drop_in => {
-            Some(PathBuf::from(DEFAULT_FILE)).filter(|path| path.exists())
+            Some(PathBuf::from(DEFAULT_FILE)).filter(|path| may_exist(path))
         }
         None => None,
     }
+}
+
+/// Whether a file is there, or nobody can tell. A server would give up its tokens if it took a file in a closed directory for missing.
+fn may_exist(path: &Path) -> bool {
+    !matches!(path.try_exists(), Ok(false))
 }
 
 impl Loaded {
@@ -210,5 +215,24 @@ impl Loaded {
             }
         }
         bases
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn only_a_file_that_is_surely_not_there_counts_as_missing() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        assert!(!may_exist(&path("dayone.yaml")) && !may_exist(&path("missing/dayone.yaml")));
+        // Root can look into closed directories, and follows no circle either.
+        symlink(path("circle"), path("circle")).unwrap();
+        assert!(may_exist(&path("circle")) && may_exist(&path("circle/dayone.yaml")));
+        std::fs::write(path("dayone.yaml"), "").unwrap();
+        assert!(may_exist(&path("dayone.yaml")));
     }
 }

@@ -3,11 +3,11 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use super::service::{self, FAILED, WRONG_USE, wrong_settings, wrong_use};
+use super::service::{self, FAILED, OnlyAfterRestart, WRONG_USE, wrong_settings, wrong_use};
 use crate::arguments::{CommandLine, ServeArguments, Settings};
 use crate::logging::{self, LogFilter};
 use crate::services::{Config, ConfigError, Server, StartError};
-use crate::settings::{self, LoadError, Loaded, Running};
+use crate::settings::{self, Changes, LoadError, Loaded, Running};
 
 /// The clients of the API, in the list of what a reload has changed.
 const API_CLIENTS: &str = "the API's clients or their tokens";
@@ -38,7 +38,10 @@ pub(super) fn run(arguments: ServeArguments) -> ExitCode {
         // the network only because its address needs a restart.
         config(read.clone())?;
         let taken_over = read.within(&settings);
-        let new = config(taken_over.clone())?;
+        let new = config(taken_over.clone()).map_err(|source| {
+            let Changes { restart, .. } = running.clone().take_over(loaded.effective());
+            OnlyAfterRestart { settings: restart.join(", "), source }
+        })?;
         log.set(filter)?;
         let has_other_clients = server.configure(new);
         settings = taken_over;

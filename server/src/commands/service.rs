@@ -7,18 +7,29 @@ use std::process::ExitCode;
 use tracing::{error, info, warn};
 
 use super::failure::{Failure, block_on};
-use super::service_manager::{State, notify};
+use super::service_manager::{Reload, State, notify};
 use super::signals::{SignalRequest, Signals};
 use super::terminal;
 use crate::arguments::refusal;
 use crate::error_chain::chain;
 use crate::open_files;
+use crate::services::ConfigError;
 use crate::settings::{Changes, LoadError};
 
 /// The exit code if the server fails.
 pub(super) const FAILED: u8 = 1;
 /// The exit code if the arguments or settings are wrong, as for errors of the command line's parser.
 pub(super) const WRONG_USE: u8 = 2;
+
+/// Why a server that runs does not take over settings with which it would start.
+#[derive(Debug, thiserror::Error)]
+#[error("{settings} change only with a restart, and the other settings are not valid without them")]
+pub(super) struct OnlyAfterRestart {
+    /// The settings that need a restart.
+    pub(super) settings: String,
+    /// What is wrong without them.
+    pub(super) source: ConfigError,
+}
 
 /// Starts a server, waits for signals, and stops the server. `reload` reads the settings again and takes them over, or none of them.
 /// `code` returns the exit code if the server does not start.
@@ -46,8 +57,7 @@ pub(super) fn run<S, E: Error>(
             notify(State::Reloading);
             // Reading files waits for a disk.
             let reloaded = tokio::task::block_in_place(|| reload(&server));
-            notify(State::Reloaded { is_valid: reloaded.is_ok() });
-            log_reload(reloaded);
+            notify(State::Reloaded(log_reload(reloaded)));
         }
         notify(State::Stopping);
         info!("stopping; waiting for running requests, a second signal ends them at once");
@@ -68,7 +78,7 @@ pub(super) fn run<S, E: Error>(
     })
 }
 
-fn log_reload(reloaded: Result<Changes, Box<dyn Error>>) {
+fn log_reload(reloaded: Result<Changes, Box<dyn Error>>) -> Reload {
     match reloaded {
         Ok(Changes { live, restart }) => {
             let changed = if live.is_empty() { "no setting".to_owned() } else { live.join(", ") };
@@ -76,9 +86,17 @@ fn log_reload(reloaded: Result<Changes, Box<dyn Error>>) {
             if !restart.is_empty() {
                 warn!(settings = restart.join(", "), "these settings have changed and need a restart");
             }
+            Reload::TakenOver
+        }
+        Err(error) if error.is::<OnlyAfterRestart>() => {
+            let what =
+                "the settings were read again and are valid only after a restart; all old ones stay in use until then";
+            error!(error = chain(&*error), "{what}");
+            Reload::NeedsRestart
         }
         Err(error) => {
             error!(error = chain(&*error), "the settings were read again and are wrong; all old ones stay in use");
+            Reload::Wrong
         }
     }
 }

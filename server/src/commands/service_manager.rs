@@ -18,13 +18,21 @@ pub(super) enum State {
     Ready,
     /// The server reads its settings again. `Reloaded` follows.
     Reloading,
-    /// The server has read its settings again, and uses them if they are valid.
-    Reloaded {
-        /// Whether it uses them.
-        is_valid: bool,
-    },
+    /// The server has read its settings again.
+    Reloaded(Reload),
     /// A signal has asked the server to stop.
     Stopping,
+}
+
+/// What a server does with settings that it has read again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reload {
+    /// It uses them.
+    TakenOver,
+    /// It keeps the old ones, although it would start with the new ones.
+    NeedsRestart,
+    /// It keeps the old ones, because the new ones are wrong.
+    Wrong,
 }
 
 impl State {
@@ -33,8 +41,12 @@ impl State {
             Self::Ready => "READY=1".into(),
             // systemd 253 and later wants to know when: a unit of the type `notify-reload` may have had an older reload.
             Self::Reloading => format!("RELOADING=1\nMONOTONIC_USEC={}", monotonic_microseconds()).into(),
-            Self::Reloaded { is_valid: true } => "READY=1\nSTATUS=The settings were read again.".into(),
-            Self::Reloaded { is_valid: false } => {
+            Self::Reloaded(Reload::TakenOver) => "READY=1\nSTATUS=The settings were read again.".into(),
+            Self::Reloaded(Reload::NeedsRestart) => {
+                "READY=1\nSTATUS=The settings were read again and are valid only after a restart; the old ones stay in use."
+                    .into()
+            }
+            Self::Reloaded(Reload::Wrong) => {
                 "READY=1\nSTATUS=The settings were read again and are wrong; the old ones stay in use.".into()
             }
             Self::Stopping => "STOPPING=1".into(),

@@ -368,3 +368,23 @@ fn a_broken_file_changes_nothing_at_sighup() {
     server.reload(&settings("other", ""));
     assert!(server.shows("other"));
 }
+
+#[test]
+fn settings_that_are_valid_only_after_a_restart_are_not_called_wrong() {
+    let place = Place::new();
+    certificate(&place, "one");
+    fs::write(place.path("clients"), "clients:\n- {name: ops, role: boot, certificate: ops.example}\n").unwrap();
+    fs::set_permissions(place.path("clients"), fs::Permissions::from_mode(0o600)).unwrap();
+    let settings = "media-url: http://127.0.0.1:8081\n";
+    let mut server = Reloading::start(place, settings);
+    let clients = format!("{settings}api-clients: clients\n");
+    let with_tls = format!("{clients}api-tls-cert: one.crt\napi-tls-key: one.key\napi-client-ca: one.crt\n");
+    let seen = server.reload(&with_tls);
+    let result = seen.last().unwrap();
+    assert!(result.contains("valid only after a restart") && !result.contains("are wrong"), "{result}");
+    for named in ["api-tls-cert", "api-tls-key", "add --api-client-ca"] {
+        assert!(result.contains(named), "{named}: {result}");
+    }
+    let seen = server.reload(&clients);
+    assert!(seen.last().unwrap().contains("are wrong"), "{seen:?}");
+}

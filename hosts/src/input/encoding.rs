@@ -39,6 +39,17 @@ pub(super) fn decompressed<'a>(
     Ok(Cow::Owned(unpacked))
 }
 
+/// Returns the size of a text, or for a gzip stream what it says to unpack to (RFC 1952, section 2.3.1). If that is wrong, dayone refuses
+/// the stream.
+pub(super) fn unpacked_size(bytes: &[u8]) -> usize {
+    match bytes.split_last_chunk::<4>() {
+        Some((stream, size)) if stream.starts_with(&MAGIC) => {
+            usize::try_from(u32::from_le_bytes(*size)).unwrap_or(usize::MAX).max(bytes.len())
+        }
+        _ => bytes.len(),
+    }
+}
+
 /// Decodes base64. Kubernetes ignores line ends in it, and a folded YAML scalar has spaces instead.
 pub(super) fn base64_decoded(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
     let compact: Vec<u8> = text.bytes().filter(|b| !b.is_ascii_whitespace()).collect();

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::encoding;
-use super::yaml::{Budget, Problem};
+use super::yaml::{Budget, Limits, Problem};
 use vocabulary::report::DocumentPath;
 
 /// The suffixes of inventories in Ansible's INI form.
@@ -95,6 +95,16 @@ impl<'a> Text<'a> {
     /// Returns the name of the file. Only workbooks are recognized without one, and need one to be referred to.
     pub(super) fn name_of_file(&self) -> &'a str {
         self.name.unwrap_or("workbook.xlsx")
+    }
+
+    /// Returns how many bytes dayone has to convert, as far as that can be told without unpacking the text. A workbook counts as the
+    /// largest text of a request.
+    pub fn unpacked_size(&self) -> usize {
+        let is_workbook = match self.name {
+            None => is_workbook(self.text),
+            name => TextKind::of(name) == TextKind::Workbook,
+        };
+        if is_workbook { Limits::REQUEST.text } else { encoding::unpacked_size(self.text) }
     }
 
     /// Returns the content, decompressed and in UTF-8.
@@ -301,6 +311,29 @@ mod tests {
         }
         let compressed = Text { name: Some("63"), text: b"\x1f\x8b\x08" };
         assert_eq!(compressed.kind(), TextKind::Documents);
+    }
+
+    #[test]
+    fn what_is_compressed_counts_with_what_it_unpacks_to() {
+        let documents = b"# nothing\n".repeat(10_000);
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut encoder, &documents).unwrap();
+        let packed = encoder.finish().unwrap();
+        assert!(packed.len() < 10_000);
+        for (name, text, expected) in [
+            (None, &documents[..], documents.len()),
+            (None, &packed[..], documents.len()),
+            (Some("racks.csv.gz"), &packed[..], documents.len()),
+            // Nothing unpacks to less.
+            (None, b"\x1f\x8b\x08\0\0\0\0", 7),
+            (None, b"\x1f\x8b\x08", 3),
+            (None, b"", 0),
+            (None, b"PK\x03\x04", Limits::REQUEST.text),
+            (Some("racks.xlsx"), b"", Limits::REQUEST.text),
+            (Some("racks.XLSM.gz"), &packed[..], Limits::REQUEST.text),
+        ] {
+            assert_eq!(Text { name, text }.unpacked_size(), expected, "{name:?}");
+        }
     }
 
     #[test]

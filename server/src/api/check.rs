@@ -96,6 +96,10 @@ impl DocumentRequest for CheckRequest {
     fn from_json(body: &[u8]) -> Result<Self, Problem> {
         json::read(body)
     }
+
+    fn documents(&self) -> Option<&UserDocuments> {
+        Some(&self.documents)
+    }
 }
 
 /// The route.

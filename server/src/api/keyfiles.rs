@@ -91,6 +91,10 @@ impl DocumentRequest for KeyfilesRequest {
     fn from_json(body: &[u8]) -> Result<Self, Problem> {
         json::read(body)
     }
+
+    fn documents(&self) -> Option<&UserDocuments> {
+        self.documents.as_ref()
+    }
 }
 
 /// The route.

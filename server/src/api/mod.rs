@@ -163,21 +163,6 @@ fn protected() -> OpenApiRouter<Arc<Api>> {
         .merge(health::metrics_router())
 }
 
-/// Waits in the queue for bodies of `size` bytes, and then does the work. The work keeps its place until it ends, even if the
-/// client does not wait for it.
-async fn convert<T: Send + 'static>(
-    api: &Api,
-    size: usize,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Problem> {
-    let permit = api.queues.acquire(size).await.map_err(Problem::internal)?;
-    blocking(move || {
-        let _permit = permit;
-        work()
-    })
-    .await
-}
-
 /// Does work that waits for a disk or keeps a processor busy, on a thread where that is allowed.
 pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Problem> {
     // Fails only if `work` panics; the panic hook has logged where.

@@ -1,7 +1,8 @@
 //! Queues for conversions: a request for one host does not wait behind requests for thousands.
 //!
-//! dayone converts documents in three queues, by the size of the body, each in order of arrival. The number of processors
-//! bounds how many conversions run at a time, and so their memory, which is many times the size of the documents.
+//! dayone converts documents in three queues, by the size of the body or of what it unpacks to, each in order of arrival. The
+//! number of processors bounds how many conversions run at a time, and so their memory, which is many times the size of the
+//! documents.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -47,6 +48,21 @@ impl Queues {
         Arc::clone(self.queue(size)).acquire_owned().await
     }
 
+    /// Waits until a body that has a place in a queue, and has turned out to be of `size` bytes, may be converted. It keeps its place if
+    /// that is the same queue.
+    pub(super) async fn reacquire(
+        &self,
+        permit: OwnedSemaphorePermit,
+        size: usize,
+    ) -> Result<OwnedSemaphorePermit, AcquireError> {
+        if Arc::ptr_eq(permit.semaphore(), self.queue(size)) {
+            return Ok(permit);
+        }
+        // First, so that it does not occupy two places.
+        drop(permit);
+        self.acquire(size).await
+    }
+
     fn queue(&self, size: usize) -> &Arc<Semaphore> {
         if size <= SMALL {
             &self.small
@@ -82,5 +98,18 @@ mod tests {
             drop(held);
             assert_eq!((free(4 << 20), free(SMALL)), (large, processors));
         }
+    }
+
+    #[tokio::test]
+    async fn a_body_that_unpacks_to_more_leaves_the_small_ones() {
+        let queues = Queues::for_processors(1);
+        let free = |size| queues.queue(size).available_permits();
+        let permit = queues.acquire(SMALL).await.unwrap();
+        let permit = queues.reacquire(permit, 1).await.unwrap();
+        assert_eq!((free(SMALL), free(MEDIUM), free(MEDIUM + 1)), (0, 1, 1));
+        let permit = queues.reacquire(permit, MEDIUM + 1).await.unwrap();
+        assert_eq!((free(SMALL), free(MEDIUM), free(MEDIUM + 1)), (1, 1, 0));
+        drop(permit);
+        assert_eq!(free(MEDIUM + 1), 1);
     }
 }

@@ -12,12 +12,14 @@ use bytes::Bytes;
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use tokio::sync::OwnedSemaphorePermit;
 use vocabulary::text::without_middle;
 
-use super::Api;
 use super::parameters::{Parameters, QueryParameters};
 use super::problem::{Problem, ProblemKind};
+use super::queues::Queues;
 use super::user_documents::UserDocuments;
+use super::{Api, blocking};
 
 /// The largest body, in bytes. The documents of a hundred hosts are much smaller.
 const MAX_BODY_BYTES: usize = 4 << 20;
@@ -36,7 +38,7 @@ const DOCUMENTS: [&str; 5] =
 pub(super) const WORKBOOK: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 
 /// A request in one of the two forms.
-pub(super) trait DocumentRequest: Sized {
+pub(super) trait DocumentRequest: Sized + Send + 'static {
     /// The parameters of a request whose body is documents.
     type Query: QueryParameters + Send + 'static;
 
@@ -50,6 +52,9 @@ pub(super) trait DocumentRequest: Sized {
 
     /// Reads the request from a JSON object.
     fn from_json(body: &[u8]) -> Result<Self, Problem>;
+
+    /// The documents of the request.
+    fn documents(&self) -> Option<&UserDocuments>;
 }
 
 /// A request that has arrived and that nobody has read yet.
@@ -83,22 +88,50 @@ impl<R: DocumentRequest, S: Sync> FromRequest<S> for Received<R> {
 }
 
 impl<R: DocumentRequest> Received<R> {
-    /// Waits in the queue for bodies of this size, then reads the request and works on it.
+    /// Waits in the queue for documents of this size, then reads the request and works on it.
     pub(super) async fn process<T: Send + 'static>(
         self,
         api: &Api,
         work: impl FnOnce(R) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        super::convert(api, self.body.len(), move || {
-            let Self { headers, query, body } = self;
-            let request = match query {
-                Some(query) => R::from_query(query, documents(&headers, body.clone()))?,
-                None => R::from_json(&body)?,
-            };
+        let Self { headers, query, body } = self;
+        let Some(query) = query else { return process_json(&api.queues, body, work).await };
+        let documents = documents(&headers, body.clone());
+        let permit = api.queues.acquire(documents.unpacked_size()).await.map_err(Problem::internal)?;
+        holding(permit, move || {
+            let request = R::from_query(query, documents)?;
             work(request).map_err(|problem| with_curl_hint(problem, &headers, &body))
         })
         .await?
     }
+}
+
+/// Waits in the queue for bodies of this size, reads the request, and works on it. If its documents unpack to more, it first waits in
+/// the queue for such documents.
+async fn process_json<R: DocumentRequest, T: Send + 'static>(
+    queues: &Queues,
+    body: Bytes,
+    work: impl FnOnce(R) -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let size = body.len();
+    let permit = queues.acquire(size).await.map_err(Problem::internal)?;
+    let (permit, request) = blocking(move || (permit, R::from_json(&body))).await?;
+    let request = request?;
+    let unpacked = request.documents().map_or(0, UserDocuments::unpacked_size);
+    let permit = queues.reacquire(permit, size.max(unpacked)).await.map_err(Problem::internal)?;
+    holding(permit, move || work(request)).await?
+}
+
+/// Does the work, which keeps its place in the queue until it ends, even if the client does not wait for it.
+async fn holding<T: Send + 'static>(
+    permit: OwnedSemaphorePermit,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Problem> {
+    blocking(move || {
+        let _permit = permit;
+        work()
+    })
+    .await
 }
 
 /// Tells by its content type whether a body is documents. JSON can be either: `implied` decides. Without a content type, a

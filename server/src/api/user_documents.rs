@@ -135,6 +135,11 @@ impl UserDocuments {
         Self(vec![NamedBytes { name: Some("workbook.xlsx".to_owned()), content }])
     }
 
+    /// Returns how many bytes dayone has to convert, as far as that can be told without unpacking the documents.
+    pub(in crate::api) fn unpacked_size(&self) -> usize {
+        self.texts().map(|text| text.unpacked_size()).fold(0, usize::saturating_add)
+    }
+
     /// Returns the texts of the documents.
     pub(in crate::api) fn texts(&self) -> impl Iterator<Item = Text<'_>> {
         self.0.iter().map(|NamedBytes { name, content }| Text { name: name.as_deref(), text: content })
@@ -193,6 +198,8 @@ impl<'de> Deserialize<'de> for UserDocuments {
 
 #[cfg(test)]
 mod tests {
+    use imagelib::compression::Compression;
+
     use super::*;
     use crate::api::json;
 
@@ -214,6 +221,17 @@ mod tests {
             read(files),
             [(Some("a.yaml".into()), b"a: 1".to_vec()), (Some("b/c.nmconnection".into()), vec![0xff, 0])]
         );
+    }
+
+    #[test]
+    fn files_count_with_what_they_unpack_to() {
+        let packed = BASE64_STANDARD.encode(Compression::Gzip.compress(&b"# nothing\n".repeat(10_000)).unwrap());
+        let files = format!(
+            r##"{{"documents": [{{"name": "a.yaml", "text": "# a"}}, {{"name": "b.yaml.gz", "data": "{packed}"}}]}}"##
+        );
+        assert!(files.len() < 10_000);
+        let request: Request = json::read(files.as_bytes()).unwrap();
+        assert_eq!(request.documents.unpacked_size(), 100_003);
     }
 
     #[test]

@@ -224,6 +224,13 @@ impl DocumentRequest for BootOrder {
         };
         Ok(Self { source, settings })
     }
+
+    fn documents(&self) -> Option<&UserDocuments> {
+        match &self.source {
+            Source::Order(order) => order.documents(),
+            Source::Image { documents, .. } => documents.as_ref(),
+        }
+    }
 }
 
 #[derive(Default, Deserialize)]

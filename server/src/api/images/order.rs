@@ -291,6 +291,10 @@ impl DocumentRequest for Order {
     fn from_json(body: &[u8]) -> Result<Self, Problem> {
         Self::from_request(json::read(body)?)
     }
+
+    fn documents(&self) -> Option<&UserDocuments> {
+        self.documents.as_ref()
+    }
 }
 
 /// Refuses members that are about one host, if the request is for all hosts.

@@ -14,8 +14,10 @@ use std::sync::{Arc, LazyLock};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use rustix::fs::sendfile;
+use rustix::io::Errno;
 use tokio::net::TcpStream;
 
+use crate::LogLimit;
 use crate::base_file::BaseFile;
 
 /// The longest range. Short ones make small packets: `sendfile(2)` sends what it has at the end of each call.
@@ -23,6 +25,9 @@ pub(crate) const MAX_RANGE_BYTES: usize = 1 << 20;
 
 /// The memory of placeholders. Its pages are never touched, so they take no memory.
 static PLACEHOLDER: LazyLock<&[u8]> = LazyLock::new(|| vec![0; MAX_RANGE_BYTES].leak());
+
+/// Limits the log lines about bases that cannot be read: each transfer would cause one.
+static ABORTED: LogLimit = LogLimit::new();
 
 /// The ranges that the placeholders on one connection stand for. Clones are the same queue.
 #[derive(Debug, Clone, Default)]
@@ -33,6 +38,23 @@ struct FileRange {
     file: Arc<BaseFile>,
     offset: u64,
     length: usize,
+}
+
+impl FileRange {
+    /// Logs why the transfer ends. The body cannot, because it has counted these bytes as sent.
+    fn unreadable(&self, error: io::Error) -> io::Error {
+        if let Some(suppressed) = ABORTED.admit() {
+            let (path, offset) = (self.file.path().display(), self.offset);
+            tracing::error!(%error, %path, offset, suppressed, "transfer aborted: cannot read the image");
+        }
+        error
+    }
+}
+
+/// Whether `sendfile(2)` could not read the file. All other errors are those of the socket.
+fn is_of_file(errno: Errno) -> bool {
+    // Apart from EIO, file systems have these for wrong checksums and damaged structures.
+    [Errno::IO, Errno::NODATA, Errno::BADMSG, Errno::UCLEAN].contains(&errno)
 }
 
 impl FileRanges {
@@ -52,11 +74,13 @@ impl FileRanges {
     pub(super) fn send(&self, stream: &TcpStream, rest: usize) -> io::Result<usize> {
         let mut ranges = self.0.lock();
         let range = ranges.front_mut().filter(|range| range.length == rest).ok_or(io::ErrorKind::InvalidData)?;
-        range.file.verify()?;
+        range.file.verify().map_err(|error| range.unreadable(error.into()))?;
         let mut offset = range.offset;
-        let sent = rustix::io::retry_on_intr(|| sendfile(stream, &*range.file, Some(&mut offset), range.length))?;
+        let sent = rustix::io::retry_on_intr(|| sendfile(stream, &*range.file, Some(&mut offset), range.length));
+        let sent =
+            sent.map_err(|errno| if is_of_file(errno) { range.unreadable(errno.into()) } else { errno.into() })?;
         if sent == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+            return Err(range.unreadable(io::ErrorKind::UnexpectedEof.into()));
         }
         range.offset = offset;
         range.length = range.length.saturating_sub(sent);

@@ -140,6 +140,8 @@ fn writes_reach_no_client(kind: &str, shares_blocks: bool) {
             assert!(rest.len() < image.len(), "{kind}: a whole image, although its base has changed");
             assert!(rest == image[..rest.len()], "{kind}: a byte that was written later");
         }
+        let log = site.server.log();
+        assert!(log.contains("transfer aborted: cannot read the image"), "{kind}, {}\n{log}", shown.display());
         let answer = Client::builder().no_proxy().build().unwrap().get(&site.url).send().unwrap();
         assert_eq!(answer.status(), 503, "{kind}");
         drop(site);

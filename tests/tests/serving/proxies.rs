@@ -1,8 +1,9 @@
 //! Proxies between clients and the server.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::TcpListener;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use acceptance::bases::{coreos_iso, fixtures};
 use acceptance::boots;
@@ -33,6 +34,14 @@ fn events_pass_nginx_at_once() {
     }
 }
 
+/// What nginx does for the images' address according to docs/commands.md. The address is `media` here.
+fn documented(media: &str) -> String {
+    let (_, rest) = include_str!("../../../docs/commands.md").split_once("\n    location /media/").unwrap();
+    let (block, _) = rest.split_once("\n    }\n").unwrap();
+    assert!(block.contains("http://127.0.0.1:8081/;"), "{block}");
+    format!("location /media/{}\n}}\n", block.replace("127.0.0.1:8081", media))
+}
+
 #[test]
 fn images_pass_a_proxy_that_removes_the_path_of_the_media_url() {
     let mut nginx = Nginx::start(None);
@@ -41,7 +50,7 @@ fn images_pass_a_proxy_that_removes_the_path_of_the_media_url() {
     let more = ["--media-url", &url];
     let server = Server::start_at(&free_address(), &media, "coreos", &coreos_iso(&[]), &more);
     nginx.kill();
-    nginx.start_again(&format!("location /media/ {{ proxy_pass http://{media}/; }}"));
+    nginx.start_again(&documented(&media));
     let image = server.image("coreos", &fixtures("scenarios").join("static-ipv4-baremetalhost.yaml"));
     let image = image["url"].as_str().unwrap();
     assert!(image.starts_with(&format!("{url}/i/")), "{image}");
@@ -55,4 +64,37 @@ fn images_pass_a_proxy_that_removes_the_path_of_the_media_url() {
     assert_eq!(client.head(probe).send().unwrap().status(), 200);
     assert_eq!(client.get(format!("http://{media}/healthz")).send().unwrap().status(), 404);
     assert_eq!(client.request(Method::OPTIONS, format!("http://{media}/")).send().unwrap().status(), 405);
+}
+
+#[test]
+fn a_slow_reader_behind_a_proxy_gets_the_whole_image() {
+    /// Bytes per second.
+    const RATE: usize = 3 << 20;
+    /// How much is read at this rate: twice what nginx may keep. The rest is read at once.
+    const SLOWLY: usize = 32 << 20;
+    let mut nginx = Nginx::start(None);
+    let media = free_address();
+    let url = nginx.url("media");
+    // Shorter than it takes to read what nginx may keep.
+    let more = ["--media-url", &url, "--media-idle-seconds", "3"];
+    let server = Server::start_at(&free_address(), &media, "coreos", &coreos_iso(&["--size-mib", "64"]), &more);
+    nginx.kill();
+    // By default, it is a GiB, and images are larger.
+    nginx.start_again(&format!("proxy_max_temp_file_size 16m; {}", documented(&media)));
+    let image = server.image("coreos", &fixtures("scenarios").join("static-ipv4-baremetalhost.yaml"));
+    let client = Client::builder().no_proxy().timeout(Duration::from_secs(60)).build().unwrap();
+    let mut answer = client.get(image["url"].as_str().unwrap()).send().unwrap();
+    let (mut piece, mut read, begun) = (vec![0; 256 << 10], 0_usize, Instant::now());
+    loop {
+        let count = answer.read(&mut piece).unwrap_or_else(|error| panic!("{error} after {read} bytes"));
+        if count == 0 {
+            break;
+        }
+        read += count;
+        if read < SLOWLY {
+            let due = Duration::from_secs_f64(read as f64 / RATE as f64);
+            thread::sleep(due.saturating_sub(begun.elapsed()));
+        }
+    }
+    assert_eq!(image["size"], read);
 }

@@ -10,7 +10,7 @@ use tokio::time::sleep;
 use super::metrics::ListenMetrics;
 use super::tls::Tls;
 
-/// The limits of a listener, and its certificate. The defaults are those of `dayone serve`.
+/// The limits of a listener, and its certificate. The defaults are those of the API of `dayone serve`.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Certificate and key. `None` means plain HTTP.

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::audited::Audited;
-use super::{StartError, bind_everywhere, replace_tls, start_audit};
+use super::{StartError, bind_everywhere, options_for_bmcs, replace_tls, start_audit};
 use crate::audit::{AuditMetrics, AuditSettings};
 use crate::host_images::{Environment, HostImageMetrics, HostImages};
 use crate::kubernetes::{self, Controller, KeySchedule, KeySecretApi, KubernetesMetrics, Leadership};
@@ -262,20 +262,44 @@ pub(super) fn bind_images(
     config: &ImagesConfig,
     metrics: ListenMetrics,
 ) -> impl Future<Output = Result<Listener, StartError>> + use<> {
-    let connections = MediaConnections::within_limit(OBSERVERS, BASE_FILES, 0, config.per_address);
-    let options = Options {
-        tls: config.tls.clone(),
-        drain: config.drain,
-        max_connections: connections.all,
-        max_per_address: connections.per_address,
-        threads: std::thread::available_parallelism().ok(),
-        metrics,
-        ..Options::default()
-    };
-    let address = config.listen;
+    let (address, options) = (config.listen, image_options(config, metrics));
     async move {
         let (listener, address) = bind_everywhere(address, options, "images").await?;
         info!(%address, "listening for image requests");
         Ok(listener)
+    }
+}
+
+/// The options of the listener for images.
+fn image_options(config: &ImagesConfig, metrics: ListenMetrics) -> Options {
+    let connections = MediaConnections::within_limit(OBSERVERS, BASE_FILES, 0, config.per_address);
+    Options {
+        tls: config.tls.clone(),
+        drain: config.drain,
+        metrics,
+        ..options_for_bmcs(connections, Options::default().idle_timeout)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    #[test]
+    fn a_bmc_may_pause_between_requests_for_as_long_as_within_an_answer() {
+        let config = ImagesConfig {
+            listen: (Ipv4Addr::LOCALHOST, 0).into(),
+            url: "http://127.0.0.1:8084".parse().unwrap(),
+            tls: None,
+            per_address: None,
+            cache_dir: None,
+            site_key: None,
+            audit: None,
+            drain: Duration::ZERO,
+        };
+        let options = image_options(&config, ListenMetrics::default());
+        assert_eq!([options.idle_timeout, options.header_timeout], [Duration::from_mins(5); 2]);
     }
 }

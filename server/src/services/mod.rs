@@ -11,6 +11,7 @@ mod static_server;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use media::access::Clock;
 use media::listen::{ListenMetrics, Listener, LiveOptions, Options, Tls};
@@ -249,15 +250,22 @@ fn media_options(config: &Config, metrics: &ListenMetrics) -> Options {
     let connections = MediaConnections::within_limit(API_CONNECTIONS, base_files, boots, config.media_per_address);
     Options {
         tls: config.media_tls.clone(),
-        idle_timeout: config.media_idle,
-        // A host that waits at a boot menu reads nothing, and some BMCs never connect again.
-        header_timeout: config.media_idle,
         drain: config.drain,
+        sendfile: config.media_sendfile,
+        metrics: metrics.clone(),
+        ..options_for_bmcs(connections, config.media_idle)
+    }
+}
+
+/// What the listeners for images have in common in all programs.
+fn options_for_bmcs(connections: MediaConnections, idle: Duration) -> Options {
+    Options {
+        idle_timeout: idle,
+        // A host that waits at a boot menu reads nothing, and some BMCs never connect again.
+        header_timeout: idle,
         max_connections: connections.all,
         max_per_address: connections.per_address,
         threads: std::thread::available_parallelism().ok(),
-        sendfile: config.media_sendfile,
-        metrics: metrics.clone(),
         ..Options::default()
     }
 }

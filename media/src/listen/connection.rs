@@ -142,7 +142,13 @@ async fn serve_http<T, S, B, D>(
         let refused = refused(client);
         // Boxed, because it is larger than all else here, and a BMC that reads an image never needs it.
         let rest = Box::pin(by_hyper(Rewound::new(read, stream), service, options, inner_phase, refused));
-        rest.await.map_err(io::Error::other)
+        rest.await.map_err(|error| {
+            // hyper reads the heads that are too long for a conversation.
+            if error.is_timeout() {
+                count_silence(standing, options);
+            }
+            io::Error::other(error)
+        })
     };
     let ends = async {
         let mut stalled = pin!(for_byte.overdue(options.idle_timeout));
@@ -154,10 +160,17 @@ async fn serve_http<T, S, B, D>(
             tokio::select! {
                 biased;
                 () = stalled.as_mut() => {
-                    tracing::debug!(peer = %peer.address, "connection closed: it was idle");
-                    return;
+                    if !standing.is_answering() {
+                        count_silence(standing, options);
+                        tracing::debug!(peer = %peer.address, "connection closed: it was idle");
+                        return;
+                    }
+                    // The client waits for the service. Its silence begins with the answer.
+                    for_byte.restart();
+                    stalled.set(for_byte.overdue(options.idle_timeout));
                 }
                 () = overdue.as_mut() => {
+                    count_silence(standing, options);
                     tracing::debug!(peer = %peer.address, "connection closed: no request in time");
                     return;
                 }
@@ -169,7 +182,7 @@ async fn serve_http<T, S, B, D>(
                 () = first_request.as_mut(), if awaits_first => {
                     awaits_first = false;
                     if !standing.has_had_request() {
-                        options.metrics.closed(Closed::NoRequest);
+                        count_silence(standing, options);
                         tracing::debug!(peer = %peer.address, "connection closed: no request in time");
                         return;
                     }
@@ -190,6 +203,13 @@ async fn serve_http<T, S, B, D>(
             }
         }
         _ = ends.next() => {}
+    }
+}
+
+/// Counts a connection that dayone closes because its client was silent, unless it has had a request.
+fn count_silence(standing: &Standing, options: &Options) {
+    if !standing.has_had_request() {
+        options.metrics.closed(Closed::NoRequest);
     }
 }
 

@@ -161,7 +161,7 @@ impl State {
             known.pending.remove(&number);
             return Eviction::NotPending;
         }
-        if standing.is_answering.load(Ordering::Relaxed) {
+        if standing.is_answering() {
             return Eviction::Busy;
         }
         standing.evicted.notify_one();
@@ -207,7 +207,7 @@ impl Admission {
         loop {
             self.standing.evicted.notified().await;
             let is_trusted = self.standing.is_trusted();
-            if !is_trusted && !self.standing.is_answering.load(Ordering::Relaxed) {
+            if !is_trusted && !self.standing.is_answering() {
                 return;
             }
             // Its request arrived in the same moment, so it stays, and may be evicted later.
@@ -253,6 +253,11 @@ impl Standing {
     /// Whether it has ever sent the head of a request.
     pub(super) fn has_had_request(&self) -> bool {
         self.had_request.load(Ordering::Relaxed)
+    }
+
+    /// Whether the service works on an answer. While the answer is sent, it does not.
+    pub(super) fn is_answering(&self) -> bool {
+        self.is_answering.load(Ordering::Relaxed)
     }
 
     fn is_trusted(&self) -> bool {

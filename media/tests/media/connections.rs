@@ -1,11 +1,19 @@
 //! Connections: many, slow, silent, old, and ending.
 
+use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
-use media::listen::Options;
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use media::listen::{ListenMetrics, Listener, Options};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use super::client::Client;
 use super::server::{ISO, SIZE, Server, start, start_with};
@@ -101,6 +109,67 @@ async fn an_idle_connection_is_closed_and_a_slow_one_is_not() {
     image.extend(slow.body(SIZE - image.len()).await.unwrap());
     assert!(image == server.image);
     assert!(begun.elapsed() > Duration::from_secs(2), "slower than the timeout is long");
+}
+
+#[tokio::test]
+async fn a_connection_is_idle_while_nothing_is_read_of_an_answer_but_not_while_it_is_made() {
+    let idle_timeout = Duration::from_millis(300);
+    let listener = Listener::bind(([127, 0, 0, 1], 0).into(), Options { idle_timeout, ..Options::default() });
+    let listener = listener.await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let service = tower::service_fn(move |request: Request<Incoming>| async move {
+        tokio::time::sleep(5 * idle_timeout).await;
+        let length = if request.uri().path() == "/long" { SIZE } else { 4 };
+        Ok::<_, Infallible>(Response::new(Full::new(Bytes::from(vec![b'.'; length]))))
+    });
+    let serving = tokio::spawn(listener.serve(service, CancellationToken::new()));
+    let (client, stuck) = tokio::join!(TcpStream::connect(address), TcpStream::connect(address));
+    let (mut client, mut stuck) = (Client::new(client.unwrap()), Client::new(stuck.unwrap()));
+    stuck.send("GET /long HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    assert_eq!(client.ask("GET", "/short", &[]).await.body, b"....");
+    assert!(timeout(SOON, client.ended()).await.unwrap());
+
+    assert_eq!(timeout(SOON, stuck.head()).await.unwrap().unwrap().status, 200);
+    tokio::time::sleep(5 * idle_timeout).await;
+    assert!(timeout(SOON, stuck.rest()).await.unwrap().len() < SIZE);
+    serving.abort();
+}
+
+#[tokio::test]
+async fn a_connection_without_a_request_is_counted_whichever_limit_ends_it() {
+    let (metrics, mut registry) = (ListenMetrics::default(), Registry::default());
+    metrics.register(&mut registry, "media");
+    let server = start_with(Options { metrics, ..Options::default() }).await;
+    let (short, long) = (Duration::from_millis(300), Duration::from_mins(5));
+    let half = "GET /i/abc".to_owned();
+    // Too long for all but hyper, which has a timer of its own.
+    let much = format!("GET {ISO} HTTP/1.1\r\nX: {}", "x".repeat(10_000));
+    let cases = [
+        ([short, long, long], &half),
+        ([long, short, long], &half),
+        ([long, long, short], &half),
+        ([long, short, short], &half),
+        ([long, short, long], &much),
+    ];
+    let is_counted = |count: usize| {
+        let mut text = String::new();
+        encode(&mut text, &registry).unwrap();
+        let line = format!("media_connections_closed_total{{reason=\"no-request\"}} {count}");
+        assert!(text.lines().any(|known| known == line), "{line}: {text}");
+    };
+    for (number, ([idle, header, first], sent)) in cases.into_iter().enumerate() {
+        server.options.change(|options| {
+            (options.idle_timeout, options.header_timeout, options.first_request_timeout) = (idle, header, first);
+        });
+        let mut client = server.connect().await;
+        client.send(sent).await;
+        assert!(timeout(SOON, client.ended()).await.unwrap());
+        is_counted(number + 1);
+    }
+    let mut client = server.connect().await;
+    assert_eq!(client.ask("HEAD", ISO, &[]).await.status, 200);
+    assert!(timeout(SOON, client.ended()).await.unwrap());
+    is_counted(cases.len());
 }
 
 #[tokio::test]

@@ -237,6 +237,45 @@ fn secrets_in_structures_are_not_printed_and_results_are_whole() {
     }
 }
 
+/// Of options with the wrong form, Ansible does not know which values are secret, and its messages quote some of them.
+#[test]
+fn secrets_in_wrong_options_are_not_printed() {
+    let secret = "hunter2-hunter2";
+    let ansible = Ansible::new("http://127.0.0.1:1", None);
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("secret");
+    fs::write(&file, format!("password: \"{secret}\"\n")).unwrap();
+    let secret_text = format!("{{{{ lookup('ansible.builtin.file', '{}') }}}}", file.display());
+    let image = |more: Value| {
+        let mut order = json!({"base": "coreos", "nmstate": nmstate("192.0.2.20")});
+        order.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        ("image", order)
+    };
+    for ((module, arguments), words) in [
+        (image(json!({"answers": secret_text})), "dictionary"),
+        (image(json!({"answers": {"kind": "preseed", "txt": secret_text}})), "text found in answers"),
+        (image(json!({"answers": {"kind": secret_text, "text": "x"}})), "got: ********"),
+        (image(json!({"data": {"kind": "cidata", "userdata": secret_text}})), "data.userdata"),
+        (image(json!({"files": [{"path": "/a", "contents": "", "user": secret_text}]})), "********"),
+        (image(json!({"document": secret_text})), "document"),
+        (
+            ("image", json!({"base": "coreos", "document_files": [{"name": "a", "contents": secret_text}]})),
+            "text found",
+        ),
+        (("image", json!({"base": "coreos", "document_files": [[secret_text]]})), "********"),
+        (("boot", json!({"base": "coreos", "bmc": {"address": "a", "password": secret_text}})), "bmc.password"),
+        // Ansible makes a dictionary of the text, with the secret as a name.
+        (("boot", json!({"base": "coreos", "bmc": format!("{secret}=")})), "bmc.********"),
+        (("base", json!({"name": "coreos", "file": {"iso": secret_text}})), "files"),
+        (("base_info", json!({"api_tokn": secret_text})), "api_tokn"),
+    ] {
+        let task = ansible.task(module, &arguments, &[]);
+        assert!(!task.printed.contains(secret), "{}", task.printed);
+        let failed = task.failed(words);
+        assert!(!failed.to_string().contains(secret), "{failed:#}");
+    }
+}
+
 /// A redirect would carry the token to another server, and a POST would become a GET there. The page of a proxy is no success.
 #[test]
 fn only_the_server_itself_is_asked_and_believed() {

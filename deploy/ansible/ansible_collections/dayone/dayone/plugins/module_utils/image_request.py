@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible.module_utils.basic import AnsibleModule
-
 FORMATS = ["iso", "minimal-iso", "usb", "initrd", "data"]
 INSTALLERS = ["preseed", "kickstart", "autoinstall", "agama"]
 
@@ -34,33 +32,9 @@ MEMBERS = [
 
 MUTUALLY_EXCLUSIVE = [("documents", "document_files", "nmstate")]
 
-# Options with structures that may hold passwords. With no_log, Ansible would censor each of their values wherever it occurs, such as
-# the digits of a prefix length in the id and in the URL of an image.
-HIDDEN = ["documents", "nmstate", "ignition", "files"]
-
-
-class Module(AnsibleModule):
-    """A module that logs no documents, neither in its result nor in the log of the host that it runs on."""
-
-    def log(self, msg: str, log_args: dict[str, t.Any] | None = None) -> None:
-        """Logs nothing. Ansible overrides the argument C(no_log) of a module with the task's."""
-
-    def exit_json(self, **kwargs: t.Any) -> t.NoReturn:
-        """Returns a result without the hidden options."""
-        super().exit_json(**kwargs, **self._invocation())
-
-    def fail_json(self, msg: str, **kwargs: t.Any) -> t.NoReturn:
-        """Returns a failure without the hidden options."""
-        super().fail_json(msg, **kwargs, **self._invocation())
-
-    def _invocation(self) -> dict[str, t.Any]:
-        placeholder = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
-        hidden = {name: placeholder for name in HIDDEN if self.params.get(name) is not None}
-        return {"invocation": {"module_args": {**self.params, **hidden}}}
-
 
 def argument_spec() -> dict[str, t.Any]:
-    """Returns the options. Everything that may hold a password is not logged, if the module is a C(Module)."""
+    """Returns the options. Everything that may hold a password is not logged, if the module is a C(quiet.Module)."""
     texts = {"type": "list", "elements": "str"}
     return {
         "base": {"type": "str"},

@@ -111,7 +111,7 @@ problem:
 import time
 
 from ansible_collections.dayone.dayone.plugins.module_utils import api as server
-from ansible_collections.dayone.dayone.plugins.module_utils import image_request
+from ansible_collections.dayone.dayone.plugins.module_utils import quiet
 
 # How often to look whether the base is available, in seconds.
 INTERVAL = 1
@@ -184,7 +184,7 @@ def main() -> None:
         "wait_timeout": {"type": "int", "default": 3600},
         **server.argument_spec(),
     }
-    module = image_request.Module(
+    module = quiet.Module(
         argument_spec=spec,
         required_if=[("state", "present", ("files",))],
         supports_check_mode=True,

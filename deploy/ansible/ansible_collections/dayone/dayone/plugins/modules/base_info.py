@@ -69,8 +69,8 @@ bases:
       returned: if the base is available
 """
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dayone.dayone.plugins.module_utils import api as server
+from ansible_collections.dayone.dayone.plugins.module_utils import quiet
 
 
 def bases(module, api):
@@ -85,7 +85,7 @@ def bases(module, api):
 
 def main() -> None:
     spec = {"name": {"type": "str"}, **server.argument_spec()}
-    server.run(AnsibleModule(argument_spec=spec, supports_check_mode=True), bases)
+    server.run(quiet.Module(argument_spec=spec, supports_check_mode=True), bases)
 
 
 if __name__ == "__main__":

@@ -152,6 +152,7 @@ import json
 import time
 
 from ansible_collections.dayone.dayone.plugins.module_utils import api as server
+from ansible_collections.dayone.dayone.plugins.module_utils import quiet
 from ansible_collections.dayone.dayone.plugins.module_utils import image_request
 
 SETTINGS = ["image", "bmc", "wait_for", "booted_within", "shutdown_within", "eject", "power_off"]
@@ -346,7 +347,7 @@ def main() -> None:
         **image_request.argument_spec(),
         **server.argument_spec(),
     }
-    module = image_request.Module(
+    module = quiet.Module(
         argument_spec=spec,
         mutually_exclusive=[*image_request.MUTUALLY_EXCLUSIVE, ("image", "base")],
         required_if=[

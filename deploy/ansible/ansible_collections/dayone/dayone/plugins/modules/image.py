@@ -134,6 +134,7 @@ problem:
 """
 
 from ansible_collections.dayone.dayone.plugins.module_utils import api as server
+from ansible_collections.dayone.dayone.plugins.module_utils import quiet
 from ansible_collections.dayone.dayone.plugins.module_utils import image_request
 
 
@@ -195,7 +196,7 @@ def main() -> None:
         **image_request.argument_spec(),
         **server.argument_spec(),
     }
-    module = image_request.Module(
+    module = quiet.Module(
         argument_spec=spec,
         mutually_exclusive=image_request.MUTUALLY_EXCLUSIVE,
         required_if=[

@@ -58,6 +58,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if not .Values.clusterWide -}}
 {{- $own = append $own "WATCH_NAMESPACE" -}}
 {{- end -}}
+{{- with (.Values.settings | default dict).DAYONE_LEASE -}}
+{{- if ne (toString .) "dayone" -}}
+{{- fail (printf "settings.DAYONE_LEASE is %s, and the Role dayone-replicas allows the Pods only the Lease dayone: without it there is no election, and every replica writes. Remove the setting" (toString .)) -}}
+{{- end -}}
+{{- end -}}
 {{- range $name, $value := .Values.settings -}}
 {{- if has $name $own -}}
 {{- fail (printf "settings.%s would have no effect, because the Deployment sets it itself: remove it. publishUrl, clusterWide, bases, tls and siteKey set the URL, the namespaces, the base images, TLS and the site's key; shutdownDelaySeconds and drainSeconds set how the Pods stop" $name) -}}

@@ -339,7 +339,10 @@ fn what_the_page_shows_renders() {
     let [own, sidecar, address, _data_image] = blocks[..] else { panic!("{} blocks", blocks.len()) };
     let objects = kustomization(&format!("{own}{address}"));
     let container = dayone(object(&objects, "Deployment", "dayone"));
-    assert_eq!(named(&container["env"], "IMAGES_PUBLISH_ADDR")["value"], "http://192.0.2.20:8084/");
+    let url: reqwest::Url = text(&named(&container["env"], "IMAGES_PUBLISH_ADDR")["value"]).parse().unwrap();
+    let service = &object(&objects, "Service", "dayone")["spec"];
+    assert_eq!((&service["type"], &service["ports"][0]["port"]), (&json!("LoadBalancer"), &json!(80)));
+    assert_eq!(url.port_or_known_default(), Some(80), "{url}");
     assert_eq!(named(&container["env"], "POD_NAMESPACE").as_object().unwrap().len(), 2);
     let objects = kustomization(sidecar);
     dayone(object(&objects, "Deployment", "baremetal-operator-controller-manager"));

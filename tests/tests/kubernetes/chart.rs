@@ -315,29 +315,3 @@ fn the_chart_has_the_version_of_dayone() {
         assert_eq!(chart[member], version.trim_matches('"'), "{member}");
     }
 }
-
-#[test]
-fn files_for_the_agent_are_mounted_as_the_page_shows() {
-    let page = fs::read_to_string(fixtures("..").join("docs/helm.md")).unwrap();
-    let mut blocks = page.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
-    let block = blocks.find(|block| block.contains("extraVolumes:")).expect("an example");
-    let values: Value = serde_yaml::from_str(block).unwrap();
-    let objects = Helm::new().template("one", &values);
-    let deployment = objects.into_iter().find(|object| object["kind"] == "Deployment").expect("a Deployment");
-    let pod = &deployment["spec"]["template"]["spec"];
-    assert_eq!(violations(pod), [""; 0]);
-    assert_eq!(pod["volumes"].as_array().unwrap().last(), values["extraVolumes"].get(0));
-    assert_eq!(pod["containers"][0]["volumeMounts"].as_array().unwrap().last(), values["extraVolumeMounts"].get(0));
-    let mount = values["extraVolumeMounts"][0]["mountPath"].as_str().unwrap();
-    assert!(values["settings"]["IRONIC_CA_BUNDLE"].as_str().unwrap().starts_with(mount));
-}
-
-#[test]
-fn the_page_names_every_value() {
-    let page = fs::read_to_string(fixtures("..").join("docs/helm.md")).unwrap();
-    let values = fs::read_to_string(Helm::chart().join("values.yaml")).unwrap();
-    let values: Value = serde_yaml::from_str(&values).unwrap();
-    for name in values.as_object().expect("values").keys() {
-        assert!(page.contains(&format!("| `{name}")), "{name}");
-    }
-}

@@ -3,6 +3,7 @@
 mod api;
 mod chart;
 mod chart_install;
+mod chart_page;
 mod chart_values;
 mod controller;
 mod deploy;

@@ -4,7 +4,7 @@ use std::fs;
 
 use acceptance::bases::fixtures;
 use acceptance::helm::{Helm, RELEASE};
-use acceptance::kustomize::{directory, kustomization, objects};
+use acceptance::kustomize::{directory, kustomization, object, objects};
 use acceptance::nginx::Nginx;
 use acceptance::peers::{run, run_text};
 use acceptance::server::dayone;
@@ -165,6 +165,23 @@ fn the_namespace_that_reads_the_metrics_is_the_one_of_the_values() {
     for nothing in [json!({}), Value::Null] {
         assert_eq!(allowed(nothing), json!({"kubernetes.io/metadata.name": "monitoring"}));
     }
+}
+
+#[test]
+fn prometheus_finds_the_objects_by_the_labels_of_the_values() {
+    let helm = Helm::new();
+    let labels = |labels: Value| {
+        let objects = helm.template("one", &json!({"monitoring": {"enabled": true, "labels": labels}}));
+        ["ServiceMonitor", "PrometheusRule"].map(|kind| object(&objects, kind, "dayone")["metadata"]["labels"].clone())
+    };
+    for found in labels(json!({"release": "monitoring", "app.kubernetes.io/part-of": "1"})) {
+        assert_eq!(
+            (&found["release"], &found["app.kubernetes.io/part-of"], &found["app.kubernetes.io/name"]),
+            (&json!("monitoring"), &json!("1"), &json!("dayone")),
+            "{found:#}"
+        );
+    }
+    assert_eq!(labels(json!({})), labels(Value::Null));
 }
 
 pub(super) fn fetched(file: &str, url: &str) -> Value {

@@ -14,6 +14,11 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 
+{{/* A label of the values may be one of dayone's own, which YAML would refuse twice. */}}
+{{- define "dayone.monitoringLabels" -}}
+{{- mergeOverwrite (include "dayone.labels" . | fromYaml) (.Values.monitoring.labels | default dict) | toYaml -}}
+{{- end }}
+
 {{- define "dayone.publishUrl" -}}
 {{- if .Values.publishUrl -}}
 {{ .Values.publishUrl }}

@@ -252,9 +252,19 @@ echo "read-only: $(dayone config check -- --audit-log /srv/audit.jsonl | grep -c
 echo "read-only: $(dayone config check | grep -c 'service-read-only')"
 echo "too long: $(dayone config check -- --drain-seconds 120 | grep -c 'kills the service after 30 s')"
 echo "too long: $(dayone config check | grep -c 'kills the service')"
+echo "low ports: $(dayone config check -- --media-listen 0.0.0.0:80 --api-listen 127.0.0.1:443 | grep -c 'service-port')"
+echo "low ports: $(dayone config check | grep -c 'service-port')"
 echo "hidden: $(dayone config check | grep -c 'base-closed')"
 for _ in {1..20}; do systemctl is-active --quiet dayone.service && break; sleep 1; done
 systemctl show -p ActiveState dayone.service
+# As docs/install.md has it.
+mkdir /etc/systemd/system/dayone.service.d
+printf '%s\n' '[Service]' AmbientCapabilities=CAP_NET_BIND_SERVICE CapabilityBoundingSet=CAP_NET_BIND_SERVICE PrivateUsers=no \
+  > /etc/systemd/system/dayone.service.d/ports.conf
+echo 'api-listen: 127.0.0.1:443' >> /etc/dayone/dayone.yaml
+systemctl daemon-reload
+systemctl restart dayone.service
+echo "low port: $(curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:443/readyz)"
 "#,
     );
     for line in [
@@ -265,8 +275,11 @@ systemctl show -p ActiveState dayone.service
         "read-only: 0",
         "too long: 1",
         "too long: 0",
+        "low ports: 2",
+        "low ports: 0",
         "hidden: 0",
         "ActiveState=active",
+        "low port: 200",
     ] {
         assert!(shown.lines().any(|shown| shown == line), "{line} is not in\n{shown}");
     }

@@ -93,6 +93,23 @@ impl Checking<'_> {
         }
     }
 
+    /// Warnings about ports on which the service may not listen as the packages install it: it has no capabilities.
+    fn ports_of_service(&mut self, config: &Config) {
+        if !self.is_of_service() {
+            return;
+        }
+        let first = first_open_port();
+        let addresses = [("media-listen", config.media_listen), ("api-listen", Some(config.api_listen))];
+        for (key, address) in addresses {
+            let Some(port) = address.map(|address| address.port()).filter(|port| is_reserved(*port, first)) else {
+                continue;
+            };
+            let message = format!("the service may not listen on port {port}, unless a drop-in of its unit allows it");
+            let fix = format!("write a port from {first} on, or allow it in a drop-in of the unit (docs/install.md)");
+            self.doubt(key, "service-port", message, fix);
+        }
+    }
+
     /// Whether these are the settings of the service that the packages install.
     fn is_of_service(&self) -> bool {
         self.loaded.path.as_deref() == Some(Path::new(DEFAULT_FILE))
@@ -173,6 +190,7 @@ impl Checking<'_> {
                     );
                     self.doubt("drain-seconds", "doubtful", warning, fix);
                 }
+                self.ports_of_service(&config);
                 let url =
                     url.or_else(|| media::MediaUrl::of_listener(config.media_listen?, config.media_tls.is_some()).ok());
                 for (key, message) in url.map(|url| config.warnings(&url)).into_iter().flatten() {
@@ -192,6 +210,17 @@ fn too_long_to_stop(drain: Duration) -> Option<String> {
              after {SERVICE_STOP_SECONDS} s, unless a drop-in of its unit has another TimeoutStopSec="
         )
     })
+}
+
+/// The first port on which a process without capabilities may listen.
+fn first_open_port() -> u16 {
+    let setting = std::fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start");
+    setting.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(1024)
+}
+
+/// Whether a process without capabilities may not listen on a port. For port 0, the system chooses one that it may use.
+fn is_reserved(port: u16, first_open: u16) -> bool {
+    port != 0 && port < first_open
 }
 
 /// What is wrong with the files of a base.
@@ -251,5 +280,16 @@ mod tests {
         assert!(unit.lines().any(|line| line == format!("TimeoutStopSec={SERVICE_STOP_SECONDS}s")));
         let warns = |seconds| too_long_to_stop(Duration::from_secs(seconds)).is_some();
         assert_eq!([20, 25, 26, 120, u64::MAX].map(warns), [false, false, true, true, true]);
+    }
+
+    #[test]
+    fn a_service_without_capabilities_listens_on_no_reserved_port() {
+        let unit = include_str!("../../../../packaging/dayone.service");
+        for line in ["CapabilityBoundingSet=", "PrivateUsers=yes"] {
+            assert!(unit.lines().any(|found| found == line), "{line}");
+        }
+        let reserved = |port| is_reserved(port, 1024);
+        assert_eq!([0, 1, 443, 1023, 1024, 8081].map(reserved), [false, true, true, true, false, false]);
+        assert!(is_reserved(79, 80) && !is_reserved(80, 80) && !is_reserved(1, 0));
     }
 }

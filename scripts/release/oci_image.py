@@ -45,13 +45,15 @@ def layer(binary):
         add(archive, "dayone", binary.read_bytes(), mode=0o755)
         for name in NAMES:
             add(archive, name, kind=tarfile.SYMTYPE, mode=0o777, target="dayone")
-        for name in ("etc", "etc/ssl", "etc/ssl/certs", "run", "run/secrets", "var", "var/cache"):
+        for name in ("etc", "etc/ssl", "etc/ssl/certs", "run", "run/secrets", "var", "var/cache", "var/lib"):
             add(archive, name, kind=tarfile.DIRTYPE, mode=0o755)
         add(archive, "etc/passwd", f"dayone:x:{USER}:{USER}:dayone:/:/sbin/nologin\n".encode())
         add(archive, "etc/group", f"dayone:x:{USER}:\n".encode())
         add(archive, "etc/ssl/certs/ca-certificates.crt", AUTHORITIES.read_bytes())
         add(archive, "tmp", kind=tarfile.DIRTYPE, mode=0o1777)
         add(archive, "var/cache/dayone", kind=tarfile.DIRTYPE, mode=0o755, owner=USER)
+        # A new volume there gets this owner and this mode.
+        add(archive, "var/lib/dayone", kind=tarfile.DIRTYPE, mode=0o700, owner=USER)
     return content.getvalue()
 
 

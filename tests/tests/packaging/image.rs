@@ -75,6 +75,15 @@ fn the_image_has_the_program_for_each_architecture() {
             })
             .collect();
         assert_eq!(owners["var/cache/dayone/"], "65532/65532", "{listed}");
+        // A new volume gets the owner and the mode of the directory in the image.
+        let is_data = |line: &&str| line.starts_with("drwx------ 65532/65532 ") && line.ends_with(" var/lib/dayone/");
+        assert_eq!(listed.lines().filter(is_data).count(), 1, "{listed}");
+        for words in ["mkdir -m 0700 var/lib/dayone ", "chown 65532:65532 var/cache/dayone var/lib/dayone\n"] {
+            assert!(containerfile.contains(words), "{words}");
+        }
+        // docker knows no option for the owner of a volume.
+        let page = fs::read_to_string(repository().join("docs/install.md")).unwrap();
+        assert!(page.contains(" --volume dayone:/var/lib/dayone --volume /srv/dayone:/srv/dayone:ro,z "));
         assert_eq!(owners["dayone"], "0/0");
         run(Command::new("tar").arg("--no-same-owner").arg("-xzf").arg(&layer).arg("-C").arg(&root));
         assert!(fs::read(root.join("dayone")).unwrap() == fs::read(program).unwrap());

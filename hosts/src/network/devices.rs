@@ -210,7 +210,7 @@ impl<'a> Network<'a> {
 /// Netplan's section for interfaces of a kind; none, where no such form has one.
 pub(super) fn section_of(kind: &Kind) -> Option<&'static str> {
     match kind {
-        Kind::Ethernet => Some("ethernets"),
+        Kind::Ethernet | Kind::Loopback => Some("ethernets"),
         Kind::Bond(_) => Some("bonds"),
         Kind::LinuxBridge(_) => Some("bridges"),
         Kind::Vlan(_) => Some("vlans"),
@@ -265,7 +265,7 @@ pub(super) fn takes(interface: &Mapping, path: &DocumentPath, findings: &mut Fin
     let kind = text(interface, "type").unwrap_or("ethernet");
     if text(interface, "state") == Some("down") {
         findings.refuse(&path.key("state"), "the host brings up every interface there; leave the interface out");
-    } else if !matches!(kind, "ethernet" | "bond" | "vlan" | "linux-bridge") {
+    } else if !matches!(kind, "ethernet" | "bond" | "vlan" | "linux-bridge" | "loopback") {
         let reason = format!("it is {kind}, and dayone writes ethernet, bond, vlan and linux-bridge");
         findings.refuse(&path.key("type"), &reason);
     } else {

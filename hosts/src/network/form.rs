@@ -141,7 +141,9 @@ impl<'r> Findings<'r> {
                 self.refuse_key(key, &path, section.why);
                 continue;
             }
-            if let Some(problem) = some.and_then(|(_, values)| values.problem(value)) {
+            if let Some(problem) =
+                some.and_then(|(_, values)| values.problem(value)).filter(|_| !self.is_reported(&path))
+            {
                 self.refuse(&path, &problem);
             }
             let at = if at.is_empty() { key.to_owned() } else { format!("{at}.{key}") };
@@ -187,9 +189,14 @@ impl<'r> Findings<'r> {
         }
     }
 
+    /// Whether an earlier step has reported that a setting has no effect.
+    fn is_reported(&self, path: &DocumentPath) -> bool {
+        self.reported.contains(path)
+    }
+
     /// Refuses a key, unless it has no effect anyway.
     pub(super) fn refuse_key(&mut self, key: &str, path: &DocumentPath, why: &str) {
-        if !self.reported.contains(path) {
+        if !self.is_reported(path) {
             let reason = self.form.reasons.iter().find(|(name, _)| *name == key).map_or(why, |(_, reason)| reason);
             self.refuse(path, reason);
         }

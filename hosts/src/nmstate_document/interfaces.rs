@@ -110,8 +110,20 @@ fn read_one<'a>(map: &'a Mapping, path: DocumentPath, index: usize, report: &mut
     let kind = read_kind(map, &path, report)?;
     let interface = Interface { map, index, name, kind, identifier: read_identifier(map, kind, &path, report)?, path };
     check_names(&interface, report);
+    check_loopback(&interface, report);
     check_mac(&interface, report);
     Some(interface)
+}
+
+/// Reports an interface of another type with the name of the loopback, which nmstate refuses with words about the running system.
+fn check_loopback(Interface { map, path, name, kind, .. }: &Interface<'_>, report: &mut Report) {
+    if *name != "lo" || *kind == "loopback" {
+        return;
+    }
+    let fix = if *kind == "ethernet" { "write type: loopback" } else { "choose another name" };
+    let message = format!("is {kind}, and lo is the loopback, which every host has; {fix}");
+    let place = if get(map, "type").is_some() { path.key("type") } else { path.clone() };
+    report.error("type-unlike-name", &place, message);
 }
 
 fn read_kind<'a>(map: &'a Mapping, path: &DocumentPath, report: &mut Report) -> Option<&'a str> {

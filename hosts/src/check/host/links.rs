@@ -17,6 +17,7 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
             let message = format!("sets the MAC address {mac}, which no single interface can have");
             report.error("mac-address-unusable", &interface.path, message);
         }
+        of_the_loopback(network, interface, report);
         match interface.kind {
             Kind::Bond(ref kind) => {
                 bond(network, interface, report);
@@ -98,6 +99,21 @@ fn pair(network: &Network<'_>, interface: &Interface, peer: &str, report: &mut R
     }
 }
 
+/// A user's own profile of another type for the loopback, which dayone refuses in NMState. NetworkManager has a type for the loopback since
+/// 1.42, and leaves it alone before that.
+fn of_the_loopback(network: &Network<'_>, interface: &Interface, report: &mut Report) {
+    if network.is_nmstate() || interface.device != Device::Name || interface.name != "lo" {
+        return;
+    }
+    let consequence = match interface.kind {
+        Kind::Loopback | Kind::Other(_) => return,
+        Kind::Ethernet => "NetworkManager never activates a profile of this type on it; write type=loopback",
+        _ => "the kernel creates no other interface of this name; choose another name",
+    };
+    let message = format!("is {}, and lo is the loopback, which every host has: {consequence}", interface.kind.name());
+    report.warning("type-unlike-name", &network.place(interface, &["type"], &["connection", "type"]), message);
+}
+
 /// A NIC with a name that only a profile of another type makes.
 fn of_another_type(network: &Network<'_>, interface: &Interface, report: &mut Report) {
     if interface.device != Device::Name {
@@ -121,16 +137,25 @@ fn of_another_type(network: &Network<'_>, interface: &Interface, report: &mut Re
     report.warning("type-unlike-name", &network.place(interface, &["type"], &["connection", "type"]), message);
 }
 
-/// A NIC whose name has a character that looks like another one, or like none. The kernel compares names byte by byte.
+/// The characters that stand around the names of placeholders in templates.
+const OF_PLACEHOLDERS: [char; 5] = ['$', '{', '}', '<', '>'];
+
+/// A NIC whose name has a character that looks like another one, or like none, or is that of a placeholder. The kernel compares names byte
+/// by byte.
 fn of_odd_name(network: &Network<'_>, interface: &Interface, report: &mut Report) {
     if interface.device != Device::Name {
         return;
     }
-    let Some(odd) = interface.name.chars().find(|c| !c.is_ascii_graphic()) else { return };
+    let is_odd = |c: &char| !c.is_ascii_graphic() || OF_PLACEHOLDERS.contains(c);
+    let Some(odd) = interface.name.chars().find(is_odd) else { return };
+    let what = if OF_PLACEHOLDERS.contains(&odd) {
+        format!("contains {odd}, like a placeholder that nobody has filled in")
+    } else {
+        format!("contains the character U+{:04X}", u32::from(odd))
+    };
     let message = format!(
-        "is \"{}\", which contains the character U+{:04X}: no NIC has this character in its name, unless the host renames it",
-        interface.name.escape_default(),
-        u32::from(odd)
+        "is \"{}\", which {what}: no NIC has this character in its name, unless the host renames it",
+        interface.name.escape_default()
     );
     report.warning("nic-name-odd", &network.place(interface, &["name"], &["connection", "interface-name"]), message);
 }

@@ -272,6 +272,34 @@ fn frames_of_an_interface_go_to_one_kind_of_interface() {
     assert_eq!(of([("a", macvlan("eth1", 1)), ("b", macvlan("a", 2))]), [""; 0]);
 }
 
+/// NetworkManager has a type of its own for it, and nmstate takes no other.
+#[test]
+fn the_loopback_is_no_nic() {
+    let address = ", ipv4: {enabled: true, address: [{ip: 192.0.2.99, prefix-length: 32}]}";
+    let of = |rest: &str| {
+        let nic = "{name: eth0, type: ethernet, ipv4: {enabled: true, dhcp: true}}";
+        let document = format!("interfaces: [{{name: lo{rest}{address}}}, {nic}]");
+        codes(&network::convert(&host(&document)).1)
+    };
+    assert_eq!(of(", type: loopback"), [""; 0]);
+    assert_eq!(of(", type: ethernet"), ["type-unlike-name"]);
+    assert_eq!(of(", type: dummy"), ["type-unlike-name"]);
+    assert_eq!(of(""), ["interface-type-missing", "type-unlike-name"]);
+    for (kind, is_found) in [("loopback", false), ("ethernet", true), ("dummy", true)] {
+        let lo = format!("type={kind}\n[ipv4]\nmethod=manual\naddress1=192.0.2.99/32\n[ipv6]\nmethod=auto\n");
+        let codes = codes_of(&[("lo", lo.as_str()), ("eth0", "type=ethernet\n")]);
+        assert_eq!(codes.contains(&"type-unlike-name"), is_found, "{kind}: {codes:?}");
+    }
+}
+
+#[test]
+fn a_placeholder_is_no_name_of_a_nic() {
+    for name in ["${NIC}", "{{nic}}", "<nic>"] {
+        let document = format!("interfaces: [{{name: '{name}', type: ethernet, ipv4: {{enabled: true, dhcp: true}}}}]");
+        assert_eq!(codes(&network::convert(&host(&document)).1), ["nic-name-odd"], "{name}");
+    }
+}
+
 /// Keyfiles can put the bridge itself into VLANs.
 #[test]
 fn bridges_may_be_in_vlans_of_their_own() {

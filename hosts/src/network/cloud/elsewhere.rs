@@ -6,7 +6,7 @@
 
 use std::net::IpAddr;
 
-use crate::model::{Family, Interface, Route};
+use crate::model::{Family, Interface, Kind, Route};
 use crate::network::devices::{Device, Network};
 use crate::network::form::Findings;
 
@@ -47,7 +47,14 @@ pub(super) fn warn(network: &Network<'_>, findings: &mut Findings<'_>) {
         }
     }
     for device in &network.devices {
-        warn_of_routers(device.interface.as_ref(), findings);
+        let interface = device.interface.as_ref();
+        if interface.kind == Kind::Loopback {
+            let message = "has these addresses where cloud-init writes netplan (Ubuntu); for NetworkManager, cloud-init writes a profile of \
+                           type ethernet, which never activates on the loopback";
+            findings.warn("only-with-netplan", &interface.path, message);
+        } else {
+            warn_of_routers(interface, findings);
+        }
     }
 }
 

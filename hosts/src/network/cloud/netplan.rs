@@ -113,15 +113,10 @@ fn device_of(
     let mac = if is_made_of_ports(kind) { mac_of(network, written_device).map(|mac| mac.address) } else { *mac };
     written.set_some("macaddress", mac.map(|mac| mac.to_string()));
     written.set_some("mtu", *mtu);
-    written.set("dhcp4", ipv4.is_automatic());
-    // Without it, systemd-networkd sends a DUID, and the DHCP server takes the host for another one.
-    let identifier = if ipv4.dhcp_duid { "duid" } else { "mac" };
-    written.set_some("dhcp-identifier", ipv4.is_automatic().then_some(identifier));
-    written.set("dhcp6", ipv6.is_automatic());
-    written.set("accept-ra", ipv6.is_automatic());
-    set_overrides(&mut written, written_device.interface.as_ref(), findings);
-    // By itself netplan gives every interface a link-local address of IPv6.
-    written.set_some("link-local", (ipv6.method == Method::Disabled).then_some(json!([])));
+    // The loopback gets nothing from a network.
+    if *kind != Kind::Loopback {
+        set_automatic(&mut written, written_device.interface.as_ref(), findings);
+    }
     let addresses = [ipv4, ipv6].into_iter().flat_map(|Ip { addresses, .. }| addresses);
     let addresses: Vec<String> = addresses.map(|address| address.network.to_string()).collect();
     written.set_some("addresses", (!addresses.is_empty()).then_some(addresses));
@@ -135,6 +130,20 @@ fn device_of(
     written.set_some("routes", (!others.is_empty()).then_some(others));
     written.set_some("nameservers", name_servers(written_device, network));
     written
+}
+
+/// What the interface gets from the network, and by itself.
+fn set_automatic(written: &mut Object, interface: &Interface, findings: &mut Findings<'_>) {
+    let Interface { ipv4, ipv6, .. } = interface;
+    written.set("dhcp4", ipv4.is_automatic());
+    // Without it, systemd-networkd sends a DUID, and the DHCP server takes the host for another one.
+    let identifier = if ipv4.dhcp_duid { "duid" } else { "mac" };
+    written.set_some("dhcp-identifier", ipv4.is_automatic().then_some(identifier));
+    written.set("dhcp6", ipv6.is_automatic());
+    written.set("accept-ra", ipv6.is_automatic());
+    set_overrides(written, interface, findings);
+    // By itself netplan gives every interface a link-local address of IPv6.
+    written.set_some("link-local", (ipv6.method == Method::Disabled).then_some(json!([])));
 }
 
 /// NetworkManager's metrics of learned routes, where netplan has others, so that the same default route wins. networkd applies the metric

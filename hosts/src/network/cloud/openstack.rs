@@ -167,6 +167,13 @@ fn link(written: &Device<'_>, network: &Network<'_>, findings: &mut Findings<'_>
             link.set("vlan_id", *id);
             link.set_some("vlan_mac_address", mac);
         }
+        Kind::Loopback => {
+            findings.refuse(
+                &path.key("type"),
+                "its readers find every interface by a MAC address, and the loopback has none",
+            );
+            return None;
+        }
         _ => {
             findings.refuse(&path.key("type"), "its readers create no bridges");
             return None;

@@ -30,7 +30,13 @@ pub(super) fn write(plan: &mut Plan<'_>, index: usize, interface: &Interface, fi
     } = interface;
     let is_written = matches!(
         kind,
-        Kind::Ethernet | Kind::Bond(_) | Kind::LinuxBridge(_) | Kind::Vlan(_) | Kind::Vrf(_) | Kind::Dummy
+        Kind::Ethernet
+            | Kind::Bond(_)
+            | Kind::LinuxBridge(_)
+            | Kind::Vlan(_)
+            | Kind::Vrf(_)
+            | Kind::Dummy
+            | Kind::Loopback
     );
     let Some(node) = plan.nodes.get_mut(index).filter(|_| is_written) else { return };
     if let Some(description) = description {

@@ -8,6 +8,17 @@ use vocabulary::host::HostName;
 /// Writes both families of an interface into its `.network`.
 pub(super) fn write(interface: &Interface, network: &mut Content, findings: &mut Findings<'_>) {
     let Interface { ipv4, ipv6, kind, mtu, .. } = interface;
+    // It is not on a link: it has no link-local address, and nothing comes to it from a network.
+    if *kind == Kind::Loopback {
+        for Ip { addresses, metric, .. } in [ipv4, ipv6] {
+            for Address { network: address, path: _ } in addresses {
+                let mut settings = vec![("Address", address.to_string())];
+                settings.extend(metric.map(|metric| ("RouteMetric", metric.to_string())));
+                network.add("Address", settings);
+            }
+        }
+        return;
+    }
     // Router advertisements may ask for DHCPv6.
     match [ipv4, ipv6].map(Ip::is_automatic) {
         [true, true] => network.set("Network", "DHCP", "yes"),

@@ -82,7 +82,7 @@ impl<'a> Plan<'a> {
         self.nodes.get(self.position(name)?).map(|node| node.interface.label.as_str())
     }
 
-    /// The loopback, which is the document's only where routes lead nowhere.
+    /// The loopback, for routes that lead nowhere. The document has it only if it has addresses of its own.
     pub(super) fn loopback(&mut self) -> Option<&mut Node<'a>> {
         let index = self.position("lo").unwrap_or_else(|| {
             let path = DocumentPath::root();

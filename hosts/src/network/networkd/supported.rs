@@ -161,9 +161,8 @@ fn takes(interface: &Mapping, path: &DocumentPath, findings: &mut Findings<'_>) 
 /// Why there are no units for interfaces of a type.
 fn problem_of(kind: &str) -> Option<&'static str> {
     match kind {
-        "ethernet" | "bond" | "linux-bridge" | "vlan" | "vrf" | "dummy" => None,
+        "ethernet" | "bond" | "linux-bridge" | "vlan" | "vrf" | "dummy" | "loopback" => None,
         "macsec" => Some("its key would be a secret in a file that everyone can read"),
-        "loopback" => Some("the kernel sets it up by itself"),
         _ => Some("dayone makes units of ethernet, bond, vlan, linux-bridge, vrf and dummy"),
     }
 }

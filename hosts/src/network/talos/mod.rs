@@ -26,7 +26,7 @@ use super::devices::{Device, Network};
 use super::form::Findings;
 use super::object::Object;
 use super::{Attempt, ConvertedNetwork};
-use crate::model::{Family, Interface, Method, Route, Topology, kernel_metric};
+use crate::model::{Family, Interface, Kind, Method, Route, Topology, kernel_metric};
 use vocabulary::host::{HostName, HostSpec};
 use vocabulary::report::Report;
 
@@ -187,7 +187,11 @@ fn resolvers(topology: &Topology, findings: &mut Findings<'_>) -> Vec<Value> {
 
 /// No spec says anything about router advertisements: Talos leaves them to the kernel.
 fn warn_of_ipv6(device: &Device<'_>, network: &Network<'_>, findings: &mut Findings<'_>) {
-    let Interface { name, ipv6, path, .. } = device.interface.as_ref();
+    let Interface { name, kind, ipv6, path, .. } = device.interface.as_ref();
+    // The loopback is on no link with routers.
+    if *kind == Kind::Loopback {
+        return;
+    }
     if ipv6.method == Method::RouterAdvertisements {
         let message =
             "is left to Talos' kernel: it takes addresses from router advertisements, and no DHCPv6 client runs";

@@ -67,3 +67,15 @@ routes:
     assert_eq!(priorities, [&json!(0), &json!(1024), &json!(7)]);
     assert_eq!(document["operators"][0]["dhcp4"]["routeMetric"], 100);
 }
+
+#[test]
+fn the_loopback_may_have_addresses() {
+    let lo = "{name: lo, type: loopback, ipv4: {enabled: true, address: [{ip: 192.0.2.99, prefix-length: 32}]}}";
+    let (network, codes) = converted(&NIC.replace("[{name: eno1", &format!("[{lo}, {{name: eno1")), false);
+    let network = network.unwrap().talos_network.unwrap();
+    let document: Value = serde_json::from_str(&network.document(None).unwrap()).unwrap();
+    assert_eq!(document["links"][0], json!({"name": "lo", "up": true, "layer": "platform"}));
+    assert_eq!(document["addresses"][0]["linkName"], "lo");
+    // Only the NIC may hear routers.
+    assert_eq!(codes.iter().filter(|code| *code == "ipv6-not-switched-off").count(), 1, "{codes:?}");
+}

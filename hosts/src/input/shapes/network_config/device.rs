@@ -48,8 +48,9 @@ const OVERRIDES: [(&str, &[&str]); 3] = [
 /// netplan's client ids of DHCP for IPv4, each with NMState's.
 const CLIENT_IDS: [(&str, &str); 2] = [("mac", "ll"), ("duid", "iaid+duid")];
 
-/// Reads how the interface gets its addresses.
-pub(super) fn addressing(fields: &Fields<'_>, is_port: bool, report: &mut Report) -> Result<Addressing, Reported> {
+/// Reads how the interface gets its addresses. `link_local6` is whether it has a link-local address of IPv6 if the document says nothing
+/// about it.
+pub(super) fn addressing(fields: &Fields<'_>, link_local6: bool, report: &mut Report) -> Result<Addressing, Reported> {
     let placed = |key: &str, report: &mut Report| -> Result<Option<(bool, DocumentPath)>, Reported> {
         Ok(switch(fields, key, report)?.map(|value| (value, fields.path.key(key))))
     };
@@ -61,7 +62,7 @@ pub(super) fn addressing(fields: &Fields<'_>, is_port: bool, report: &mut Report
         dhcp4: on(placed("dhcp4", report)?),
         automatic6: dhcp6.or_else(|| on(routers.clone())),
         without_routers: routers.filter(|(on, _)| !on).map(|(_, path)| path),
-        link_local6: !is_port,
+        link_local6,
         members: Vec::new(),
     };
     if let Some(families) = fields.mapping.get("link-local") {

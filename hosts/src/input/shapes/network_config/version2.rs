@@ -16,6 +16,9 @@ use vocabulary::report::{DocumentPath, Report, Reported};
 /// The kinds of interfaces that dayone translates.
 pub(super) const SECTIONS: [&str; 4] = ["ethernets", "bonds", "bridges", "vlans"];
 
+/// The kernel's name of the loopback interface.
+const LOOPBACK: &str = "lo";
+
 /// How the host finds a NIC.
 enum Match {
     Mac(MacAddress, DocumentPath),
@@ -161,10 +164,13 @@ fn interface(
     let known: Vec<&str> = own.iter().chain(&device::KNOWN).copied().collect();
     check_rest(fields, &known, report);
     let mac = links::read_mac(fields, "macaddress", report)?;
+    // netplan has no section for the loopback: its documentation gives addresses to `lo` in `ethernets`.
+    let is_loopback = name == LOOPBACK && matches!(device.found, Some(Match::Name));
     match device.section {
         "bonds" => bond(fields, names, &mut entry, report)?,
         "bridges" => bridge(fields, names, &mut entry, report)?,
         "vlans" => vlan(fields, names, &mut entry, report)?,
+        _ if is_loopback => entry.set_unplaced(&["type"], "loopback"),
         _ => entry.set_unplaced(&["type"], "ethernet"),
     }
     match (&device.found, mac) {
@@ -179,10 +185,12 @@ fn interface(
         (_, Some((set, path))) => entry.set(&["mac-address"], set.to_string(), &path),
         (_, None) => {}
     }
-    if let Some(mtu) = members::number(fields, "mtu", 1..=65535, report)? {
+    let greatest_mtu = if is_loopback { 65536 } else { 65535 };
+    if let Some(mtu) = members::number(fields, "mtu", 1..=greatest_mtu, report)? {
         entry.set(&["mtu"], mtu, &fields.path.key("mtu"));
     }
-    let addressing: Addressing = device::addressing(fields, is_port, report)?;
+    // Neither a port nor the loopback has a link-local address.
+    let addressing: Addressing = device::addressing(fields, !is_port && !is_loopback, report)?;
     if device.is_networkds {
         device::check_routers(fields, &addressing, report);
     }

@@ -228,3 +228,29 @@ fn netplan_has_the_costs_and_priorities_of_a_bridges_ports() {
     let found = refused(network_config, &hairpin);
     assert!(found.iter().any(|finding| finding.contains("stp-hairpin-mode")), "{found:?}");
 }
+
+/// netplan has the loopback among the NICs. cloud-init writes a profile of type ethernet for it, which never activates.
+#[test]
+fn addresses_of_the_loopback_are_for_netplan() {
+    let nic = "{name: nic1, type: ethernet, identifier: mac-address, mac-address: '52:54:00:00:00:01', ipv4: {enabled: true, dhcp: true}}";
+    let with = |addresses: &str| {
+        format!(
+            "interfaces: [{{name: lo, type: loopback, mtu: 65536, ipv4: {{enabled: true, address: [{addresses}]}}}}, {nic}]"
+        )
+    };
+    let own = "{ip: 127.0.0.1, prefix-length: 8}";
+    let yaml = with(&format!("{own}, {{ip: 192.0.2.99, prefix-length: 32}}"));
+    for convert in [network_config as Convert, netplan] {
+        assert_eq!(value(convert, &yaml)["ethernets"]["lo"], json!({"addresses": ["192.0.2.99/32"]}));
+        // As on every host.
+        assert_eq!(value(convert, &with(own))["ethernets"].get("lo"), None);
+    }
+    let found = warned(network_config, &yaml, ELSEWHERE);
+    assert!(found.len() == 1 && found[0].starts_with("interfaces[0] has these addresses where"), "{found:?}");
+    let routers = warned(network_config, &yaml, "ipv6-not-switched-off");
+    assert!(routers.iter().all(|finding| !finding.starts_with("interfaces[0]")), "{routers:?}");
+    assert_eq!(warned(netplan, &yaml, ELSEWHERE), [""; 0]);
+    let found = refused(network_data, &yaml);
+    assert!(found.iter().any(|line| line.starts_with("interfaces[0].type cannot be expressed exactly")), "{found:?}");
+    assert!(network_data(&host(&with(own))).0.is_ok());
+}

@@ -127,3 +127,35 @@ fn a_default_route_from_routers_is_not_lost_without_a_word() {
     let port = "{version: 2, ethernets: {a: {addresses: ['2001:db8::5/64']}}, bonds: {b: {interfaces: [a]}}}";
     assert_eq!(warned(port), [""; 0]);
 }
+
+/// netplan's documentation gives addresses to `lo` so. netplan 0.106 writes a profile of type ethernet for it, which never activates.
+#[test]
+fn lo_among_the_ethernets_is_the_loopback() {
+    let nic = "eth0: {dhcp4: true}";
+    let own = "addresses: [127.0.0.1/8, '::1/128'";
+    let with = |lo: &str| format!("{{version: 2, ethernets: {{{lo}, {nic}}}}}");
+    for lo in [
+        format!("lo: {{{own}, 192.0.2.99/32]}}"),
+        format!("own: {{match: {{name: lo}}, {own}, 192.0.2.99/32]}}"),
+        "lo: {addresses: [192.0.2.99/32]}".to_owned(),
+    ] {
+        let yaml = with(&lo);
+        assert_eq!(findings(&yaml), [""; 0], "{yaml}");
+        let (network, _) = convert(&HostSpec::with_network(translated(&yaml).0.unwrap()));
+        let network = network.unwrap();
+        let keyfile = network.keyfiles.iter().find(|keyfile| keyfile.content.contains("interface-name=lo")).unwrap();
+        assert!(keyfile.content.contains("type=loopback"), "{}", keyfile.content);
+        assert!(keyfile.content.contains("=192.0.2.99/32"), "{}", keyfile.content);
+    }
+    for lo in ["lo: {}", "lo: {addresses: [127.0.0.1/8], nameservers: {addresses: [192.0.2.53]}}"] {
+        assert_eq!(findings(&with(lo)), [""; 0], "{lo}");
+    }
+    let found = findings(&with("lo: {mtu: 65536, addresses: [192.0.2.99/32]}"));
+    assert!(found.len() == 1 && found[0].starts_with("ethernets.lo.mtu is missing from the keyfiles"), "{found:?}");
+    let found = findings(&with("lo: {dhcp4: true}"));
+    assert!(found.len() == 1 && found[0].contains("Loopback interface cannot have IPv4 DHCP"), "{found:?}");
+    let version_1 = "{version: 1, config: [{type: physical, name: eth0, subnets: [{type: dhcp}]}, {type: physical, name: lo, subnets: \
+                     [{type: static, address: 192.0.2.99/32}]}]}";
+    let found = findings(version_1);
+    assert!(found.len() == 1 && found[0].starts_with("config[1] is ethernet, and lo is the loopback"), "{found:?}");
+}

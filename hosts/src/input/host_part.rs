@@ -26,6 +26,8 @@ pub(super) struct HostPart {
     pub(super) architecture: Placed<Architecture>,
     pub(super) boot_mode: Placed<BootMode>,
     pub(super) bmc: Placed<BmcSpec>,
+    /// Whether the document cannot say whether the BMC's certificate is verified.
+    pub(super) leaves_verification: bool,
     pub(super) role: Placed<String>,
     pub(super) root_device_hints: Placed<Mapping>,
     pub(super) nics: Vec<NamedNic>,
@@ -94,7 +96,7 @@ impl HostPart {
         agree(&mut self.boot_mode, other.boot_mode, &what, report);
         agree(&mut self.role, other.role, &what, report);
         agree(&mut self.root_device_hints, other.root_device_hints, &what, report);
-        self.absorb_bmc(other.bmc, &what, report);
+        self.absorb_bmc(other.bmc, other.leaves_verification, &what, report);
         self.absorb_nics(other.nics, &what, report);
         match (&self.network, other.network) {
             (None, network) => self.network = network,
@@ -116,8 +118,19 @@ impl HostPart {
         self.missing_network = self.missing_network.take().or(other.missing_network);
     }
 
-    fn absorb_bmc(&mut self, mut other: Placed<BmcSpec>, what: &str, report: &mut Report) {
+    /// `leaves_verification` is of the other document.
+    fn absorb_bmc(&mut self, mut other: Placed<BmcSpec>, leaves_verification: bool, what: &str, report: &mut Report) {
+        if self.bmc.is_none() {
+            self.leaves_verification = leaves_verification;
+        }
         if let (Some((mine, _)), Some((theirs, _))) = (&mut self.bmc, &mut other) {
+            // A site cannot say it, and its operator switches the verification off in every BareMetalHost that it makes.
+            if self.leaves_verification {
+                mine.disable_certificate_verification = theirs.disable_certificate_verification;
+            } else if leaves_verification {
+                theirs.disable_certificate_verification = mine.disable_certificate_verification;
+            }
+            self.leaves_verification &= leaves_verification;
             mine.credentials_name = mine.credentials_name.take().or_else(|| theirs.credentials_name.clone());
             theirs.credentials_name.clone_from(&mine.credentials_name);
             // One of the two documents may only know the address of the BMC.

@@ -111,3 +111,59 @@ fn bmcs_are_read_from_openshifts_files() {
     let reason = bmcs[0].bmc.credentials.as_ref().unwrap_err().to_string();
     assert_eq!(reason, "platform.baremetal.hosts[0].bmc.password is a number without quotes; a text belongs here");
 }
+
+/// A site cannot say whether the BMC's certificate is verified, and the `BareMetalHost` that its operator makes says it.
+#[test]
+fn a_site_does_not_contradict_the_host_that_its_operator_made() {
+    const SITE: &str = "apiVersion: siteconfig.open-cluster-management.io/v1alpha1
+kind: ClusterInstance
+metadata: {name: c, namespace: c}
+spec:
+  clusterName: c
+  nodes:
+  - hostName: a
+    bootMACAddress: '52:54:00:00:00:01'
+    bmcAddress: redfish-virtualmedia://192.0.2.1/redfish/v1/Systems/1
+    bmcCredentialsName: {name: a-bmc}
+    nodeNetwork:
+      interfaces: [{name: eth0, macAddress: '52:54:00:00:00:01'}]
+      config: {interfaces: [{name: eth0, type: ethernet, ipv4: {enabled: true, dhcp: true}}]}
+";
+    const MADE: &str = "apiVersion: metal3.io/v1alpha1
+kind: BareMetalHost
+metadata: {name: a, namespace: c}
+spec:
+  bootMACAddress: '52:54:00:00:00:01'
+  bmc:
+    address: redfish-virtualmedia://192.0.2.1/redfish/v1/Systems/1
+    credentialsName: a-bmc
+    disableCertificateVerification: true
+";
+    const SECRET: &str = "apiVersion: v1
+kind: Secret
+metadata: {name: a-bmc, namespace: c}
+stringData: {username: admin, password: hunter2}
+";
+    let verifies = |documents: &[&str]| {
+        let text = documents.join("---\n");
+        let (bmcs, report) = read_bmcs([Text { name: None, text: text.as_bytes() }]);
+        let input = read(text.as_bytes());
+        assert!(input.report.is_empty() && report.is_empty(), "{:?} {report:?}", input.report);
+        assert_eq!((input.hosts.len(), bmcs.len()), (1, 1));
+        let disabled = input.hosts[0].bmc.as_ref().unwrap().disable_certificate_verification;
+        assert_eq!(bmcs[0].bmc.disable_certificate_verification, disabled);
+        !disabled
+    };
+    assert!(verifies(&[SITE, SECRET]));
+    let verifying = MADE.replace("true", "false");
+    for [first, second] in [[SITE, MADE], [MADE, SITE]] {
+        assert!(!verifies(&[first, second, SECRET]));
+        assert!(verifies(&[&first.replace(MADE, &verifying), &second.replace(MADE, &verifying), SECRET]));
+    }
+    // Documents that can say it may not contradict each other.
+    let install_config = "apiVersion: v1\nmetadata: {name: c}\nplatform: {baremetal: {hosts: [{name: a, bmc: {address: \
+                          'redfish-virtualmedia://192.0.2.1/redfish/v1/Systems/1', username: admin, password: hunter2}}]}}\n";
+    let text = [SITE, install_config, MADE, SECRET].join("---\n");
+    let report = read(text.as_bytes()).report;
+    assert!(report.findings().iter().any(|finding| finding.code == "documents-contradict"), "{report:?}");
+}

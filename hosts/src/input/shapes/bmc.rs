@@ -35,7 +35,7 @@ pub(super) fn with_secret(
 
 /// Reads the BMC of a node of a site. The node itself has its address and the name of the Secret.
 ///
-/// The operators of sites verify no BMC's certificate. dayone does, because the document does not say otherwise.
+/// The operators of sites verify no BMC's certificate. dayone does, unless another document of the host says otherwise.
 pub(super) fn of_node(
     node: &Fields<'_>,
     namespace: Option<&str>,

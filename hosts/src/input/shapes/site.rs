@@ -87,6 +87,7 @@ impl SiteCluster<'_> {
         host.part.boot_mode = host.boot_mode();
         host.part.architecture = host.take_other(|node, reading| self.architecture(node, reading.report));
         host.part.bmc = host.take(|node, reading| bmc::of_node(node, self.namespace, reading));
+        host.part.leaves_verification = true;
         host.part.root_device_hints = host.root_device_hints();
         if let Some(network) = host.take_other(|node, reading| node.mapping("nodeNetwork", reading.report).map(Some)) {
             let missing = MissingNetwork::at(node.path.key("nodeNetwork").key("config"));

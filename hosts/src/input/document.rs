@@ -1,5 +1,7 @@
 //! Documents, and the Kubernetes objects among them.
 
+use std::collections::BTreeMap;
+
 use serde_yaml::Mapping;
 
 use super::fields::Fields;
@@ -28,12 +30,35 @@ impl Document {
 
 /// A Kubernetes object with a name.
 pub(super) struct Object {
-    /// The document. Its path is the object's name: `BareMetalHost/worker-0`.
+    /// The document. Its path is the object's name: `BareMetalHost/worker-0`, with its namespace if the name alone is that of another object.
     pub(super) document: Document,
     /// `metadata.name`: a DNS subdomain, so that it fits into paths and sentences.
     pub(super) name: String,
     /// `metadata.namespace`. Users may leave it to the command that applies the object.
     pub(super) namespace: Option<String>,
+}
+
+/// The paths of the objects of an input, each with the namespace of the first object with this kind and name.
+#[derive(Default)]
+pub(super) struct ObjectPaths(BTreeMap<DocumentPath, Option<String>>);
+
+impl ObjectPaths {
+    /// Returns the path of an object. Objects of different namespaces have different paths, so that every finding leads to its own object.
+    fn of(&mut self, kind: &str, name: &str, namespace: Option<&str>) -> DocumentPath {
+        let object = format!("{kind}/{name}");
+        let path = DocumentPath::document(&object);
+        match self.0.get(&path) {
+            Some(first) if first.as_deref() != namespace => {
+                let namespace = namespace.map_or("no namespace".to_owned(), |own| format!("namespace {own}"));
+                DocumentPath::document(&format!("{object} ({namespace})"))
+            }
+            Some(_) => path,
+            None => {
+                self.0.insert(path.clone(), namespace.map(str::to_owned));
+                path
+            }
+        }
+    }
 }
 
 impl Object {
@@ -42,6 +67,7 @@ impl Object {
         mut document: Document,
         kind: &str,
         versions: &[&str],
+        paths: &mut ObjectPaths,
         report: &mut Report,
     ) -> Result<Self, Reported> {
         let top = document.fields();
@@ -63,7 +89,7 @@ impl Object {
             return Err(metadata.wrong("namespace", "object-name-invalid", message, report));
         }
         let (name, namespace) = (name.to_owned(), namespace.map(ToOwned::to_owned));
-        let path = DocumentPath::document(&format!("{kind}/{name}"));
+        let path = paths.of(kind, &name, namespace.as_deref());
         report.name_document(&path, &top.path);
         document.path = path;
         Ok(Self { document, name, namespace })

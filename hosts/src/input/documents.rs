@@ -4,7 +4,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::clusters::Clusters;
-use super::document::{Document, Object};
+use super::document::{Document, Object, ObjectPaths};
 use super::host_part::HostPart;
 use super::join::{By, Finished, Hosts};
 use super::listing::listed;
@@ -26,6 +26,7 @@ const DOCUMENTS_AT_ONCE: usize = 32;
 #[derive(Default)]
 pub(super) struct Documents<'a> {
     hosts: Vec<HostDocument>,
+    paths: ObjectPaths,
     /// The names of all `BareMetalHost`s.
     names: BTreeSet<String>,
     /// Objects that describe the cluster.
@@ -176,7 +177,7 @@ impl<'a> Documents<'a> {
     fn add_object(&mut self, document: Document, kind: &str, report: &mut Report) -> Result<(), Reported> {
         if let Some((versions, variant)) = shapes::object_kind(kind) {
             self.any_host = true;
-            let host = variant(Object::read(document, kind, versions, report)?);
+            let host = variant(Object::read(document, kind, versions, &mut self.paths, report)?);
             if let HostDocument::BareMetalHost(object) = &host
                 && !self.names.insert(object.name.clone())
             {
@@ -187,8 +188,14 @@ impl<'a> Documents<'a> {
             return Ok(());
         }
         match kind {
-            secret::KIND => self.secrets.add(Object::read(document, kind, secret::API_VERSIONS, report)?, report),
-            cluster::KIND => self.clusters.push(Object::read(document, kind, cluster::API_VERSIONS, report)?),
+            secret::KIND => {
+                let object = Object::read(document, kind, secret::API_VERSIONS, &mut self.paths, report)?;
+                self.secrets.add(object, report);
+            }
+            cluster::KIND => {
+                let object = Object::read(document, kind, cluster::API_VERSIONS, &mut self.paths, report)?;
+                self.clusters.push(object);
+            }
             shapes::AGENT_CONFIG => {
                 self.any_host = true;
                 self.hosts.push(HostDocument::AgentConfig(document));

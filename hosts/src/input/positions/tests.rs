@@ -179,6 +179,38 @@ fn files_are_told_apart() {
 }
 
 #[test]
+fn objects_of_two_namespaces_are_told_apart() {
+    let secret = |namespace: &str, network: &str| {
+        format!(
+            "kind: Secret\napiVersion: v1\nmetadata: {{name: net, namespace: {namespace}}}\nstringData:\n  nmstate: |\n\
+             {network}"
+        )
+    };
+    let bad = secret("a", "    interfaces: []\n    interfaces: []\n");
+    let good = secret("b", "    interfaces:\n    - {name: eth0, type: ethernet, ipv4: {enabled: true, dhcp: true}}\n");
+    let hosts = ["a", "b"].map(|namespace| {
+        format!(
+            "---\napiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {{name: worker-{namespace}, namespace: \
+             {namespace}}}\nspec: {{preprovisioningNetworkDataName: net}}\n"
+        )
+    });
+    for (secrets, line, path) in [
+        ([&bad, &good], 7, "Secret/net: stringData.nmstate"),
+        ([&good, &bad], 15, "Secret/net (namespace a): stringData.nmstate"),
+    ] {
+        let text = format!("{}---\n{}{}", secrets[0], secrets[1], hosts.concat());
+        let mut input = input::read(text.as_bytes());
+        let is_of_a = |host: &input::DescribedHost| host.name.as_deref() == Some("worker-a");
+        let refused: Vec<bool> = input.described.hosts.iter().map(|host| host.is_refused == is_of_a(host)).collect();
+        assert_eq!(refused, [true, true], "{:?}", input.described);
+        locate([Text { name: None, text: text.as_bytes() }], &mut input.report);
+        let found = input.report.findings().iter().find(|finding| finding.code == "duplicate-key").unwrap();
+        assert_eq!(found.position.as_ref().unwrap().line, line, "{text}");
+        assert!(found.path.to_string().starts_with(path), "{}", found.path);
+    }
+}
+
+#[test]
 fn what_stands_for_an_object_leads_to_it() {
     let text = "a: 1\n---\nspec:\n  template: {mtu: 7}\n";
     let mut report = Report::new();

@@ -59,7 +59,7 @@ pub(super) fn read(object: &Object, reading: &mut Reading<'_>) -> Result<Found, 
 }
 
 struct Fleet {
-    object: String,
+    object: DocumentPath,
     template: Template,
     /// The members whose values come from columns.
     columns: Vec<&'static str>,
@@ -113,7 +113,11 @@ impl Fleet {
         }
         let refused = wrong.has_errors();
         report.append(wrong);
-        if refused { Err(Reported) } else { Ok(Self { object: object.name.clone(), template: filled, columns, table }) }
+        if refused {
+            Err(Reported)
+        } else {
+            Ok(Self { object: object.path().clone(), template: filled, columns, table })
+        }
     }
 
     /// Calls `read` with the template filled in for each host, or with the part of a host that cannot fill it, until too many
@@ -130,8 +134,7 @@ impl Fleet {
             let more = self.table.rows.len() - index - 1;
             if faulty == MAX_FAULTY && more > 0 {
                 let message = format!("has {MAX_FAULTY} hosts with errors; dayone did not check {more} more");
-                let path = DocumentPath::document(&format!("{KIND}/{}", self.object));
-                reading.report.error("fleet-not-read-on", &path, message);
+                reading.report.error("fleet-not-read-on", &self.object, message);
                 break;
             }
         }
@@ -158,9 +161,8 @@ impl Fleet {
         let host = name.map(quoted);
         let label: Vec<&str> =
             host.as_deref().into_iter().chain([row.place.as_str()]).filter(|part| !part.is_empty()).collect();
-        let object = format!("{KIND}/{}", self.object);
-        let document = DocumentPath::row(&object, &label);
-        report.name_document(&document, &DocumentPath::document(&object));
+        let document = DocumentPath::row(&self.object.to_string(), &label);
+        report.name_document(&document, &self.object);
         let path = document.key("spec").key("template");
         match filled {
             Ok(members) => Ok(Filled { members, path }),

@@ -30,7 +30,8 @@ impl Document {
 
 /// A Kubernetes object with a name.
 pub(super) struct Object {
-    /// The document. Its path is the object's name: `BareMetalHost/worker-0`, with its namespace if the name alone is that of another object.
+    /// The document. Its path is the object's name: `BareMetalHost/worker-0`, with the namespace if an earlier object has the name in
+    /// another namespace.
     pub(super) document: Document,
     /// `metadata.name`: a DNS subdomain, so that it fits into paths and sentences.
     pub(super) name: String,

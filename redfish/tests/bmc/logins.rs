@@ -72,7 +72,8 @@ async fn a_login_is_tried_again_if_the_bmc_refuses_the_connection() {
         let answer = "HTTP/1.1 201 Created\r\nX-Auth-Token: t\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}";
         stream.write_all(answer.as_bytes()).await.unwrap();
     };
-    let (client, ()) = tokio::join!(Client::connect(&target, &ClientOptions::default()), bmc);
+    let options = ClientOptions::default();
+    let (client, ()) = tokio::join!(Client::connect(&target, &options), bmc);
     let tried: Vec<_> = client.unwrap().requests().iter().map(|request| request.status).collect();
     assert_eq!(tried, [Some(200), None, Some(201)]);
 }

@@ -161,8 +161,8 @@ async fn an_answer_may_end_with_its_connection_without_an_announcement_in_tls() 
             stream.write_all(answer.as_bytes()).await.unwrap();
             // Dropping it closes the connection of TCP, and says nothing in TLS.
             stream.flush().await.unwrap();
-        });
-        let outcome = outcome.await;
+        })
+        .await;
         assert_eq!(outcome.is_ok(), is_whole, "{answer}");
         assert!(outcome.err().is_none_or(|error| !error.to_string().contains("rustls")), "{answer}");
     }
@@ -174,8 +174,9 @@ async fn tls_that_breaks_after_a_request_is_a_connection_that_broke() {
     let certificate = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap().self_signed(&key).unwrap();
     let outcome = over_tls(certificate.der().clone(), &key, &certificate.pem(), |mut stream| async move {
         let _ = stream.get_mut().0.write_all(b"HTTP/1.1 503 Busy\r\n\r\n").await;
-    });
-    let error = outcome.await.unwrap_err();
+    })
+    .await;
+    let error = outcome.unwrap_err();
     // It may have been carried out, and nothing speaks for plain HTTP.
     assert!(matches!(error, RedfishError::Broken { .. }) && !error.to_string().contains("+http"), "{error}");
 }

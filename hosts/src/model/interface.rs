@@ -237,9 +237,10 @@ impl Bond {
     /// How often NetworkManager looks at a bond's links where nobody says it, in milliseconds. The kernel would not look at all.
     pub const USUAL_MIIMON: u64 = 100;
 
-    /// Whether the bond finds out by ARP or by neighbour discovery if it has a link.
+    /// Whether the bond finds out by ARP or by neighbour discovery if it has a link. NetworkManager leaves that out beside miimon.
     pub fn asks_for_targets(&self) -> bool {
-        self.number("arp_interval").is_some_and(|interval| interval > 0)
+        let is_positive = |option: &str| self.number(option).is_some_and(|interval| interval > 0);
+        is_positive("arp_interval") && !is_positive("miimon")
     }
 
     /// How often NetworkManager looks at the bond's links, in milliseconds. `None` if it asks for targets instead.

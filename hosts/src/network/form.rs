@@ -174,6 +174,16 @@ impl<'r> Findings<'r> {
         }
     }
 
+    /// Refuses an interval between learning packets for the bond at `path`: systemd-networkd does not send it in the modes that have such
+    /// packets (`netdev_bond_fill_message_create`), and the kernel then uses its default, 1.
+    pub(super) fn check_learning_interval(&mut self, bond: &Bond, path: &DocumentPath) {
+        let has_packets = matches!(bond.mode.as_str(), "balance-tlb" | "balance-alb");
+        if has_packets && bond.number("lp_interval").is_some_and(|interval| interval != 1) {
+            let at = path.key("link-aggregation").key("options").key("lp_interval");
+            self.refuse(&at, "systemd-networkd sends it only with arp_interval, which this mode cannot have");
+        }
+    }
+
     /// Refuses what gives an interface two MAC addresses: its own and that of another one.
     pub(super) fn refuse_two_macs(&mut self, entries: &[Interface<'_>], topology: &Topology) {
         for entry in entries {

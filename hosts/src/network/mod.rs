@@ -6,6 +6,7 @@
 //! [`networkd`] writes the same network as units of systemd-networkd, for systems without NetworkManager, `cloud` as cloud-init
 //! reads it, and `talos` as Talos Linux does.
 
+mod bonds;
 mod cloud;
 mod devices;
 mod dns;

@@ -26,6 +26,7 @@ mod network_data;
 mod network_properties;
 mod network_settings;
 mod networkd;
+mod networkd_limits;
 mod nics;
 mod pictures;
 mod racks;

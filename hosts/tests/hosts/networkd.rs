@@ -21,14 +21,14 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures")
 }
 
-fn host(value: Value, boot_mac: Option<&str>) -> HostSpec {
+pub(crate) fn host(value: Value, boot_mac: Option<&str>) -> HostSpec {
     HostSpec {
         boot_mac: boot_mac.map(|mac| mac.trim().parse().unwrap()),
         ..HostSpec::with_network(NmstateDocument::new(value, DocumentPath::root()))
     }
 }
 
-fn convert(host: &HostSpec) -> (Option<ConvertedNetwork>, Report) {
+pub(crate) fn convert(host: &HostSpec) -> (Option<ConvertedNetwork>, Report) {
     network::convert_network(host, Target { files: NetworkFiles::NetworkdUnits, ..Target::default() })
 }
 

@@ -229,6 +229,17 @@ fn check_links(machine: &Machine) {
     ] {
         assert_eq!(machine.setting("bonds", &format!("bond0/bonding/{file}")), value, "{file}");
     }
+    for (file, value) in [
+        // The kernel would refuse these bonds with the options that have no effect.
+        ("bond1/bonding/mode", "802.3ad 4"),
+        ("bond2/bonding/mode", "active-backup 1"),
+        ("bond2/bonding/miimon", "100"),
+        ("bond2/bonding/arp_validate", "none 0"),
+        ("bond3/bonding/arp_interval", "200"),
+        ("bond3/bonding/arp_validate", "active 1"),
+    ] {
+        assert_eq!(machine.setting("bonds", file), value, "{file}");
+    }
     // Its address is a port's, not one that somebody made up.
     let mac = machine.interface("bond0")["address"].as_str().unwrap().to_owned();
     assert!(["52:54:00:aa:00:00", "52:54:00:aa:00:01"].contains(&mac.as_str()), "{mac}");

@@ -199,8 +199,15 @@ fn left_out(network: &Mapping, wanted: &Value, path: &DocumentPath, report: &mut
 fn canonical(network: &Mapping, path: &DocumentPath, report: &mut Report) -> Result<Value, Reported> {
     let (host, mut found) = input::read_network_config(network, path);
     let target = Target { files: NetworkFiles::Netplan, ..Target::default() };
+    let bonds = path.key("bonds");
     let converted = host.and_then(|host| {
         let (converted, mut findings) = convert_network(&host, target);
+        // dayone leaves these out, and the installer gets the user's network as it is.
+        let unused = findings.findings().iter().filter(|finding| finding.code == "value-unused");
+        for finding in unused.filter(|finding| finding.path.is_inside(&bonds)) {
+            let message = "has no effect with keyfiles, and netplan sets it: the kernel may refuse the whole bond";
+            found.error(CODE, &finding.path, message);
+        }
         // What may be wrong with the network itself is reported with the documents.
         findings.retain(|finding| finding.severity == Severity::Error);
         found.append(findings);

@@ -1,3 +1,5 @@
+mod links;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -269,24 +271,6 @@ fn a_network_that_the_installer_refuses_is_refused() {
         );
     }
     assert_eq!(completed(STATIC, &with("match: {name: eno2}\n      set-name: eno2")).1, [""; 0]);
-}
-
-/// systemd-networkd ignores the numbers that the kernel also has for these words.
-#[test]
-fn bond_options_are_words() {
-    let bond = BOND.replace("mode: 802.3ad,", "mode: 802.3ad, options: {lacp_rate: fast, xmit_hash_policy: layer3+4},");
-    let own = file(&completed(&bond, "version: 1\n").0.unwrap(), AUTOINSTALL_FILE).to_owned();
-    assert_eq!(completed(&bond, &own).1, [""; 0]);
-    for (key, number) in [("mode", 4), ("lacp-rate", 1), ("transmit-hash-policy", 1)] {
-        for number in [Value::from(number), Value::from(number.to_string())] {
-            let mut own = value(&own);
-            own["network"]["bonds"]["bond0"]["parameters"][key] = number;
-            let (files, findings) = completed(&bond, &yaml_text::document(&own));
-            assert!(files.is_none() && findings.len() == 1, "{key}: {findings:?}");
-            let expected = format!("network.bonds.bond0.parameters.{key} is a number, and netplan");
-            assert!(findings[0].contains(&expected) && findings[0].ends_with("[answers-invalid]"), "{findings:?}");
-        }
-    }
 }
 
 /// A block scalar at the end takes what follows it, and nothing may follow the end of a document.

@@ -212,6 +212,8 @@ fn targets_and_delays_of_bonds_are_those_that_the_kernel_takes() {
         ("mode=active-backup\ndowndelay=50", Some("bond-delay-rounded")),
         ("mode=active-backup\nmiimon=50\nupdelay=250\ndowndelay=0", None),
         ("mode=active-backup\nmiimon=0\nupdelay=250", None),
+        // NetworkManager leaves out the targets beside miimon.
+        ("mode=active-backup\nmiimon=100\narp_interval=1000\narp_ip_target=0.0.0.0", None),
     ] {
         assert_eq!(of(options), code.into_iter().collect::<Vec<_>>(), "{options}");
     }

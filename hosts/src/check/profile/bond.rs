@@ -55,7 +55,7 @@ const OPTIONS: &[(&str, Form)] = &[
 ];
 
 const WITH_ACTIVE_PORT: &[&str] = &["active-backup", "balance-tlb", "balance-alb"];
-const WITHOUT_ARP: &[&str] = &["balance-rr", "active-backup", "balance-xor", "broadcast"];
+const WITH_ARP: &[&str] = &["balance-rr", "active-backup", "balance-xor", "broadcast"];
 
 /// Options that NetworkManager leaves out in all modes but these.
 const MODES_OF: &[(&str, &[&str])] = &[
@@ -63,18 +63,23 @@ const MODES_OF: &[(&str, &[&str])] = &[
     ("ad_actor_sys_prio", &["802.3ad"]),
     ("ad_actor_system", &["802.3ad"]),
     ("ad_user_port_key", &["802.3ad"]),
-    ("arp_interval", WITHOUT_ARP),
-    ("arp_ip_target", WITHOUT_ARP),
-    ("arp_validate", WITHOUT_ARP),
+    ("arp_interval", WITH_ARP),
+    ("arp_ip_target", WITH_ARP),
+    ("arp_validate", WITH_ARP),
     ("lacp_active", &["802.3ad"]),
     ("lacp_rate", &["802.3ad"]),
-    ("ns_ip6_target", WITHOUT_ARP),
+    ("ns_ip6_target", WITH_ARP),
     ("packets_per_slave", &["balance-rr"]),
     ("tlb_dynamic_lb", &["balance-tlb", "balance-alb"]),
 ];
 
 pub(super) fn is_option(key: &str) -> bool {
     OPTIONS.iter().any(|(name, _)| *name == key)
+}
+
+/// Whether NetworkManager sets an option of bonds in this mode.
+pub(crate) fn is_bond_option_of_mode(option: &str, mode: &str) -> bool {
+    MODES_OF.iter().all(|(name, modes)| *name != option || modes.contains(&mode))
 }
 
 impl Form {
@@ -149,8 +154,9 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
     let mode = by_number.map_or(mode, str::to_owned);
     check_mode(&mut options, &mode);
     check_monitors(&mut options, &mode);
-    for (key, modes) in MODES_OF {
-        if options.get(key).is_some() && !modes.contains(&mode.as_str()) {
+    check_probes(&mut options, &mode);
+    for (key, _) in MODES_OF {
+        if options.get(key).is_some() && !is_bond_option_of_mode(key, &mode) {
             let why = format!("NetworkManager leaves it out in mode {mode}");
             options.0.dropped("bond", key, &why);
         }
@@ -224,5 +230,32 @@ fn check_monitors(options: &mut Options<'_, '_, '_>, mode: &str) {
     for key in targets.into_iter().filter(|_| interval == 0) {
         let fix = "add arp_interval, such as 1000, or remove it";
         options.refuse(key, "is set, and there is no arp_interval at which to ask", fix);
+    }
+}
+
+/// NetworkManager monitors links by ARP only without miimon. It leaves out miimon for ARP, and for `arp_validate` alone, too
+/// (`_bond_get_option_normalized`, `_platform_lnk_bond_init_from_setting`).
+fn check_probes(options: &mut Options<'_, '_, '_>, mode: &str) {
+    if !WITH_ARP.contains(&mode) {
+        return;
+    }
+    let has_interval = options.number("arp_interval") > 0;
+    let has_miimon = options.get("miimon").is_some() && options.number("miimon") > 0;
+    if has_interval && has_miimon {
+        let why = "miimon is set, and NetworkManager then leaves out arp_interval and its targets";
+        options.0.dropped("bond", "arp_interval", why);
+    }
+    let sends_probes = has_interval && !has_miimon;
+    for key in ["updelay", "downdelay"] {
+        if sends_probes && options.number(key) > 0 {
+            let why = "it counts in intervals of miimon, which a bond with arp_interval does not have";
+            options.0.dropped("bond", key, why);
+        }
+    }
+    let validates = options.get("arp_validate").is_some_and(|validate| !matches!(validate.as_str(), "none" | "0"));
+    if validates && !sends_probes {
+        let why = "the bond sends no probes. NetworkManager then leaves out miimon as well, and the bond does not notice that a \
+                   port has lost its link; remove arp_validate, or add arp_interval and arp_ip_target in place of miimon";
+        options.0.dropped("bond", "arp_validate", why);
     }
 }

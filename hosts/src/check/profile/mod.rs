@@ -25,6 +25,7 @@ mod values;
 
 use std::borrow::Cow;
 
+pub(crate) use bond::is_bond_option_of_mode;
 pub(crate) use ip::{is_profile_address, methods};
 use properties::{Kind, property};
 

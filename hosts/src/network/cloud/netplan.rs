@@ -6,6 +6,7 @@ use super::duid;
 use super::elsewhere;
 use super::macs::{self, is_made_of_ports, mac_of};
 use crate::model::{Bond, Bridge, BridgePort, Device as FoundBy, Interface, Ip, Kind, Method, Port, Route, Vlan};
+use crate::network::bonds::has_effect;
 use crate::network::devices::{Device, Network, section_of};
 use crate::network::form::Findings;
 use crate::network::object::Object;
@@ -96,6 +97,7 @@ fn device_of(
                 let targets: Vec<&str> = targets.split(',').map(str::trim).collect();
                 findings.check_arp_targets(&targets, &interface.path);
             }
+            findings.check_learning_interval(options, &interface.path);
             written.set("interfaces", names());
             written.set("parameters", bond(options, network));
         }
@@ -245,27 +247,29 @@ const NUMBERS: [(&str, &str); 5] = [
 ];
 
 fn bond(bond: &Bond, network: &Network<'_>) -> Object {
+    let option = |name: &str| bond.option(name).filter(|_| has_effect(bond, name));
+    let number = |name: &str| bond.number(name).filter(|_| has_effect(bond, name));
     let mut parameters = Object::default();
     parameters.set("mode", bond.mode.as_str());
     parameters.set_some("mii-monitor-interval", bond.miimon());
-    parameters.set_some("up-delay", bond.number("updelay"));
-    parameters.set_some("down-delay", bond.number("downdelay"));
-    parameters.set_some("lacp-rate", bond.option("lacp_rate"));
-    parameters.set_some("transmit-hash-policy", bond.option("xmit_hash_policy"));
-    parameters.set_some("primary", bond.option("primary").map(|primary| network.label(primary)));
+    parameters.set_some("up-delay", number("updelay"));
+    parameters.set_some("down-delay", number("downdelay"));
+    parameters.set_some("lacp-rate", option("lacp_rate"));
+    parameters.set_some("transmit-hash-policy", option("xmit_hash_policy"));
+    parameters.set_some("primary", option("primary").map(|primary| network.label(primary)));
     // The list of keys that can be expressed has these only where netplan itself reads the document.
-    for (key, option) in WORDS {
-        parameters.set_some(key, bond.option(option));
+    for (key, name) in WORDS {
+        parameters.set_some(key, option(name));
     }
-    for (key, option) in NUMBERS {
-        parameters.set_some(key, bond.number(option));
+    for (key, name) in NUMBERS {
+        parameters.set_some(key, number(name));
     }
     // The kernel has one number under two names.
-    let repeated = bond.number("num_grat_arp").or_else(|| bond.number("num_unsol_na"));
+    let repeated = number("num_grat_arp").or_else(|| number("num_unsol_na"));
     parameters.set_some("gratuitous-arp", repeated);
-    let all_active = bond.option("all_slaves_active").map(|word| word == "delivered");
+    let all_active = option("all_slaves_active").map(|word| word == "delivered");
     parameters.set_some("all-slaves-active", all_active.filter(|all_active| *all_active));
-    let targets = bond.option("arp_ip_target").map(|targets| targets.split(',').map(str::trim).collect::<Value>());
+    let targets = option("arp_ip_target").map(|targets| targets.split(',').map(str::trim).collect::<Value>());
     parameters.set_some("arp-ip-targets", targets);
     parameters
 }

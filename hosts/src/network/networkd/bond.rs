@@ -5,6 +5,7 @@ use serde_yaml::Value;
 use super::plan::Plan;
 use super::unit::{Content, yes};
 use crate::model::{Bond, Interface};
+use crate::network::bonds::has_effect;
 use crate::network::form::Findings;
 use crate::nmstate_document::is_true;
 use vocabulary::host::MacAddress;
@@ -34,34 +35,37 @@ const OPTIONS: &[(&str, &str, &str)] = &[
 pub(super) fn write(bond: &Bond, path: &DocumentPath, netdev: &mut Content, findings: &mut Findings<'_>) {
     netdev.set("NetDev", "Kind", "bond");
     netdev.set("Bond", "Mode", bond.mode.as_str());
-    for (option, unit, suffix) in OPTIONS {
-        match bond.option(option) {
+    findings.check_learning_interval(bond, path);
+    let option = |name: &str| bond.option(name).filter(|_| has_effect(bond, name));
+    let number = |name: &str| bond.number(name).filter(|_| has_effect(bond, name));
+    for (name, unit, suffix) in OPTIONS {
+        match option(name) {
             Some("dropped") => netdev.set("Bond", unit, "no"),
             Some("delivered") => netdev.set("Bond", unit, "yes"),
             Some(value) => netdev.set("Bond", unit, format!("{value}{suffix}")),
             None => {}
         }
     }
-    if let Some(dynamic) = bond.option("tlb_dynamic_lb") {
+    if let Some(dynamic) = option("tlb_dynamic_lb") {
         netdev.set("Bond", "DynamicTransmitLoadBalancing", yes(is_true(Some(&Value::from(dynamic)))));
     }
-    if let Some(interval) = bond.number("arp_interval") {
+    if let Some(interval) = number("arp_interval") {
         netdev.set("Bond", "ARPIntervalSec", format!("{interval}ms"));
     }
     if let Some(miimon) = bond.miimon() {
         netdev.set("Bond", "MIIMonitorSec", format!("{miimon}ms"));
     }
-    if let Some(targets) = bond.option("arp_ip_target") {
+    if let Some(targets) = option("arp_ip_target") {
         let targets: Vec<&str> = targets.split(',').map(str::trim).collect();
         findings.check_arp_targets(&targets, path);
         netdev.set("Bond", "ARPIPTargets", targets.join(" "));
     }
-    if let Some(system) = bond.option("ad_actor_system").and_then(|system| system.parse::<MacAddress>().ok()) {
+    if let Some(system) = option("ad_actor_system").and_then(|system| system.parse::<MacAddress>().ok()) {
         netdev.set("Bond", "AdActorSystem", system.to_string());
     }
     // One number of the kernel under two names.
-    if let Some(number) = bond.number("num_grat_arp").or_else(|| bond.number("num_unsol_na")) {
-        netdev.set("Bond", "GratuitousARP", number.to_string());
+    if let Some(repeated) = number("num_grat_arp").or_else(|| number("num_unsol_na")) {
+        netdev.set("Bond", "GratuitousARP", repeated.to_string());
     }
 }
 

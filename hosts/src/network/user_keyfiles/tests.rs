@@ -117,6 +117,37 @@ fn a_profile_that_cannot_be_activated_is_refused_unless_somebody_can_give_the_se
     }
 }
 
+/// Seen with NetworkManager 1.42: with `arp_validate`, the kernel watches no link at all.
+#[test]
+fn monitors_of_a_bond_that_networkmanager_leaves_out_are_warnings() {
+    let targets = "arp_interval=200\narp_ip_target=192.0.2.1\n";
+    for (options, unused) in [
+        (
+            format!("mode=active-backup\nmiimon=100\n{targets}arp_validate=active\n"),
+            &["arp_interval", "arp_validate"][..],
+        ),
+        (format!("mode=active-backup\nmiimon=100\n{targets}"), &["arp_interval"]),
+        ("mode=active-backup\nmiimon=100\narp_validate=active\n".to_owned(), &["arp_validate"]),
+        ("mode=balance-rr\narp_validate=3\n".to_owned(), &["arp_validate"]),
+        ("mode=balance-rr\narp_validate=0\n".to_owned(), &[]),
+        ("mode=802.3ad\narp_validate=none\n".to_owned(), &["arp_validate"]),
+        (format!("mode=active-backup\n{targets}arp_validate=active\n"), &[]),
+        (format!("mode=active-backup\n{targets}updelay=200\ndowndelay=0\n"), &["updelay"]),
+        ("mode=active-backup\nupdelay=200\n".to_owned(), &[]),
+    ] {
+        let bond = format!(
+            "[connection]\nid=bond0\ntype=bond\ninterface-name=bond0\n[bond]\n{options}[ipv4]\nmethod=disabled\n[ipv6]\n\
+             method=disabled\n"
+        );
+        let report = convert(&host(&[("bond0.nmconnection", &bond)])).1;
+        let found = report.findings().iter().filter(|finding| finding.code == "keyfile-value-unused");
+        let mut found: Vec<String> = found.map(|finding| finding.path.to_string()).collect();
+        found.sort();
+        let expected: Vec<String> = unused.iter().map(|key| format!("bond0.nmconnection: bond.{key}")).collect();
+        assert_eq!(found, expected, "{options}");
+    }
+}
+
 #[test]
 fn what_is_odd_is_a_warning() {
     let any = "[connection]\nid=a\nid=b\ntype=ethernet\npermissions=user:joe;\n[ip4]\nmethod=auto\n[802-1x]\neap=peap;\n\

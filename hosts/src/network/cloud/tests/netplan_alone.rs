@@ -63,6 +63,51 @@ fn a_bond_has_the_options_that_netplan_knows() {
     }
 }
 
+/// NetworkManager leaves them out. netplan would pass them on, and the kernel would refuse the whole bond.
+#[test]
+fn options_of_a_bond_without_effect_are_left_out() {
+    let targets = "arp_interval: 200, arp_ip_target: 192.0.2.1";
+    for (mode, options, key, option) in [
+        ("802.3ad", "arp_validate: none".to_owned(), "arp-validate", "arp_validate"),
+        ("802.3ad", "arp_interval: 0".to_owned(), "arp-interval", "arp_interval"),
+        ("active-backup", "packets_per_slave: 2".to_owned(), "packets-per-slave", "packets_per_slave"),
+        ("active-backup", "miimon: 100, arp_validate: active".to_owned(), "arp-validate", "arp_validate"),
+        ("active-backup", format!("{targets}, updelay: 200"), "up-delay", "updelay"),
+        ("active-backup", format!("{targets}, downdelay: 200"), "down-delay", "downdelay"),
+    ] {
+        let yaml = bond(mode, &options);
+        let parameters = value(netplan, &yaml)["bonds"]["bond0"]["parameters"].clone();
+        assert_eq!((&parameters["mode"], parameters.get(key)), (&json!(mode), None), "{options}");
+        let report = netplan(&host(&yaml)).1;
+        let path = format!("interfaces[2].link-aggregation.options.{option}");
+        let mut findings = report.findings().iter();
+        assert!(
+            findings.any(|finding| finding.code == "value-unused" && finding.path.to_string() == path),
+            "{options}: {report:?}"
+        );
+    }
+    let delays = value(netplan, &bond("active-backup", "updelay: 200, downdelay: 100"))["bonds"]["bond0"].clone();
+    assert_eq!((&delays["parameters"]["up-delay"], &delays["parameters"]["down-delay"]), (&json!(200), &json!(100)));
+}
+
+/// systemd-networkd sends it only with `arp_interval`.
+#[test]
+fn an_interval_between_learning_packets_is_refused_in_the_modes_that_have_them() {
+    for (mode, interval, is_refused) in
+        [("balance-tlb", 2, true), ("balance-alb", 2, true), ("balance-alb", 1, false), ("balance-rr", 2, false)]
+    {
+        let yaml = bond(mode, &format!("lp_interval: {interval}"));
+        if is_refused {
+            let refused = refused(netplan, &yaml);
+            let place = "interfaces[2].link-aggregation.options.lp_interval ";
+            assert!(refused.len() == 1 && refused[0].starts_with(place), "{mode}: {refused:?}");
+        } else {
+            let parameters = value(netplan, &yaml)["bonds"]["bond0"]["parameters"].clone();
+            assert_eq!(parameters["learn-packet-interval"], interval, "{mode}");
+        }
+    }
+}
+
 #[test]
 fn a_host_leaves_out_what_dhcp_offers() {
     let nic = |ipv4: &str, rest: &str| {

@@ -72,6 +72,12 @@ impl Bridge {
     }
 }
 
+impl BridgePort {
+    /// What a port costs in the spanning tree if the document does not say it: NetworkManager's own default. The kernel's follows from
+    /// the speed of the link.
+    pub(crate) const USUAL_PATH_COST: u32 = 100;
+}
+
 impl BridgeVlans {
     /// Equal VLANs are equal, however their ranges are written.
     pub(crate) fn new(untagged: Option<u16>, mut ranges: Vec<RangeInclusive<u16>>) -> Self {

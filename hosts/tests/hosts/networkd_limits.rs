@@ -64,15 +64,23 @@ fn options_with_effect_are_in_the_unit_of_a_bond() {
     }
 }
 
-/// It sends the interval only with `arp_interval`.
+/// It sends the interval only with `arp_interval`, and 0 is no value for it.
 #[test]
 fn what_networkd_does_not_send_is_refused() {
+    let bridge = |priority: u32| {
+        format!(
+            "interfaces: [{{name: br0, type: linux-bridge, bridge: {{options: {{stp: {{priority: {priority}}}}}, port: [{{name: \
+             eth0}}]}}}}]"
+        )
+    };
     let interval = || vec![option("lp_interval")];
     for (yaml, refused) in [
         (bond("balance-tlb", "lp_interval: 2"), interval()),
         (bond("balance-alb", "lp_interval: 2"), interval()),
         (bond("balance-alb", "lp_interval: 1"), Vec::new()),
         (bond("active-backup", &format!("{TARGETS}, lp_interval: 2")), Vec::new()),
+        (bridge(0), vec!["interfaces[0].bridge.options.stp.priority".to_owned()]),
+        (bridge(4096), Vec::new()),
     ] {
         let (netdev, report) = netdev(&yaml);
         assert_eq!(netdev.is_none(), !refused.is_empty(), "{yaml}: {report:?}");

@@ -17,7 +17,7 @@ const FIX: &str = "remove network from the file, and dayone writes it, or correc
 const UNSAID: [&str; 4] = ["accept-ra", "dhcp-identifier", "dhcp6", "link-local"];
 
 /// Members that dayone writes because systemd-networkd's defaults are not what keyfiles do, and what happens without them.
-const LEFT_OUT: [(&[&str], &str); 8] = [
+const LEFT_OUT: [(&[&str], &str); 9] = [
     (&["macaddress"], "the host has an address that is made up, and DHCP may give it another IP address"),
     (&["dhcp-identifier"], "the host has another client id, and DHCP may give it another IP address"),
     (&["dhcp4-overrides", "route-metric"], METRIC),
@@ -26,6 +26,7 @@ const LEFT_OUT: [(&[&str], &str); 8] = [
     (&["dhcp6-overrides", "use-domains"], DOMAINS),
     (&["parameters", "mii-monitor-interval"], "the bond does not notice that a port has lost its link"),
     (&["parameters", "stp"], "a bridge without parameters has no spanning tree protocol (STP)"),
+    (&["parameters", "path-cost"], "the cost of a port follows from its speed, and STP may block another port"),
 ];
 const METRIC: &str = "the routes that the network offers have the metric 100, and another default route may win";
 const DOMAINS: &str = "the host does not use the search domains that the network offers";
@@ -156,6 +157,7 @@ fn check_names(network: &Mapping, path: &DocumentPath, report: &mut Report) -> R
 fn left_out(network: &Mapping, wanted: &Value, path: &DocumentPath, report: &mut Report) {
     let is_true = |device: &Value, key: &str| device.get(key).and_then(Value::as_bool).unwrap_or_default();
     let asks = |device: &Value| is_true(device, "dhcp4") || is_true(device, "dhcp6");
+    let uses_stp = |device: &Value| device.get("parameters").is_some_and(|all| is_true(all, "stp"));
     let vlans = wanted.get("vlans").and_then(Value::as_mapping);
     let carries_one_that_asks =
         |id: &Value| vlans.into_iter().flatten().any(|(_, vlan)| vlan.get("link") == Some(id) && asks(vlan));
@@ -175,19 +177,27 @@ fn left_out(network: &Mapping, wanted: &Value, path: &DocumentPath, report: &mut
                     !matches!(mode, Some("802.3ad" | "balance-tlb" | "balance-alb"))
                 }
                 // With any parameters, netplan writes its own default: the protocol is on.
-                "parameters.stp" => {
-                    device.get("parameters").is_none()
-                        && wanted.get("parameters").is_some_and(|all| is_true(all, "stp"))
-                }
+                "parameters.stp" => device.get("parameters").is_none() && uses_stp(wanted),
+                // Without the protocol, costs have no effect.
+                "parameters.path-cost" => device.get("parameters").is_some() && uses_stp(wanted),
                 _ => true,
             };
             for (members, effect) in LEFT_OUT {
                 let value = |device: &Value| members.iter().try_fold(device.clone(), |at, key| at.get(*key).cloned());
                 let member = members.join(".");
-                if let (Some(wanted), None, true) = (value(wanted), value(device), matters(&member)) {
+                let (wanted, given) = (value(wanted), value(device));
+                let lacks = match (&wanted, &given) {
+                    (Some(_), None) => "no",
+                    (Some(Value::Mapping(wanted)), Some(Value::Mapping(given))) if given.len() < wanted.len() => {
+                        "an incomplete"
+                    }
+                    _ => continue,
+                };
+                if matters(&member) {
                     let wanted = serde_json::to_string(&wanted).unwrap_or_default();
-                    let message =
-                        format!("has no {member}, and dayone would write {wanted}: with systemd-networkd, {effect}");
+                    let message = format!(
+                        "has {lacks} {member}, and dayone would write {wanted}: with systemd-networkd, {effect}"
+                    );
                     report.warning("answers-network-incomplete", &path, message);
                 }
             }

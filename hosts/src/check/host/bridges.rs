@@ -1,7 +1,7 @@
 //! Bridges with VLAN filtering, and the VLANs that the bridge itself is in.
 
 use super::{Network, has_address};
-use crate::model::{Bridge, BridgeVlans, Interface, Kind};
+use crate::model::{Bridge, BridgePort, BridgeVlans, Interface, Kind};
 use vocabulary::network_files::NetworkFiles;
 use vocabulary::report::Report;
 
@@ -26,7 +26,9 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
 fn zeros(network: &Network<'_>, interface: &Interface, report: &mut Report) {
     for port in &interface.ports {
         let Some(settings) = network.interface(&port.name).map(|port| &port.options.bridge_port) else { continue };
-        for (what, value, usual) in [("path cost", settings.path_cost, 100), ("priority", settings.priority, 32)] {
+        for (what, value, usual) in
+            [("path cost", settings.path_cost, BridgePort::USUAL_PATH_COST), ("priority", settings.priority, 32)]
+        {
             if value == Some(0) {
                 let message = format!(
                     "is {}, a port with {what} 0, for which NetworkManager sets its default, {usual}",

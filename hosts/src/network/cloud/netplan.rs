@@ -103,7 +103,7 @@ fn device_of(
         }
         Kind::LinuxBridge(options) => {
             written.set("interfaces", names());
-            written.set("parameters", bridge(options, ports, network));
+            written.set("parameters", bridge(options, ports, network, reader));
         }
         Kind::Vlan(Vlan { parent, id, options: _ }) => {
             written.set("id", *id);
@@ -274,7 +274,7 @@ fn bond(bond: &Bond, network: &Network<'_>) -> Object {
     parameters
 }
 
-fn bridge(bridge: &Bridge, ports: &[Port], network: &Network<'_>) -> Object {
+fn bridge(bridge: &Bridge, ports: &[Port], network: &Network<'_>, reader: Reader) -> Object {
     // The list of keys that can be expressed has none of the others.
     let Bridge { stp, forward_delay, hello_time, max_age, priority, vlan_filtering: _, options: _ } = bridge;
     let mut parameters = Object::default();
@@ -283,7 +283,7 @@ fn bridge(bridge: &Bridge, ports: &[Port], network: &Network<'_>) -> Object {
     parameters.set_some("hello-time", *hello_time);
     parameters.set_some("max-age", *max_age);
     parameters.set_some("priority", *priority);
-    let of_ports = |setting: fn(&BridgePort) -> Option<u32>| {
+    let of_ports = |setting: &dyn Fn(&BridgePort) -> Option<u32>| {
         let settings = ports.iter().filter_map(|port| {
             let Interface { label, options, .. } = network.device(&port.name)?.interface.as_ref();
             Some((label.clone(), Value::from(setting(&options.bridge_port)?)))
@@ -291,7 +291,9 @@ fn bridge(bridge: &Bridge, ports: &[Port], network: &Network<'_>) -> Object {
         let settings: Map<String, Value> = settings.collect();
         (!settings.is_empty()).then_some(settings)
     };
-    parameters.set_some("path-cost", of_ports(|port| port.path_cost));
-    parameters.set_some("port-priority", of_ports(|port| port.priority));
+    // netplan leaves the cost to the kernel.
+    let usual_cost = (reader == Reader::Netplan).then_some(BridgePort::USUAL_PATH_COST);
+    parameters.set_some("path-cost", of_ports(&|port: &BridgePort| port.path_cost.or(usual_cost)));
+    parameters.set_some("port-priority", of_ports(&|port: &BridgePort| port.priority));
     parameters
 }

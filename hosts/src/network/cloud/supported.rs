@@ -45,7 +45,11 @@ const NETPLAN_SECTIONS: &[Section] = &[
     Section::new(
         "interfaces.*.bridge.port.*",
         "name",
-        &[("stp-path-cost", Within(1, 65535)), ("stp-priority", Within(0, 63))],
+        &[
+            ("stp-path-cost", Within(1, 65535)),
+            // netplan treats 0 as no value, and the kernel then uses 32.
+            ("stp-priority", Within(1, 63)),
+        ],
     ),
 ];
 
@@ -81,6 +85,13 @@ const OWN_SECTIONS: &[Section] = &[
             ("loose-binding", Words(&["false"])),
         ],
     ),
-    Section::new("interfaces.*.bridge.options.stp", "enabled forward-delay hello-time max-age priority", &[]),
+    Section::new(
+        "interfaces.*.bridge.options.stp",
+        "enabled forward-delay hello-time max-age",
+        &[
+            // netplan treats 0 as no value, and the kernel then uses 32768.
+            ("priority", Within(1, 65535)),
+        ],
+    ),
     Section::new("routes.config.*", "state destination next-hop-address next-hop-interface", ROUTE),
 ];

@@ -5,10 +5,6 @@ use super::unit::{Content, yes};
 use crate::model::{Bridge, BridgeOptions, BridgePort, Interface};
 use crate::network::form::Findings;
 
-/// What a port costs in the spanning tree where the document does not say: NetworkManager's own choice. The kernel's
-/// would follow from the speed of the link.
-const USUAL_COST: u32 = 100;
-
 /// Writes the options of a bridge.
 pub(super) fn write(bridge: &Bridge, netdev: &mut Content) {
     let Bridge {
@@ -50,7 +46,7 @@ pub(super) fn attach_ports(plan: &mut Plan<'_>, interface: &Interface, findings:
         let Some(node) = plan.attach(&port.name, "Bridge", &interface.label, &port.path, findings) else { continue };
         let BridgePort { path_cost, priority, hairpin, vlans: _ } = &node.interface.options.bridge_port;
         let (priority, hairpin) = (*priority, *hairpin);
-        node.network.set("Bridge", "Cost", path_cost.unwrap_or(USUAL_COST).to_string());
+        node.network.set("Bridge", "Cost", path_cost.unwrap_or(BridgePort::USUAL_PATH_COST).to_string());
         node.network.set_some("Bridge", "Priority", priority.map(|priority| priority.to_string()));
         node.network.set_some("Bridge", "HairPin", hairpin.map(yes));
     }

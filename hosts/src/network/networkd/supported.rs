@@ -92,7 +92,14 @@ const SECTIONS: &[Section] = &[
             ("vlan-default-pvid", Words(&["1"])),
         ],
     ),
-    Section::new("interfaces.*.bridge.options.stp", "enabled forward-delay hello-time max-age priority", &[]),
+    Section::new(
+        "interfaces.*.bridge.options.stp",
+        "enabled forward-delay hello-time max-age",
+        &[
+            // 0 counts as no value there, and the kernel then uses 32768.
+            ("priority", Within(1, 65535)),
+        ],
+    ),
     Section::new(
         "interfaces.*.vlan",
         "base-iface id protocol loose-binding reorder-headers ingress-qos-map egress-qos-map",

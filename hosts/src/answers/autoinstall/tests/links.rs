@@ -1,4 +1,4 @@
-//! Bonds in a network of the user's own.
+//! Bonds and bridges in a network of the user's own.
 
 use super::*;
 
@@ -33,5 +33,47 @@ fn bond_options_without_effect_are_refused() {
         let is_expected =
             |finding: &String| finding.contains(expected) && finding.ends_with("[answers-contradict-network]");
         assert!(files.is_none() && findings.iter().any(is_expected), "{findings:?}");
+    }
+}
+
+/// The kernel gives a port a cost by its speed, and NetworkManager gives all of them the same.
+#[test]
+fn a_bridge_without_the_costs_of_its_ports_is_a_warning() {
+    let bridge = "
+interfaces:
+- {name: eno1, type: ethernet}
+- {name: eno2, type: ethernet}
+- {name: br0, type: linux-bridge, bridge: {options: {stp: {enabled: true}}, port: [{name: eno1}, {name: eno2}]},
+   ipv4: {enabled: true, address: [{ip: 192.0.2.10, prefix-length: 24}]}}
+";
+    let without_stp = bridge.replace("stp: {enabled: true}", "stp: {enabled: false}");
+    let with_cost = bridge.replace("{name: eno1}, ", "{name: eno1, stp-path-cost: 50}, ");
+    for (documents, removed, expected) in [
+        (bridge, None, None),
+        (
+            bridge,
+            Some("all"),
+            Some("has no parameters.path-cost, and dayone would write {\"eno1\":100,\"eno2\":100}: "),
+        ),
+        (without_stp.as_str(), Some("all"), None),
+        (
+            with_cost.as_str(),
+            Some("eno2"),
+            Some("has an incomplete parameters.path-cost, and dayone would write {\"eno1\":50,\"eno2\":100}: "),
+        ),
+    ] {
+        let mut own = value(file(&completed(documents, "version: 1\n").0.unwrap(), AUTOINSTALL_FILE));
+        let parameters = &mut own["network"]["bridges"]["br0"]["parameters"];
+        match removed {
+            Some("all") => assert!(parameters.as_mapping_mut().unwrap().remove("path-cost").is_some()),
+            Some(port) => assert!(parameters["path-cost"].as_mapping_mut().unwrap().remove(port).is_some()),
+            None => {}
+        }
+        let (files, findings) = completed(documents, &yaml_text::document(&own));
+        assert!(files.is_some() && findings.len() == expected.iter().len(), "{removed:?}: {findings:?}");
+        for (finding, expected) in findings.iter().zip(expected) {
+            assert!(finding.contains(&format!("network.bridges.br0 {expected}")), "{finding}");
+            assert!(finding.ends_with("[answers-network-incomplete]"), "{finding}");
+        }
     }
 }

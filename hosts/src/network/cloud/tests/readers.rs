@@ -216,8 +216,12 @@ fn names_that_netplan_refuses_are_refused() {
 fn netplan_has_the_costs_and_priorities_of_a_bridges_ports() {
     let yaml = "interfaces: [{name: br0, type: linux-bridge, bridge: {port: [{name: eth0, stp-path-cost: 50, stp-priority: 63}, \
                 {name: eth1, stp-path-cost: 60}, {name: eth2}]}}]";
-    let expected = json!({"stp": true, "path-cost": {"eth0": 50, "eth1": 60}, "port-priority": {"eth0": 63}});
-    for convert in [network_config as Convert, netplan] {
+    // NetworkManager's own cost of a port is 100. netplan leaves it to the kernel.
+    for (convert, costs) in [
+        (network_config as Convert, json!({"eth0": 50, "eth1": 60})),
+        (netplan, json!({"eth0": 50, "eth1": 60, "eth2": 100})),
+    ] {
+        let expected = json!({"stp": true, "path-cost": costs, "port-priority": {"eth0": 63}});
         assert_eq!(value(convert, yaml)["bridges"]["br0"]["parameters"], expected);
     }
     let found = warned(network_config, yaml, ELSEWHERE);
@@ -253,4 +257,25 @@ fn addresses_of_the_loopback_are_for_netplan() {
     let found = refused(network_data, &yaml);
     assert!(found.iter().any(|line| line.starts_with("interfaces[0].type cannot be expressed exactly")), "{found:?}");
     assert!(network_data(&host(&with(own))).0.is_ok());
+}
+
+/// It treats 0 as no value.
+#[test]
+fn priorities_that_netplan_loses_are_refused() {
+    let bridge = |bridge: u32, port: u32| {
+        format!(
+            "interfaces: [{{name: br0, type: linux-bridge, bridge: {{options: {{stp: {{priority: {bridge}}}}}, port: [{{name: eth0, \
+             stp-priority: {port}}}]}}}}]"
+        )
+    };
+    for convert in [network_config as Convert, netplan] {
+        for (yaml, place) in
+            [(bridge(0, 1), "bridge.options.stp.priority"), (bridge(4096, 0), "bridge.port[0].stp-priority")]
+        {
+            let found = refused(convert, &yaml);
+            assert!(found.len() == 1 && found[0].starts_with(&format!("interfaces[0].{place} ")), "{found:?}");
+        }
+        let parameters = value(convert, &bridge(4096, 1))["bridges"]["br0"]["parameters"].clone();
+        assert_eq!((&parameters["priority"], &parameters["port-priority"]), (&json!(4096), &json!({"eth0": 1})));
+    }
 }

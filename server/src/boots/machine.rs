@@ -70,8 +70,12 @@ impl BootRecord {
         self.steps.iter().filter(|record| record.step < Step::Ejected).find(open).map(|record| record.step)
     }
 
-    /// Begins a step, or begins it again after a restart.
+    /// Begins a step, or begins it again after a restart. Does nothing if somebody has deleted the boot meanwhile, and the step is not the
+    /// last one.
     pub(super) fn begin(&mut self, step: Step) {
+        if self.state == BootState::Ejecting && step != Step::Ejected {
+            return;
+        }
         self.change(step, |record, now| {
             record.started.get_or_insert(now);
             (record.state, record.ended, record.error) = (StepState::Running, None, None);
@@ -114,15 +118,21 @@ impl BootRecord {
         self.forget_if_ended();
     }
 
-    /// Notes that the host has booted.
+    /// Notes that the host has booted. If somebody has deleted the boot meanwhile, dayone still ejects its medium.
     pub(super) fn booted(&mut self, detail: impl Into<String>) {
         self.done(Step::Booted, detail);
-        self.state = BootState::Booted;
+        if self.state != BootState::Ejecting {
+            self.state = BootState::Booted;
+        }
         self.forget_if_ended();
     }
 
-    /// Notes that dayone can see none of the signs that the boot waits for. The BMC stays as it is: the host may have booted.
+    /// Notes that dayone can see none of the signs that the boot waits for. The BMC stays as it is: the host may have booted. Does nothing if
+    /// somebody has deleted the boot meanwhile.
     pub(super) fn unknown(&mut self, detail: impl Into<String>) {
+        if self.state == BootState::Ejecting {
+            return;
+        }
         self.end_reading();
         self.end(Step::Booted, StepState::Unknown, Ok(detail.into()));
         self.state = BootState::Unknown;

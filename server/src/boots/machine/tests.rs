@@ -207,6 +207,31 @@ fn a_boot_that_is_deleted_takes_no_further_step() {
 }
 
 #[test]
+fn a_boot_that_is_deleted_while_its_host_boots_stays_deleted() {
+    let deleted = || {
+        let mut boot = done_up_to(Step::Power);
+        boot.begin(Step::Reading);
+        boot.delete();
+        boot
+    };
+    let mut booted = deleted();
+    booted.begin(Step::Booted);
+    assert_eq!((booted.work(), booted.next_step()), (Work::Eject, None));
+    booted.end_reading();
+    booted.booted("it called home");
+    assert_eq!((booted.state, booted.work()), (BootState::Ejecting, Work::Eject));
+    assert_eq!(booted.step(Step::Booted).unwrap().state, StepState::Done, "the host has booted all the same");
+    booted.begin(Step::Ejected);
+    booted.ejected("out");
+    assert_eq!((booted.state, booted.work()), (BootState::Ejected, Work::Ended));
+
+    let mut unknown = deleted();
+    unknown.unknown("nothing can be seen");
+    assert_eq!((unknown.state, unknown.work()), (BootState::Ejecting, Work::Eject));
+    assert_eq!(unknown.step(Step::Booted).unwrap().state, StepState::Skipped);
+}
+
+#[test]
 fn a_record_is_read_as_it_was_written() {
     let mut boot = done_up_to(Step::Power);
     boot.remark("something odd");

@@ -1,6 +1,7 @@
 //! A BMC on loopback with one slot, as plain as the schemas allow. It fetches nothing. What other BMCs do is in the acceptance tests.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
@@ -55,6 +56,8 @@ pub(crate) struct Machine {
     pub(crate) slot_while_off: WhileOff,
     /// The end of the path of an action that the BMC carries out and never answers.
     pub(crate) never_answers: Option<&'static str>,
+    /// How long the BMC takes to show its System after it was told to start the host.
+    pub(crate) slow_after_start: Duration,
     pub(crate) account: Account,
     /// How the BMC shows the URL of an inserted image, and the values of a boot override.
     pub(crate) shows: fn(&str) -> String,
@@ -87,6 +90,7 @@ impl EmulatedBmc {
             loses_medium_at: None,
             slot_while_off: WhileOff::Same,
             never_answers: None,
+            slow_after_start: Duration::ZERO,
             account: Account::Open,
             shows: str::to_owned,
             image: None,
@@ -123,11 +127,17 @@ async fn answer(State(machine): State<Arc<Mutex<Machine>>>, request: Request<Bod
     let body = to_bytes(body, 1 << 20).await.unwrap();
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let path = parts.uri.path().to_owned();
-    let (answer, never_answers) = {
+    let (answer, never_answers, takes) = {
         let mut machine = machine.lock().unwrap();
         let never_answers = machine.never_answers.is_some_and(|end| path.ends_with(end));
-        (machine.answer(parts, &body), never_answers)
+        let is_started = machine.sent.iter().any(|sent| sent == "On");
+        let is_slow = is_started && parts.method == Method::GET && path == SYSTEM;
+        let takes = if is_slow { machine.slow_after_start } else { Duration::ZERO };
+        (machine.answer(parts, &body), never_answers, takes)
     };
+    if !takes.is_zero() {
+        tokio::time::sleep(takes).await;
+    }
     if never_answers {
         std::future::pending::<()>().await;
     }

@@ -16,6 +16,7 @@ use crate::boots::evidence::Evidence;
 use crate::boots::reading::Reads;
 use crate::boots::record::{BootRecord, Started};
 use crate::boots::shared::Shared;
+use crate::boots::time::Timestamp;
 use redfish::Credentials;
 use redfish::bmc::{Bmc, BootProgress};
 
@@ -245,7 +246,8 @@ impl<'a> Signs<'a> {
         let Some(call) = self.call.as_ref().and_then(ExpectedCall::call) else { return Ok(None) };
         let peer = call.peer.map(|peer| peer.ip().to_canonical());
         let is_own = peer.is_some_and(|peer| record.addresses.contains(&peer));
-        if is_own || !self.shared.is_shared(self.boot) {
+        // Another boot may have ended since the call, such as one that ejects its medium when its host has called.
+        if is_own || !self.shared.was_shared_since(self.boot, Timestamp::of(call.at)) {
             return Ok(Some(describe_call(record, &call)));
         }
         if !self.has_ignored_call {

@@ -18,7 +18,6 @@ use crate::boots::boot::Boot;
 use crate::boots::call_home;
 use crate::boots::evidence::Evidence;
 use crate::boots::method::BootMethod;
-use crate::boots::reading;
 use crate::boots::record::{AtBmc, BootRecord, BootState};
 use crate::boots::shared::Shared;
 use crate::boots::step::Step;
@@ -256,9 +255,7 @@ impl<'a> Steps<'a> {
         set.first_device = before.first_device;
         let (image, _) = self.stored()?;
         // sushy-tools, whose machines have no such firmware, reads the whole image here.
-        let copied = set.form.is_http()
-            && !self.shared.is_shared(self.boot)
-            && reading::is_copied(&image, self.boot.record().file_name(), 0);
+        let copied = set.form.is_http() && self.is_copied(&image);
         let (target, notes) = (set.shown.target.clone(), set.notes.clone());
         let for_how_long = if set.once { "once" } else { "until it is restored" };
         let refused = refusals(&set.attempts);

@@ -61,6 +61,15 @@ impl Steps<'_> {
         }
     }
 
+    /// Whether the BMC has read the whole image since the step `insert` began. False if another host had the image meanwhile: the reads may
+    /// be those of its BMC.
+    pub(super) fn is_copied(&self, image: &StoredImage) -> bool {
+        let record = self.boot.record();
+        let began = record.step(Step::Insert).and_then(|step| step.started);
+        let is_alone = began.is_some_and(|began| !self.shared.was_shared_since(self.boot, began));
+        is_alone && reading::is_copied(image, record.file_name(), 0)
+    }
+
     /// Ejects the image that was inserted before a restart, or by a failed attempt. dayone does not know how much of it the BMC
     /// has read since, or whether the request to insert it has ended.
     pub(super) async fn eject_earlier(&mut self, slot: &str, url: &str) -> Result<(), Stop> {

@@ -1,5 +1,7 @@
 //! Identifies the BMC that a boot controls, so that only one boot at a time controls it.
 
+use std::collections::HashMap;
+
 use redfish::BmcAddress;
 use url::Host;
 
@@ -33,6 +35,46 @@ impl BmcKey {
     /// Whether both are at the same BMC, as far as the addresses say.
     pub(super) fn is_at_same_bmc(&self, other: &Self) -> bool {
         self.host == other.host && self.port == other.port
+    }
+
+    fn systems(&self) -> Systems<'_> {
+        self.system.as_deref().map_or(Systems::Unnamed, Systems::Named)
+    }
+}
+
+/// Systems of a BMC.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Systems<'a> {
+    All,
+    /// The only System of the BMC, whatever its path.
+    Unnamed,
+    Named(&'a str),
+}
+
+/// The greatest value of each machine, such as the id of its last boot. Looking one up takes the same time, however many Systems a BMC has.
+#[derive(Debug)]
+pub(super) struct Greatest<'a, T>(HashMap<(&'a Host<String>, Option<u16>, Systems<'a>), T>);
+
+impl<'a, T: Copy + Ord> Greatest<'a, T> {
+    /// The greatest of these values of machines.
+    pub(super) fn of(values: impl Iterator<Item = (&'a BmcKey, T)>) -> Self {
+        let mut greatest = Self(HashMap::new());
+        for (key, value) in values {
+            for systems in [Systems::All, key.systems()] {
+                let known = greatest.0.entry((&key.host, key.port, systems)).or_insert(value);
+                *known = value.max(*known);
+            }
+        }
+        greatest
+    }
+
+    /// The greatest value of those machines that may be this one ([`overlaps`](BmcKey::overlaps)).
+    pub(super) fn at(&self, key: &BmcKey) -> Option<T> {
+        let of = |systems: Systems<'_>| self.0.get(&(&key.host, key.port, systems)).copied();
+        match &key.system {
+            None => of(Systems::All),
+            Some(system) => of(Systems::Named(system)).max(of(Systems::Unnamed)),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use tokio::sync::{Mutex, watch};
@@ -10,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::bmc_key::BmcKey;
 use super::id::BootId;
 use super::machine::Work;
-use super::record::BootRecord;
+use super::record::{BootRecord, BootState};
 use super::record_writer::RecordWriter;
 use super::time::Timestamp;
 
@@ -18,12 +19,15 @@ use super::time::Timestamp;
 /// them twice, for as long as the caller's future lives.
 pub(super) type Change<'a> = Box<dyn FnOnce(&mut BootRecord) + Send + 'a>;
 
+/// A record before and after a change.
+pub(super) type OldAndNew = (Arc<BootRecord>, Arc<BootRecord>);
+
 /// A snapshot of a boot.
 #[derive(Debug, Clone)]
 pub struct View {
     /// Grows with every change, and across restarts unless the clock was set back.
     pub revision: u64,
-    /// The record, as it is on disk.
+    /// The record, as it is on disk, or as it would be if the disk accepted it.
     pub record: Arc<BootRecord>,
     /// What the running step is doing. This is not on disk.
     pub progress: Option<String>,
@@ -33,9 +37,11 @@ pub struct View {
 #[derive(Debug)]
 pub struct Boot {
     id: BootId,
-    pub(super) key: BmcKey,
+    pub(super) key: Arc<BmcKey>,
     /// Whether the boot was already running when the server started.
     pub(super) resumed: bool,
+    /// Whether the disk has an older record than the one that is shown, because it has not accepted the last change.
+    is_unwritten: AtomicBool,
     /// Held while the record is changed and written, so that writes reach the disk in their order.
     writer: Arc<Mutex<()>>,
     view: watch::Sender<View>,
@@ -49,13 +55,14 @@ pub struct Boot {
 
 impl Boot {
     pub(super) fn new(record: BootRecord, resumed: bool) -> Self {
-        let key = BmcKey::of(&record.bmc.address);
+        let key = Arc::new(BmcKey::of(&record.bmc.address));
         let id = record.id;
         let view = View { revision: Timestamp::now().millis(), record: Arc::new(record), progress: None };
         Self {
             id,
             key,
             resumed,
+            is_unwritten: AtomicBool::new(false),
             writer: Arc::default(),
             view: watch::Sender::new(view),
             started: parking_lot::Mutex::default(),
@@ -79,7 +86,7 @@ impl Boot {
         self.view.borrow().revision
     }
 
-    /// The record, as it is on disk.
+    /// The record, as it is on disk, or as it would be if the disk accepted it.
     pub fn record(&self) -> Arc<BootRecord> {
         Arc::clone(&self.view.borrow().record)
     }
@@ -121,21 +128,33 @@ impl Boot {
         self.view.borrow().record.work()
     }
 
-    /// Changes the record. When this returns, the change is on disk.
-    pub(super) async fn update(&self, writer: &RecordWriter, change: Change<'_>) -> io::Result<Arc<BootRecord>> {
+    /// Whether the boot was running when the server started, and its BMC or its host may have changed before.
+    pub(super) fn is_under_way(&self) -> bool {
+        let record = self.record();
+        self.resumed && record.state == BootState::Running && record.is_inserted()
+    }
+
+    /// Whether the disk has an older record than the one that is shown.
+    pub(super) fn is_unwritten(&self) -> bool {
+        self.is_unwritten.load(Ordering::Relaxed)
+    }
+
+    /// Changes the record, and returns it as it was before and as it is now. When this returns, it is on disk.
+    pub(super) async fn update(&self, writer: &RecordWriter, change: Change<'_>) -> io::Result<OldAndNew> {
         let lock = Arc::clone(&self.writer).lock_owned().await;
         if self.forgotten.is_cancelled() {
             return Err(io::Error::other("the boot was deleted"));
         }
         let old = self.record();
         let record = changed(&old, change);
-        if record == old {
-            return Ok(old);
+        if record == old && !self.is_unwritten() {
+            return Ok((record, old));
         }
         // A record must not reach the disk after it was removed.
         let _lock = writer.write(Arc::clone(&record), lock).await?;
+        self.is_unwritten.store(false, Ordering::Relaxed);
         self.show_record(Arc::clone(&record));
-        Ok(record)
+        Ok((old, record))
     }
 
     /// Ends all work on the boot. After this returns, nobody writes its record any more.
@@ -144,7 +163,19 @@ impl Boot {
         drop(self.writer.lock().await);
     }
 
-    /// Changes the record only in memory: if the disk accepts no change, users should still see it.
+    /// Changes the record only in memory: if the disk accepts no change, users should still see it. The next [`update`](Self::update)
+    /// writes the record, even if it changes nothing.
+    pub(super) async fn show_unwritten(&self, change: impl FnOnce(&mut BootRecord)) -> OldAndNew {
+        let _lock = self.writer.lock().await;
+        let old = self.record();
+        let record = changed(&old, change);
+        self.is_unwritten.store(true, Ordering::Relaxed);
+        self.show_record(Arc::clone(&record));
+        (old, record)
+    }
+
+    /// Changes the record of a boot that is not on any disk.
+    #[cfg(test)]
     pub(super) fn show(&self, change: impl FnOnce(&mut BootRecord)) {
         self.show_record(changed(&self.record(), change));
     }

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::bmc_key::{BmcKey, Greatest};
 use super::boot::{Boot, View};
 use super::group::{Counted, Group};
 use super::id::BootId;
@@ -37,7 +38,7 @@ pub struct KnownBoot {
     pub name: String,
     lower_case: String,
     order: Vec<Part>,
-    bmc: String,
+    key: Arc<BmcKey>,
 }
 
 /// How many hosts are in which state, without those whose boot was deleted.
@@ -80,7 +81,7 @@ impl Listing {
                 Some(boot) if boot.revision() == then.view.revision => known.push(Arc::clone(then)),
                 Some(boot) => {
                     is_changed = true;
-                    known.push(Arc::new(KnownBoot::new(boot.view())));
+                    known.push(Arc::new(KnownBoot::new(boot)));
                 }
                 None => is_changed = true,
             }
@@ -88,23 +89,13 @@ impl Listing {
         if !is_changed && left.is_empty() {
             return Arc::clone(earlier);
         }
-        known.extend(left.into_values().map(|boot| Arc::new(KnownBoot::new(boot.view()))));
+        known.extend(left.into_values().map(|boot| Arc::new(KnownBoot::new(boot))));
         Arc::new(Self::of(known))
     }
 
     fn of(known: Vec<Arc<KnownBoot>>) -> Self {
-        let mut latest: HashMap<&str, BootId> = HashMap::with_capacity(known.len());
-        for boot in &known {
-            let id = boot.view.record.id;
-            latest.entry(&boot.bmc).and_modify(|other| *other = id.max(*other)).or_insert(id);
-        }
-        let group = |boot: &KnownBoot| {
-            let record = &boot.view.record;
-            Group::of(record, latest.get(boot.bmc.as_str()) == Some(&record.id))
-        };
-        let groups: Vec<Group> = known.iter().map(|boot| group(boot)).collect();
         let mut boots: Vec<Listed> =
-            groups.into_iter().zip(known).map(|(group, boot)| Listed { group, boot }).collect();
+            groups(&known).into_iter().zip(known).map(|(group, boot)| Listed { group, boot }).collect();
         boots.sort_by(|one, other| one.order().cmp(&other.order()));
         let mut counts = Counts::default();
         for boot in &boots {
@@ -113,6 +104,16 @@ impl Listing {
         let by_group = Group::ALL.map(|group| boots.iter().filter(|boot| boot.group == group).count());
         Self { boots, by_group, counts }
     }
+}
+
+/// The groups of these boots.
+fn groups(known: &[Arc<KnownBoot>]) -> Vec<Group> {
+    let last = Greatest::of(known.iter().map(|boot| (&*boot.key, boot.view.record.id)));
+    let group = |boot: &Arc<KnownBoot>| {
+        let record = &boot.view.record;
+        Group::of(record, last.at(&boot.key) == Some(record.id))
+    };
+    known.iter().map(group).collect()
 }
 
 impl Listed {
@@ -127,25 +128,16 @@ impl Listed {
 }
 
 impl KnownBoot {
-    fn new(view: View) -> Self {
+    fn new(boot: &Boot) -> Self {
+        let view = boot.view();
         let name = view.record.name();
-        Self {
-            lower_case: name.to_lowercase(),
-            order: natural_key(&name),
-            bmc: view.record.bmc.address.to_string(),
-            name,
-            view,
-        }
+        let key = Arc::clone(&boot.key);
+        Self { lower_case: name.to_lowercase(), order: natural_key(&name), key, name, view }
     }
 
     /// Whether the name contains a text, which is in lower case.
     pub fn is_called(&self, part: &str) -> bool {
         self.lower_case.contains(part)
-    }
-
-    /// The address of its BMC.
-    pub fn bmc(&self) -> &str {
-        &self.bmc
     }
 }
 

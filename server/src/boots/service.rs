@@ -92,11 +92,14 @@ impl Boots {
             unreadable,
             listing: Mutex::default(),
             beginning: tokio::sync::Mutex::new(found.last().map(|record| record.id)),
+            pruning: tokio::sync::Mutex::default(),
             claiming: tokio::sync::Mutex::default(),
         }));
         boots.0.answer_recorded_calls(&found);
-        for record in found {
-            let boot = Arc::new(Boot::new(record, true));
+        let found = found.into_iter().map(|record| Arc::new(Boot::new(record, true)));
+        // Those that do not wait for a permit take theirs before others get one.
+        let (under_way, others): (Vec<_>, Vec<_>) = found.partition(|boot| boot.is_under_way());
+        for boot in under_way.into_iter().chain(others) {
             if !boot.record().is_ended() {
                 info!(boot = %boot.id(), state = %boot.record().state, "continuing a boot");
             }
@@ -150,16 +153,11 @@ impl Boots {
 
     /// The BMC of the host that boots, or last booted, from this image; `None` if several hosts share the image.
     pub fn bmc_of_image(&self, image: &RecipeId) -> Option<String> {
-        let mut bmcs: Vec<String> = self
-            .all()
-            .iter()
-            .map(|boot| boot.record())
-            .filter(|record| record.image == *image)
-            .map(|record| record.bmc.address.to_string())
-            .collect();
-        bmcs.dedup();
-        let last = bmcs.pop();
-        last.filter(|_| bmcs.is_empty())
+        let mut boots = self.all();
+        boots.retain(|boot| boot.record().image == *image);
+        let last = boots.last()?;
+        let is_one = boots.iter().all(|boot| boot.key.overlaps(&last.key));
+        is_one.then(|| last.record().bmc.address.to_string())
     }
 
     /// Begins all these boots, or none. When this returns, they survive a restart.
@@ -200,7 +198,12 @@ impl Boots {
             info!(boot = %boot.id(), bmc = %boot.record().bmc.address, host = boot.record().host, "a boot begins");
             self.add(Arc::clone(boot));
         }
-        self.prune().await;
+        // The client does not wait for that: thousands of boots may have ended.
+        let (boots, task) = (self.clone(), shared.unfinished.begin());
+        tokio::spawn(async move {
+            boots.prune().await;
+            drop(task);
+        });
         Ok(begun)
     }
 
@@ -208,21 +211,26 @@ impl Boots {
     /// record, and leaves the BMC as it is.
     pub async fn delete(&self, id: BootId, power_off: Option<bool>, forget: bool) -> Result<Deleted, DeleteError> {
         let boot = self.find(id).ok_or(DeleteError::Unknown)?;
-        if boot.record().is_ended() || forget {
-            boot.forget().await;
-            self.0.remove(id).await.map_err(DeleteError::Write)?;
-            self.0.boots().remove(&id);
-            if !boot.record().is_ended() {
-                warn!(boot = %id, bmc = %boot.record().bmc.address, "a boot was forgotten; its BMC may still have the medium");
+        if !boot.record().is_ended() && !forget {
+            let change = |record: &mut BootRecord| {
+                // The boot may have ended while this waited for its record. Then nobody works on it any more.
+                if !record.is_ended() {
+                    record.options.power_off = power_off.unwrap_or(record.options.power_off);
+                    record.delete();
+                }
+            };
+            let changed = self.0.change(&boot, change).await.map_err(DeleteError::Write)?;
+            if !changed.is_ended() {
+                return Ok(Deleted::Ejecting(boot));
             }
-            return Ok(Deleted::Forgotten);
         }
-        let change = |record: &mut BootRecord| {
-            record.options.power_off = power_off.unwrap_or(record.options.power_off);
-            record.delete();
-        };
-        self.0.change(&boot, change).await.map_err(DeleteError::Write)?;
-        Ok(Deleted::Ejecting(boot))
+        boot.forget().await;
+        self.0.remove(id).await.map_err(DeleteError::Write)?;
+        self.0.boots().remove(&id);
+        if !boot.record().is_ended() {
+            warn!(boot = %id, bmc = %boot.record().bmc.address, "a boot was forgotten; its BMC may still have the medium");
+        }
+        Ok(Deleted::Forgotten)
     }
 
     /// Checks whether these boots can begin at the moment.
@@ -270,13 +278,22 @@ impl Boots {
 
     /// Removes the oldest boots that have ended.
     async fn prune(&self) {
-        let ended: Vec<BootId> =
-            self.all().iter().filter(|boot| boot.record().is_ended()).map(|boot| boot.id()).collect();
-        for id in ended.iter().take(ended.len().saturating_sub(MAX_ENDED)) {
-            match self.0.remove(*id).await {
-                Ok(()) => drop(self.0.boots().remove(id)),
-                Err(error) => warn!(boot = %id, %error, "cannot remove the record of a boot that has ended"),
+        let Ok(_pruning) = self.0.pruning.try_lock() else { return };
+        let mut ended = self.all();
+        ended.retain(|boot| boot.record().is_ended());
+        for boot in ended.iter().take(ended.len().saturating_sub(MAX_ENDED)) {
+            if self.0.stopping.is_cancelled() {
+                return;
+            }
+            // If the disk has not accepted its record yet, nobody may write that after its removal.
+            boot.forget().await;
+            match self.0.remove(boot.id()).await {
+                Ok(()) => drop(self.0.boots().remove(&boot.id())),
+                Err(error) => warn!(boot = %boot.id(), %error, "cannot remove the record of a boot that has ended"),
             }
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -97,6 +97,8 @@ pub(super) struct Shared {
     /// The id of the last boot that has begun. Later boots have greater ids. The lock is held while boots begin, so that two requests do not
     /// begin two boots with the same BMC.
     pub(super) beginning: tokio::sync::Mutex<Option<BootId>>,
+    /// Held while records of boots that have ended are removed.
+    pub(super) pruning: tokio::sync::Mutex<()>,
     /// Held while a boot claims slots that boots of other Systems may use, so that two boots do not claim the same slot.
     pub(super) claiming: tokio::sync::Mutex<()>,
 }
@@ -121,15 +123,20 @@ impl Shared {
     }
 
     async fn make_change(&self, boot: &Boot, change: Change<'_>) -> io::Result<Arc<BootRecord>> {
-        let old = boot.record();
-        let new = boot.update(&self.writer, change).await?;
-        self.metrics.changed(&old, &new);
-        self.record_end(&old, &new);
+        let (old, new) = boot.update(&self.writer, change).await?;
+        self.note(&old, &new);
         Ok(new)
     }
 
-    /// Records the end of a boot in the audit log.
-    pub(super) fn record_end(&self, old: &BootRecord, new: &BootRecord) {
+    /// Shows a change of a boot's record that the disk does not accept, and updates the metrics.
+    pub(super) async fn show_unwritten(&self, boot: &Boot, change: impl FnOnce(&mut BootRecord)) {
+        let (old, new) = boot.show_unwritten(change).await;
+        self.note(&old, &new);
+    }
+
+    /// Updates the metrics for a change of a record, and records the end of a boot in the audit log.
+    fn note(&self, old: &BootRecord, new: &BootRecord) {
+        self.metrics.changed(old, new);
         if new.is_ended() && old.state != new.state {
             let event = Event::BootEnded {
                 boot: new.id.to_string(),

@@ -13,6 +13,7 @@ mod boots;
 mod boots_calls;
 mod boots_listed;
 mod boots_media;
+mod boots_restarted;
 mod boots_retried;
 mod boots_undone;
 mod check;

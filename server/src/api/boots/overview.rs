@@ -106,7 +106,7 @@ pub(super) fn overview(api: &Api, listed: &Listed) -> OverviewBody {
     OverviewBody {
         id: record.id.to_string(),
         host: record.host.clone(),
-        bmc: listed.boot.bmc().to_owned(),
+        bmc: record.bmc.address.to_string(),
         state: record.state,
         ended: record.is_ended(),
         counted_as: listed.counted(),

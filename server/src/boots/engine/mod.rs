@@ -8,13 +8,14 @@ mod repetition;
 mod secure_boot;
 mod signs;
 mod steps;
+mod unwritten;
 mod wait;
 
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tracing::{error, info, warn};
+use tracing::{info, warn};
 
 use super::boot::Boot;
 use super::machine::Work;
@@ -110,7 +111,7 @@ pub(super) async fn drive(shared: Arc<Shared>, boot: Arc<Boot>) {
         () = work(&shared, &boot) => {}
         () = boot.forgotten.cancelled() => {}
         // The next start continues from the record.
-        () = shared.stopping.cancelled() => {}
+        () = shared.stopping.cancelled() => Box::pin(unwritten::write(&shared, &boot)).await,
     }
 }
 
@@ -124,35 +125,34 @@ async fn work(shared: &Arc<Shared>, boot: &Arc<Boot>) {
             Work::Rest => changes.changed().await.map_err(|_| Stop::Deleted),
             Work::Ended => return,
         };
-        if let Err(Stop::Disk(failure)) = stopped {
-            let advice = if shared.settings().has_api { " and delete the boot" } else { "" };
-            let error = format!(
-                "the server cannot write to its data directory ({failure}), so it does nothing that it could not undo after \
-                 a restart; make room there{advice}"
-            );
-            let step = boot.record().next_step().unwrap_or(Step::Ejected);
-            error!(boot = %boot.id(), %step, error, "a step of a boot failed");
-            let old = boot.record();
-            boot.show(|record| record.fail(step, error));
-            shared.record_end(&old, &boot.record());
-            changes.mark_unchanged();
-            // The user deletes the boot when there is room again.
-            if changes.changed().await.is_err() {
+        if let Err(Stop::Disk(failure)) = &stopped {
+            // The record of a boot that was forgotten meanwhile is not written any more.
+            if boot.forgotten.is_cancelled() {
                 return;
             }
+            Box::pin(unwritten::fail(shared, boot, failure, &mut changes)).await;
         }
     }
 }
 
 /// Takes the steps up to `booted`.
 async fn run(shared: &Arc<Shared>, boot: &Arc<Boot>) -> Result<(), Stop> {
-    let _permit = tokio::select! {
-        permit = shared.boot_permits.acquire() => permit.map_err(io::Error::other)?,
-        () = deleted(boot) => return Ok(()),
-    };
     let resumed = boot.resumed && boot.record().state == BootState::Running;
+    let _permit = if boot.is_under_way() {
+        // While it waited for other boots, its host would stay off, or would call home in vain.
+        shared.boot_permits.take()
+    } else {
+        tokio::select! {
+            permit = shared.boot_permits.acquire() => permit.map_err(io::Error::other)?,
+            () = deleted(boot) => return Ok(()),
+        }
+    };
     shared
         .change(boot, |record| {
+            // Somebody may have deleted the boot while this waited for its record.
+            if record.work() != Work::Boot {
+                return;
+            }
             record.state = BootState::Running;
             if let (true, Some(step)) = (resumed, record.next_step()) {
                 record.remark(format!("dayone was restarted, and continues with the step {step}"));

@@ -59,6 +59,31 @@ fn the_last_boot_counts_for_a_host_and_deleted_boots_count_for_none() {
 }
 
 #[test]
+fn a_host_counts_once_however_the_address_of_its_bmc_is_written() {
+    let boot = |address: &str| {
+        std::thread::sleep(Duration::from_millis(2));
+        let (id, new) = (BootId::after(None).unwrap(), new_boot(Some("a"), address));
+        Arc::new(Boot::new(BootRecord::new(id, new, CredentialsSource::None), false))
+    };
+    let system = |number: u8| boot(&format!("192.0.2.1/redfish/v1/Systems/{number}"));
+    for (first, second) in [
+        ("192.0.2.1", "https://192.0.2.1/"),
+        ("192.0.2.1", "redfish-virtualmedia://[::ffff:192.0.2.1]/redfish/v1/Systems/1/"),
+        ("192.0.2.1/redfish/v1/Systems/1", "https://192.0.2.1:443"),
+    ] {
+        let (first, second) = (boot(first), boot(second));
+        fail(&first);
+        second.show(|record| record.booted("called home"));
+        let listing = new(&[first, second]);
+        assert_eq!(names(&listing), [("a", "booted"), ("a", "earlier")]);
+        assert_eq!(listing.counts, Counts { total: 1, booted: 1, ..Counts::default() });
+    }
+    let neighbours = [system(1), system(2)];
+    neighbours.iter().for_each(|boot| fail(boot));
+    assert_eq!(new(&neighbours).counts.total, 2, "two Systems of one BMC");
+}
+
+#[test]
 fn what_has_not_changed_is_the_same() {
     let boots = [boot("a", 1), boot("b", 2)];
     let first = new(&boots);

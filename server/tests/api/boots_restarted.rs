@@ -1,0 +1,79 @@
+//! Boots across a restart of the server.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use dayone::boots::BootSettings;
+use redfish::ClientOptions;
+use redfish::bmc::Limits;
+use serde_json::{Value, json};
+
+use crate::boots::{Silent, delete, host, start, until};
+use crate::emulated_bmc::EmulatedBmc;
+use crate::support::{Answer, Place};
+
+fn settings(at_once: usize, pause: Duration) -> BootSettings {
+    let client = ClientOptions { pace: Duration::ZERO, ..ClientOptions::default() };
+    let limits = Limits { pause, ..Limits::default() };
+    BootSettings { at_once, client, limits, ..BootSettings::default() }
+}
+
+#[tokio::test]
+async fn a_boot_that_failed_because_of_the_disk_stays_failed() {
+    // The server writes the record while it runs, and when it stops.
+    for pause in [Duration::from_millis(10), Duration::from_hours(1)] {
+        let (silent, bmc) = (Silent::new(), EmulatedBmc::start().await);
+        let dayone = start(Place::new(), settings(1, pause)).await;
+        let documents = host("worker-0", &silent.url()) + &host("worker-1", &bmc.url());
+        let boots = Answer::of(dayone.post("/v1/boots?base=coreos", documents)).await.ok()["boots"].clone();
+        until(&dayone, &boots[0], "running", |boot| boot["state"] == "running").await;
+        let record = dayone.place.path(&format!("data/boots/{}.json", boots[1]["id"].as_str().unwrap()));
+        let queued = fs::read(&record).unwrap();
+        // A file cannot take the place of a directory.
+        fs::remove_file(&record).unwrap();
+        fs::create_dir(&record).unwrap();
+        assert_eq!(delete(&dayone, &boots[0], "?forget=true").await, 204);
+        let failed = until(&dayone, &boots[1], "failed", |boot| boot["state"] == "failed").await;
+        assert_eq!(failed["ended"], true, "{failed:#}");
+        let metrics = String::from_utf8(Answer::of(dayone.get("/metrics")).await.body).unwrap();
+        assert!(metrics.contains("dayone_boots_total{outcome=\"failed\"} 1\n"), "{metrics}");
+
+        // What a full disk leaves is the older record.
+        fs::remove_dir(&record).unwrap();
+        fs::write(&record, &queued).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while pause < Duration::from_secs(1) && fs::read(&record).unwrap() == queued {
+            assert!(Instant::now() < deadline, "the record is not written");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let dayone = dayone.restart_with(|config| config.boots = settings(1, pause)).await;
+        let written: Value = serde_json::from_slice(&fs::read(&record).unwrap()).unwrap();
+        assert_eq!((&written["state"], &written["bmc"]["credentials"]), (&json!("failed"), &json!("forgotten")));
+        until(&dayone, &boots[1], "failed", |boot| boot["state"] == "failed").await;
+        assert!(bmc.sent().is_empty(), "{:?}", bmc.sent());
+    }
+}
+
+#[tokio::test]
+async fn boots_that_are_under_way_do_not_wait_for_their_turn_again() {
+    let bmcs = [EmulatedBmc::start().await, EmulatedBmc::start().await];
+    let dayone = start(Place::new(), settings(2, Duration::from_millis(10))).await;
+    let last = Silent::new();
+    let urls = bmcs.iter().map(EmulatedBmc::url).chain([last.url()]).enumerate();
+    let documents: String = urls.map(|(number, url)| host(&format!("worker-{number}"), &url)).collect();
+    let boots = Answer::of(dayone.post("/v1/boots?base=coreos", documents)).await.ok()["boots"].clone();
+    for number in 0..2 {
+        until(&dayone, &boots[number], "started", |boot| boot["steps"][3]["state"] == "done").await;
+    }
+    let dayone = dayone.restart_with(|config| config.boots = settings(1, Duration::from_millis(10))).await;
+    for number in 0..2 {
+        let continues = |boot: &Value| boot["remarks"].to_string().contains("was restarted, and continues");
+        until(&dayone, &boots[number], "continued", continues).await;
+    }
+    // One may run, and two do.
+    assert_eq!(delete(&dayone, &boots[0], "?forget=true").await, 204);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    until(&dayone, &boots[2], "queued", |boot| boot["state"] == "queued").await;
+    assert_eq!(delete(&dayone, &boots[1], "?forget=true").await, 204);
+    until(&dayone, &boots[2], "running", |boot| boot["state"] == "running").await;
+}

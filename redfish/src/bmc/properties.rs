@@ -74,6 +74,11 @@ pub(super) fn path(reference: &str) -> Option<String> {
     local_path(reference).filter(|path| !path.starts_with("//"))
 }
 
+/// The last segment of a path.
+pub(super) fn last_segment(path: &str) -> &str {
+    path.trim_end_matches('/').rsplit('/').next().unwrap_or(path)
+}
+
 fn text(value: &Value) -> Option<String> {
     Some(clean(value.as_str()?)).filter(|text| !text.is_empty())
 }

@@ -1,12 +1,13 @@
 //! Reads the slots for virtual media.
 
-use http::StatusCode;
-
 use super::Bmc;
 use super::error::BmcError;
+use super::hidden_slots::HiddenSlots;
 use super::medium::Medium;
+use super::properties::last_segment;
+use super::refusals::is_answer;
 use super::slot;
-use super::survey::{Slot, cannot_be_read, is_about_one_resource, is_answer, last_segment};
+use super::survey::Slot;
 use super::vendor::Vendor;
 use crate::{RedfishError, Resource};
 
@@ -25,18 +26,20 @@ impl Bmc {
         &self,
         collections: &[String],
         vendor: Vendor,
-        refused: &mut Option<String>,
+        hidden: &mut HiddenSlots,
         notes: &mut Vec<String>,
     ) -> Result<Vec<Slot>, BmcError> {
         let mut slots = Vec::new();
         for collection in collections {
             let mut paths = match self.collection(collection).await {
                 Ok(read) => {
-                    notes.extend(read.incomplete.as_ref().map(|error| format!("{collection} ends early: {error}")));
+                    if let Some(error) = &read.incomplete {
+                        hidden.add(format!("{collection} ends early: {error}"), notes);
+                    }
                     read.paths()
                 }
                 Err(error) => {
-                    note(collection, error, refused, notes)?;
+                    hidden.note(collection, error, notes)?;
                     continue;
                 }
             };
@@ -45,12 +48,13 @@ impl Bmc {
                 paths.retain(|path| last_segment(path).starts_with("EXT"));
             }
             if paths.len() > MAX_SLOTS {
-                notes.push(format!("{collection} lists {} slots; only the first {MAX_SLOTS} were read", paths.len()));
+                let listed = paths.len();
+                hidden.add(format!("{collection} lists {listed} slots; only the first {MAX_SLOTS} were read"), notes);
             }
             for path in paths.into_iter().take(MAX_SLOTS) {
                 match self.read_slot(&path).await {
                     Ok((slot, _)) => slots.push(slot),
-                    Err(error) => note(&path, error, refused, notes)?,
+                    Err(error) => hidden.note(&path, error, notes)?,
                 }
             }
         }
@@ -64,7 +68,7 @@ impl Bmc {
         slots: &mut Vec<Slot>,
         collections: &[String],
         vendor: Vendor,
-        refused: &mut Option<String>,
+        hidden: &mut HiddenSlots,
         notes: &mut Vec<String>,
     ) -> Result<(), BmcError> {
         let takes = |slot: &Slot, medium: Medium| slot.insert.is_some() && slot::may_take(slot, medium);
@@ -74,10 +78,10 @@ impl Bmc {
             return Ok(());
         }
         let has_none = slots.iter().all(|slot| slot.insert.is_none());
-        let mut read = match self.slots(collections, vendor, refused, notes).await {
+        let mut read = match self.slots(collections, vendor, hidden, notes).await {
             // The System's slots may be enough.
             Err(BmcError::Redfish(error)) if !has_none && is_answer(&error) => {
-                notes.push(format!("the slots of the Managers cannot be read: {error}"));
+                hidden.add(format!("the slots of the Managers cannot be read: {error}"), notes);
                 return Ok(());
             }
             read => read?,
@@ -89,20 +93,4 @@ impl Bmc {
         slots.append(&mut read);
         Ok(())
     }
-}
-
-/// Notes that the BMC refuses to show one slot or all slots. Returns any other error.
-fn note(
-    path: &str,
-    error: RedfishError,
-    refused: &mut Option<String>,
-    notes: &mut Vec<String>,
-) -> Result<(), RedfishError> {
-    if error.status() == Some(StatusCode::FORBIDDEN) {
-        refused.get_or_insert_with(|| error.to_string());
-    } else if !is_about_one_resource(&error) {
-        return Err(error);
-    }
-    notes.push(cannot_be_read(path, &error));
-    Ok(())
 }

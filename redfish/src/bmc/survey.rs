@@ -6,11 +6,13 @@ use serde_json::Value;
 
 use super::Bmc;
 use super::error::BmcError;
+use super::hidden_slots::HiddenSlots;
+use super::managers::{dell_attributes, is_manager_of};
 use super::next_reset;
-use super::properties::Properties;
+use super::properties::{Properties, last_segment};
+use super::refusals::{cannot_be_read, is_about_one_resource, is_answer};
 use super::state::{Boot, BootProgress, MediaState, PowerState};
 use super::vendor::{Evidence, Vendor};
-use crate::RedfishError;
 
 /// Maximum number of Managers of one machine.
 const MAX_MANAGERS: usize = 4;
@@ -38,6 +40,9 @@ pub struct Survey {
     /// How the BMC refused to show one slot or all slots, for example because a licence or a privilege is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused_slots: Option<String>,
+    /// Sentences about slots that the BMC has, or may have, but did not show. They are also in `notes`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hidden_slots: Vec<String>,
     /// Sentences about anything unusual, such as a resource that could not be read.
     pub notes: Vec<String>,
 }
@@ -283,15 +288,15 @@ impl Bmc {
         let vendor = vendor.unwrap_or_else(|| self.vendor(&system, Properties::new(&Value::Null)));
 
         let mut collections: Vec<String> = virtual_media.into_iter().collect();
-        let mut refused_slots = None;
-        let mut slots = self.slots(&collections, vendor, &mut refused_slots, &mut notes).await?;
+        let mut hidden = HiddenSlots::default();
+        let mut slots = self.slots(&collections, vendor, &mut hidden, &mut notes).await?;
         let more: Vec<String> = of_managers.into_iter().filter(|path| !collections.contains(path)).collect();
-        self.add_managers_slots(&mut slots, &more, vendor, &mut refused_slots, &mut notes).await?;
+        self.add_managers_slots(&mut slots, &more, vendor, &mut hidden, &mut notes).await?;
         collections.extend(more);
         match unread {
             Some(error) if managers.is_empty() => return Err(error.into()),
             Some(error) if error.status() == Some(StatusCode::FORBIDDEN) => {
-                refused_slots.get_or_insert_with(|| error.to_string());
+                hidden.refusal.get_or_insert_with(|| error.to_string());
             }
             // The slots may be at the Manager that could not be read.
             Some(error) if slots.is_empty() => return Err(error.into()),
@@ -302,7 +307,18 @@ impl Bmc {
         if collections.is_empty() && unknown_managers.is_empty() {
             notes.push("neither the System nor a Manager links to virtual media".to_owned());
         }
-        Ok(Survey { vendor, product, redfish_version, system, managers, slots, unknown_managers, refused_slots, notes })
+        Ok(Survey {
+            vendor,
+            product,
+            redfish_version,
+            system,
+            managers,
+            slots,
+            unknown_managers,
+            refused_slots: hidden.refusal,
+            hidden_slots: hidden.sentences,
+            notes,
+        })
     }
 
     /// The vendor by what the BMC says. If that is not known, the vendor that the scheme of the address names.
@@ -318,38 +334,6 @@ impl Bmc {
         if vendor == Vendor::Other { self.expected_vendor() } else { vendor }
     }
 
-    /// The paths of the System's Managers, or of all Managers if the System names none; and whether these may be Managers of other
-    /// Systems. To insert a medium there would change another machine.
-    async fn manager_paths(
-        &self,
-        all: Option<String>,
-        managed_by: Vec<String>,
-        notes: &mut Vec<String>,
-    ) -> Result<(Vec<String>, bool), BmcError> {
-        if !managed_by.is_empty() {
-            return Ok((managed_by, false));
-        }
-        let Some(path) = all else { return Ok((Vec::new(), false)) };
-        match self.member_paths(&path).await {
-            // One Manager manages all Systems.
-            Ok(paths) => {
-                if paths.len() < 2 {
-                    return Ok((paths, false));
-                }
-                let are_several = match self.systems().await {
-                    Ok(systems) => systems.len() > 1,
-                    Err(BmcError::Redfish(error)) if is_about_one_resource(&error) => true,
-                    Err(error) => return Err(error),
-                };
-                Ok((paths, are_several))
-            }
-            Err(error) => {
-                notes.push(format!("the Managers cannot be listed: {error}"));
-                Ok((Vec::new(), false))
-            }
-        }
-    }
-
     /// Reads a resource. If the BMC refuses only this one, returns `None` and adds a note.
     async fn read_or_note(&self, path: &str, notes: &mut Vec<String>) -> Result<Option<Value>, BmcError> {
         match self.client().get(path).await {
@@ -361,37 +345,4 @@ impl Bmc {
             Err(error) => Err(error.into()),
         }
     }
-}
-
-/// The path of an iDRAC's attributes: `DellAttributes` if the Manager links to them, otherwise the older `Attributes`.
-fn dell_attributes(path: &str, manager: &Value) -> Option<String> {
-    let linked = Properties::new(manager).object("Links").object("Oem").object("Dell").links("DellAttributes");
-    let own = last_segment(path);
-    let attributes = linked.into_iter().find(|attributes| last_segment(attributes) == own);
-    attributes.or_else(|| own.starts_with("iDRAC").then(|| format!("{path}/Attributes")))
-}
-
-/// Whether a Manager says that it manages the System with one of these paths.
-fn is_manager_of(manager: &Value, system: &[Option<String>]) -> bool {
-    let linked = Properties::new(manager).object("Links").links("ManagerForServers");
-    let is_same = |one: &str, other: &str| one.trim_end_matches('/') == other.trim_end_matches('/');
-    linked.iter().any(|path| system.iter().flatten().any(|own| is_same(path, own)))
-}
-
-pub(super) fn cannot_be_read(path: &str, error: &RedfishError) -> String {
-    format!("{path} cannot be read: {error}")
-}
-
-/// Whether the BMC may answer requests for other resources although it refused this one.
-pub(super) fn is_about_one_resource(error: &RedfishError) -> bool {
-    error.status().is_some_and(|status| matches!(status.as_u16(), 400 | 404 | 405 | 410 | 500 | 501))
-}
-
-/// Whether the BMC answered with a status other than success, and does not refuse the login.
-pub(super) fn is_answer(error: &RedfishError) -> bool {
-    error.status().is_some_and(|status| status != StatusCode::UNAUTHORIZED)
-}
-
-pub(super) fn last_segment(path: &str) -> &str {
-    path.trim_end_matches('/').rsplit('/').next().unwrap_or(path)
 }

@@ -38,6 +38,7 @@ fn survey(vendor: Vendor, manager_model: &str, slots: Vec<Slot>, system: &Value)
         slots,
         unknown_managers: Vec::new(),
         refused_slots: None,
+        hidden_slots: Vec::new(),
         notes: Vec::new(),
     }
 }

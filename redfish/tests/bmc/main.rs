@@ -5,6 +5,7 @@
 
 mod bmc;
 mod boots;
+mod hidden_slots;
 mod logins;
 mod managers;
 mod redirects;

@@ -151,8 +151,8 @@ pub enum MediumArgument {
 Ejects the media from all slots of the BMC, except media that somebody shares from the BMC's console. A live system that still \
 reads its medium loses its root file system.
 
-Exit codes: 0 the slots are empty, 1 the BMC has not ejected a medium, or dayone cannot reach it or log in to it, 2 wrong \
-arguments.
+Exit codes: 0 the slots are empty, 1 the BMC has not ejected a medium, or does not show all of its slots, or dayone cannot reach it or \
+log in to it, 2 wrong arguments.
 
 {EJECT_EXAMPLES}"))]
 pub struct EjectArguments {

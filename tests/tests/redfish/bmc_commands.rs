@@ -239,6 +239,51 @@ async fn one_slot_is_emptied_by_its_name_and_a_wrong_name_says_what_there_is() {
     assert!(output.status.code() == Some(2) && said.contains("/redfish/v1/Managers/1/VirtualMedia/1/, "), "{said}");
 }
 
+/// A slot that dayone cannot see may have a medium.
+#[tokio::test]
+async fn an_eject_fails_if_the_bmc_does_not_show_all_slots() {
+    for (path, status, reason) in [
+        ("/VirtualMedia", 403, "refuses to show its slots"),
+        ("/VirtualMedia", 500, "shows no slots"),
+        ("/VirtualMedia/2", 403, "may have a medium"),
+        ("/VirtualMedia/2", 500, "may have a medium"),
+    ] {
+        let bmc = emulated("hpe-ilo6").await;
+        bmc.inject(Fault::new("GET", path, 1000, Failure::Status(status)));
+        let output = run(command(&["eject", &bmc.origin()])).await;
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{path} {status}: {output:?}");
+        assert!(said.contains(reason) && said.contains(&status.to_string()), "{path} {status}: {said}");
+        assert_eq!(bmc.sessions(), 0, "{path} {status}");
+    }
+    let bmc = emulated("hpe-ilo6").await;
+    bmc.inject(Fault::new("GET", "/VirtualMedia/2", 1000, Failure::Status(403)));
+    for (slot, code) in [("1", 0), ("2", 1)] {
+        let output = run(command(&["eject", &bmc.origin(), "--slot", slot])).await;
+        assert_eq!(output.status.code(), Some(code), "{slot}: {output:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_ejected_is_shown_although_the_bmc_is_gone_before_the_last_slot() {
+    let bmc = emulated("hpe-ilo6").await;
+    let images = ImageServer::start(vec![7; 300_000], None).await;
+    let connection = bmc.connect().await.unwrap();
+    let plan = Bmc::plan(&connection.survey().await.unwrap(), Medium::Usb, None).unwrap();
+    connection.insert(&plan, &images.url("abcdefghijklmnopqrstuvwxyz")).await.unwrap();
+    connection.close().await;
+    // The first request is that of the survey.
+    bmc.inject(Fault { after: 1, ..Fault::new("GET", "/VirtualMedia/2", 1000, Failure::Drop) });
+    let output = run(command(&["eject", &bmc.origin()])).await;
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(
+        shown.contains("/VirtualMedia/1/ ejected http") && shown.contains("/VirtualMedia/2/ not ejected"),
+        "{output:?}"
+    );
+    assert_eq!(bmc.member("/redfish/v1/Managers/1/VirtualMedia/1", "/Inserted"), json!(false));
+}
+
 #[test]
 fn sushy_tools_is_probed_and_emptied() {
     let directory = tempfile::tempdir().unwrap();

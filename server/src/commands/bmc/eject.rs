@@ -7,7 +7,7 @@ use crate::arguments::{EjectArguments, OutputFormat};
 use crate::commands::failure::Failure;
 use crate::commands::table::Table;
 use crate::commands::terminal;
-use redfish::bmc::{Bmc, BmcError, Found, Slot};
+use redfish::bmc::{Bmc, BmcError, Found, Medium, Slot, Survey};
 use redfish::without_tokens;
 
 /// A slot, and what happened to it. `docs/commands.md` describes its JSON.
@@ -32,47 +32,71 @@ enum Outcome {
 pub(super) async fn run(arguments: &EjectArguments) -> Result<(), Failure> {
     let chosen = target::of(&arguments.bmc)?;
     let bmc = connect(&chosen).await?;
-    let slots = eject(&bmc, arguments.slot.as_deref()).await;
+    let ejected = eject(&bmc, arguments.slot.as_deref()).await;
     bmc.close().await;
-    let slots = slots?;
+    let (slots, hidden) = ejected?;
     match arguments.format {
         OutputFormat::Json => terminal::print_json(&slots)?,
         OutputFormat::Text => terminal::print(&as_text(&chosen.target.address.to_string(), &slots))?,
     }
-    match slots.into_iter().find_map(|slot| slot.problem) {
+    match slots.into_iter().find_map(|slot| slot.problem).or(hidden) {
         Some(problem) => Err(Failure::Bmc(problem)),
         None => Ok(()),
     }
 }
 
-async fn eject(bmc: &Bmc, wanted: Option<&str>) -> Result<Vec<EjectedSlot>, Failure> {
-    let slots = bmc.survey().await?.slots;
+/// Ejects the media of the slots that the BMC shows. Also returns why another slot may have a medium.
+async fn eject(bmc: &Bmc, wanted: Option<&str>) -> Result<(Vec<EjectedSlot>, Option<String>), Failure> {
+    let survey = bmc.survey().await?;
+    let has_slots = !survey.slots.is_empty();
+    for note in survey.notes.iter().filter(|note| !(has_slots && survey.hidden_slots.contains(note))) {
+        terminal::remark(&format!("note: {}\n", terminal::plain(note)));
+    }
+    if !has_slots {
+        // A BMC that shows no slot may have a medium all the same. The plan's error says why it shows none.
+        Bmc::plan(&survey, Medium::Cd, None)?;
+    }
     let mut ejected = Vec::new();
-    for slot in select(&slots, wanted)? {
+    for slot in select(&survey, wanted)? {
         let image = slot.state.image.as_deref().map(without_tokens);
-        let (outcome, problem) = match bmc.eject(&slot.path, None).await {
+        let result = bmc.eject(&slot.path, None).await;
+        // If the BMC does not answer, the other slots would fail in the same way.
+        let is_last = matches!(&result, Err(BmcError::Redfish(error)) if error.status().is_none());
+        let (outcome, problem) = match result {
             Ok(ejected) if ejected.found == Found::Nothing => (Outcome::Empty, None),
             Ok(_) => (Outcome::Ejected, None),
-            // The other slots would fail in the same way.
-            Err(error @ BmcError::Redfish(_)) => return Err(error.into()),
             Err(error) => (Outcome::Failed, Some(error.to_string())),
         };
         ejected.push(EjectedSlot { slot: slot.path.clone(), image, outcome, problem });
+        if is_last {
+            break;
+        }
     }
-    Ok(ejected)
+    Ok((ejected, hidden(&survey).filter(|_| wanted.is_none())))
 }
 
 /// Returns the slot with this id or path; or all slots, except those that somebody uses from the BMC's console.
-fn select<'a>(slots: &'a [Slot], wanted: Option<&str>) -> Result<Vec<&'a Slot>, Failure> {
+fn select<'a>(survey: &'a Survey, wanted: Option<&str>) -> Result<Vec<&'a Slot>, Failure> {
+    let slots = &survey.slots;
     let Some(wanted) = wanted else {
         let shared = |slot: &Slot| slot.state.connected_via.as_deref() == Some("Applet");
         return Ok(slots.iter().filter(|slot| !shared(slot)).collect());
     };
     let found = slots.iter().find(|slot| slot.path == wanted).or_else(|| slots.iter().find(|slot| slot.id == wanted));
     found.map(|slot| vec![slot]).ok_or_else(|| {
+        if let Some(hidden) = hidden(survey) {
+            return Failure::Bmc(format!("the BMC shows no slot {wanted}; {hidden}"));
+        }
         let known: Vec<&str> = slots.iter().map(|slot| slot.path.as_str()).collect();
         Failure::System(format!("the BMC has no slot {wanted}; it has: {}", known.join(", ")))
     })
+}
+
+/// Says which slots the BMC does not show, if there may be any.
+fn hidden(survey: &Survey) -> Option<String> {
+    let hidden = &survey.hidden_slots;
+    let sentence = || format!("a slot that the BMC does not show may have a medium: {}", hidden.join("; "));
+    (!hidden.is_empty()).then(sentence)
 }
 
 fn as_text(address: &str, slots: &[EjectedSlot]) -> String {
@@ -87,7 +111,7 @@ fn as_text(address: &str, slots: &[EjectedSlot]) -> String {
         table.row(&slot.slot, what);
     }
     if slots.is_empty() {
-        table.row("no slots", "nothing to eject");
+        table.row("nothing ejected", "somebody uses every slot from the BMC's console");
     }
     table.into_text()
 }

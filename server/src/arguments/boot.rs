@@ -170,8 +170,8 @@ pub struct ServingArguments {
     #[arg(long, value_name = "FILE", conflicts_with = "url")]
     pub site_certificate: Option<PathBuf>,
 
-    /// Directory for the records of boots; dayone continues the boots that are running there [default: a directory that
-    /// dayone removes at the end]
+    /// Directory for the records of boots; if boots of these hosts there have not ended, dayone continues them and begins no others
+    /// [default: a directory that dayone removes at the end]
     #[arg(long, value_name = "DIR", conflicts_with = "url")]
     pub data_dir: Option<PathBuf>,
 

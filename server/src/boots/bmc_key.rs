@@ -7,7 +7,7 @@ use url::Host;
 
 /// A machine at a BMC, in a form that does not depend on how its address was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct BmcKey {
+pub(crate) struct BmcKey {
     host: Host<String>,
     port: Option<u16>,
     /// `None` for the only System of the BMC.
@@ -15,7 +15,7 @@ pub(super) struct BmcKey {
 }
 
 impl BmcKey {
-    pub(super) fn of(address: &BmcAddress) -> Self {
+    pub(crate) fn of(address: &BmcAddress) -> Self {
         Self {
             host: address.canonical_host(),
             port: address.origin().port_or_known_default(),
@@ -24,7 +24,7 @@ impl BmcKey {
     }
 
     /// Whether both may be the same machine.
-    pub(super) fn overlaps(&self, other: &Self) -> bool {
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
         let same_system = match (&self.system, &other.system) {
             (Some(ours), Some(theirs)) => ours == theirs,
             _ => true,

@@ -37,6 +37,7 @@ mod summary;
 mod time;
 
 pub use addresses::static_addresses;
+pub(crate) use bmc_key::BmcKey;
 pub use boot::{Boot, View};
 pub use clients::BootOnlyFrom;
 pub use credentials::{CredentialsName, CredentialsSource, GivenCredentials, NoCredentials, NotACredentialsName};

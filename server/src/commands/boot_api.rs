@@ -27,6 +27,8 @@ pub(super) struct Boot {
     #[serde(default)]
     pub(super) inserted: bool,
     #[serde(default)]
+    pub(super) eject: String,
+    #[serde(default)]
     pub(super) created: String,
     #[serde(default)]
     pub(super) image: String,
@@ -94,6 +96,11 @@ impl Boot {
     /// Notes that the server does not have the boot any more.
     pub(super) fn forget(&mut self) {
         FORGOTTEN.clone_into(&mut self.state);
+    }
+
+    /// Whether dayone ejects the medium when the host has booted, and the boot ends then.
+    pub(super) fn ejects_when_booted(&self) -> bool {
+        self.eject == "when-booted"
     }
 
     /// Whether the boot keeps its medium, although dayone should eject it.

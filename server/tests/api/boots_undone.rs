@@ -1,6 +1,7 @@
 //! What a deleted boot leaves behind at its BMC.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -107,7 +108,11 @@ async fn a_command_without_a_server_does_not_ask_for_requests_to_one() {
 
 /// Starts the command, and waits until it has switched the host on.
 async fn restarting(place: &Place, bmc: &EmulatedBmc, signals: &str) -> Child {
-    let child = command(place, bmc, signals).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    until_on(command(place, bmc, signals), bmc).await
+}
+
+async fn until_on(mut command: Command, bmc: &EmulatedBmc) -> Child {
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let begun = Instant::now();
     while !bmc.sent().iter().any(|sent| sent == "On") {
         assert!(begun.elapsed() < Duration::from_mins(1), "not started: {:?}", bmc.sent());
@@ -167,4 +172,31 @@ async fn a_command_whose_undo_fails_says_why_and_ends() {
     let last = stderr.lines().last().unwrap();
     assert!(last.contains("worker-0: the BMC does not eject the medium"), "{stderr}");
     assert!(!stderr.contains("hunter2"), "{stderr}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_command_continues_the_boots_in_its_data_directory() {
+    let (bmc, place) = (EmulatedBmc::start().await, Place::new());
+    let again = || {
+        let mut command = command(&place, &bmc, DEFAULT_SIGNALS);
+        command.args(["--data-dir", "records"]);
+        command
+    };
+    let mut killed = until_on(again(), &bmc).await;
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let mut child = again().stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let continued = move || {
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut text = String::new();
+        while !text.contains("continuing the boots") && stderr.read_line(&mut text).unwrap() > 0 {}
+        kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+        stderr.read_to_string(&mut text).unwrap();
+        (child.wait().unwrap().code(), text)
+    };
+    let (code, stderr) = tokio::task::spawn_blocking(continued).await.unwrap();
+    assert!(stderr.contains("continuing the boots in --data-dir that have not ended: worker-0\n"), "{stderr}");
+    assert_eq!(code, Some(130), "{stderr}");
+    assert!(stderr.ends_with("interrupted; the BMCs are restored\n"), "{stderr}");
+    assert_eq!(bmc.machine.lock().unwrap().image, None);
 }

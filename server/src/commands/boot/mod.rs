@@ -1,6 +1,7 @@
 //! `dayone boot`: boots hosts from their images, through their BMCs. A server in this process or a running dayone server does
 //! it. Both ways use the API, so there is only one implementation.
 
+mod continuing;
 mod display;
 mod following;
 mod local;
@@ -13,6 +14,7 @@ mod view;
 
 use url::Url;
 
+use self::continuing::Unfinished;
 use self::display::Display;
 use self::following::follow;
 use self::local::Local;
@@ -83,8 +85,15 @@ async fn boot_locally(
     let ejects = arguments.serving.eject_when_booted;
     let eject = if ejects { EjectWhen::Booted } else { EjectWhen::Deleted };
     let order = Order::new(arguments, local::BASE.to_owned(), local.credentials.clone(), eject)?;
-    let mut boots = begin(&local.api, &order).await?;
-    let until = move |boot: &Boot| if ejects { boot.ended || boot.keeps_medium() } else { boot.is_settled() };
+    let unfinished = Unfinished::read(&local.api, &order).await?;
+    display.say(&unfinished.as_text());
+    let Unfinished { ours: mut boots, left_out, .. } = unfinished;
+    if boots.is_empty() {
+        boots = begin(&local.api, &order).await?;
+    }
+    let until = |boot: &Boot| {
+        if boot.ejects_when_booted() { boot.ended || boot.keeps_medium() } else { boot.is_settled() }
+    };
     let followed = tokio::select! {
         followed = follow(&local.api, &mut boots, display, until) => Some(followed),
         _ = signals.next() => None,
@@ -102,7 +111,7 @@ async fn boot_locally(
             (_, restored) => Failure::Interrupted(restored.err().map_or("the BMCs are restored".into(), Into::into)),
         });
     }
-    let mut outcome = finish(display, &boots);
+    let mut outcome = finish(display, &boots).and_then(|()| continuing::all_begun(&left_out));
     if arguments.keep {
         return outcome;
     }

@@ -1,12 +1,17 @@
 //! Makes a request for boots (the API's `BootRequest`) from the arguments.
 
+use std::borrow::Cow;
 use std::num::NonZeroU32;
 
 use base64::prelude::*;
+use hosts::every_host::{ConvertedHost, EveryHost};
+use hosts::input::{self, Text};
+use hosts::network::Target;
 use imagelib::base::Format;
 use imagelib::ignition::{ExtraFile, SshPublicKey, Unit};
 use imagelib::kernel_arguments::KernelArgumentEdits;
 use media::access::{Network, Ttl};
+use redfish::BmcAddress;
 use serde::Serialize;
 use serde_json::Value;
 use vocabulary::answers::Answers;
@@ -118,6 +123,32 @@ impl Order {
             eject,
             ignore_secure_boot: arguments.ignore_secure_boot,
         })
+    }
+
+    /// Returns the names of the hosts and the addresses of their BMCs, as far as dayone can read the documents.
+    pub(super) fn hosts(&self) -> Vec<(String, BmcAddress)> {
+        let contents: Vec<(&str, Cow<'_, [u8]>)> = self.documents.iter().map(DocumentFile::content).collect();
+        let texts = contents.iter().map(|(name, text)| Text { name: Some(*name), text: text.as_ref() });
+        let every = EveryHost::convert(input::read_all(texts), Target::default());
+        let hosts: Vec<ConvertedHost> = match &self.host {
+            Some(name) => every.choose(Some(name.as_str())).into_iter().collect(),
+            None => every.into_hosts(),
+        };
+        let of_host = |ConvertedHost { host, .. }: ConvertedHost| {
+            let address = self.bmc.address.as_deref().or_else(|| Some(host.bmc.as_ref()?.address.as_str()))?;
+            Some((host.name.clone().unwrap_or_else(|| address.to_owned()), address.parse::<BmcAddress>().ok()?))
+        };
+        hosts.into_iter().filter_map(of_host).collect()
+    }
+}
+
+impl DocumentFile {
+    /// Returns the name and the content.
+    fn content(&self) -> (&str, Cow<'_, [u8]>) {
+        match self {
+            Self::Text { name, text } => (name, Cow::Borrowed(text.as_bytes())),
+            Self::Data { name, data } => (name, Cow::Owned(BASE64_STANDARD.decode(data).unwrap_or_default())),
+        }
     }
 }
 

@@ -43,7 +43,7 @@ struct Page {
 }
 
 /// Returns all boots that match the parameters, in the order of their requests.
-async fn all(api: &Api, parameters: &[(&str, String)]) -> Result<Vec<Value>, ApiError> {
+pub(super) async fn all(api: &Api, parameters: &[(&str, String)]) -> Result<Vec<Value>, ApiError> {
     let client = &api.0;
     let (mut boots, mut next) = (Vec::new(), None::<String>);
     loop {

@@ -73,7 +73,7 @@ fn text(verified: &Verified, lacks_known: bool) -> String {
     lines.push(match (verified.first, verified.last) {
         (Some(first), Some((last, hash))) => {
             let entries = verified.entries;
-            let state = if verified.faults.is_empty() { "intact" } else { "not intact" };
+            let state = if verified.faults.is_empty() && !lacks_known { "intact" } else { "not intact" };
             format!("{entries} entries, from {first} to {last}: the log is {state}\nlast hash: {hash}")
         }
         _ => "no entry".to_owned(),

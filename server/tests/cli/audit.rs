@@ -52,6 +52,20 @@ fn files_that_logrotate_has_compressed_are_read() {
 }
 
 #[test]
+fn a_log_without_the_known_hash_is_not_called_intact() {
+    let (place, lines) = (Place::new(), lines());
+    let whole = place.write("audit.jsonl", lines.concat());
+    let verified = run(&["audit", "verify", &whole]);
+    let hash = verified.out.trim_end().rsplit_once("last hash: ").unwrap().1;
+    let known = run(&["audit", "verify", &whole, "--known", hash]);
+    assert!(known.code == 0 && known.out.contains("the log is intact"), "{}", known.out);
+    let cut = place.write("cut.jsonl", lines[..4].concat());
+    let cut = run(&["audit", "verify", &cut, "--known", hash]);
+    assert_eq!(cut.code, 1, "{}", cut.out);
+    assert!(cut.out.contains("4 entries, from 1 to 4: the log is not intact\n"), "{}", cut.out);
+}
+
+#[test]
 fn a_small_file_that_unpacks_to_much_needs_little_memory() {
     let place = Place::new();
     // 1 GiB in a line, and a million lines.

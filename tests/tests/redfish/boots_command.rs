@@ -1,6 +1,7 @@
 //! `dayone boots` against a server whose hosts boot behind emulated BMCs.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread;
@@ -186,6 +187,32 @@ async fn boots_are_listed_shown_and_deleted() {
         let gone = boots(&server, &["show", id]).output().unwrap();
         assert_eq!(gone.status.code(), Some(1));
         assert!(String::from_utf8_lossy(&gone.stderr).contains(&format!("the server has no boot {id:?}")));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_boot_that_is_forgotten_while_somebody_waits_is_not_called_ejected() {
+    let fleet = fleet(1, Duration::from_millis(200)).await;
+    fleet.0[0].inject(Fault::new("POST", "EjectMedia", 1000, Failure::Delay(Duration::from_mins(1))));
+    let documents = fleet.documents();
+    beside(move || {
+        let server = Server::start("coreos", &coreos_iso(&[]));
+        begin(&server, documents);
+        succeeded(boots(&server, &["watch"]));
+        let mut waiting = boots(&server, &["rm", "host-0", "--wait"]);
+        let mut waiting = waiting.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stdout = BufReader::new(waiting.stdout.take().unwrap());
+        let mut said = String::new();
+        stdout.read_line(&mut said).unwrap();
+        assert!(said.starts_with("host-0: ejecting, boot "), "{said}");
+        thread::sleep(Duration::from_secs(1));
+        assert_eq!(succeeded(boots(&server, &["rm", "host-0", "--forget"])), "host-0: forgotten\n");
+        stdout.read_to_string(&mut said).unwrap();
+        let output = waiting.wait_with_output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}{errors}");
+        assert!(!said.contains("ejected") && errors.contains("may still have the medium"), "{said}{errors}");
     })
     .await;
 }

@@ -51,7 +51,14 @@ async fn remove_all(arguments: &BootsRemoveArguments, api: &Api) -> Result<(), F
                 complain(&format!("{named}: {}: {error}", boot.state));
                 failed = Err(Failure::Findings);
             }
-            Some(_) | None => terminal::print(&format!("{}: ejected\n", plain(named)))?,
+            Some(_) => terminal::print(&format!("{}: ejected\n", plain(named)))?,
+            // Somebody may have deleted it with --forget, which ejects nothing.
+            None => {
+                complain(&format!(
+                    "{named}: the server no longer has the boot, and its BMC may still have the medium: look with dayone bmc probe"
+                ));
+                failed = Err(Failure::Findings);
+            }
         }
     }
     failed

@@ -39,7 +39,7 @@ The last boot of each host counts. On a terminal, the hosts are in a live view; 
 no host is booting any more. Ctrl-C ends it earlier; the server continues the boots.
 
 Exit codes: 0 all hosts have booted, 1 a host has failed, or there is no boot, or none is left, 2 wrong arguments, or no server, \
-3 no host has failed, and dayone cannot tell whether a host has booted, 130 interrupted.
+3 no host has failed, and dayone cannot tell whether a host has booted, or nobody reads the output any more, 130 interrupted.
 
 Examples:
   dayone boots watch

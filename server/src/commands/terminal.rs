@@ -22,6 +22,15 @@ pub(super) fn print(text: &str) -> Result<(), Failure> {
     written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
+/// Prints text to standard output as [`print`] does. Returns whether somebody still reads it.
+pub(super) fn print_to_reader(text: &str) -> Result<bool, Failure> {
+    let mut out = anstream::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        result => written(result).map(|()| true),
+    }
+}
+
 /// Prints one JSON value to standard output, indented.
 pub(super) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let mut out = io::BufWriter::new(io::stdout().lock());

@@ -218,7 +218,7 @@ async fn a_boot_that_is_forgotten_while_somebody_waits_is_not_called_ejected() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_watch_ends_with_2_without_a_server_and_with_130_when_it_is_interrupted() {
+async fn a_watch_ends_without_a_server_a_reader_or_when_it_is_interrupted() {
     let fleet = fleet(1, Duration::from_hours(1)).await;
     let documents = fleet.documents();
     beside(move || {
@@ -239,6 +239,21 @@ async fn a_watch_ends_with_2_without_a_server_and_with_130_when_it_is_interrupte
         let output = watch.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(130));
         assert!(String::from_utf8_lossy(&output.stderr).contains("the server continues the boots"));
+
+        // As after `head -n 1`.
+        let mut unread = boots(&server, &["watch", "--format", "json"]).stdout(Stdio::piped()).spawn().unwrap();
+        drop(unread.stdout.take());
+        let begun = Instant::now();
+        let status = loop {
+            if let Some(status) = unread.try_wait().unwrap() {
+                break status;
+            }
+            if begun.elapsed() > Duration::from_secs(30) {
+                unread.kill().unwrap();
+            }
+            thread::sleep(Duration::from_millis(50));
+        };
+        assert_eq!(status.code(), Some(3), "{status}");
 
         let closed =
             Server::start_at(&free_address(), &free_address(), "coreos", &coreos_iso(&[]), &["--api-token-file", file]);

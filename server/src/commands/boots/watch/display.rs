@@ -59,25 +59,30 @@ impl Display {
         Self { board: Arc::default(), form }
     }
 
-    /// Shows what has changed. Returns whether a host is booting.
+    /// Shows what has changed. Returns whether a host is booting. Fails if one is, and nobody reads the output any more.
     pub(super) fn show(&mut self, changes: Changes) -> Result<bool, Failure> {
         let mut shown = locked(&self.board);
         shown.is_disconnected = false;
         if let Some(ids) = &changes.ids {
             shown.board.keep(ids);
         }
+        let mut is_read = true;
         for json in changes.boots {
             let boot: Watched = serde_json::from_str(json.get())
                 .map_err(|error| ApiError::Unreachable(format!("the server's answer is not valid: {error}")))?;
-            match &mut self.form {
-                Form::Json => terminal::print(&format!("{}\n", json.get()))?,
-                Form::Lines(printed) => terminal::print(&news(printed, &boot))?,
-                Form::Live(_) => {}
-            }
+            is_read &= match &mut self.form {
+                Form::Json => terminal::print_to_reader(&format!("{}\n", json.get()))?,
+                Form::Lines(printed) => terminal::print_to_reader(&news(printed, &boot))?,
+                Form::Live(_) => true,
+            };
             shown.board.update(boot);
         }
         let is_booting = shown.board.is_booting();
         drop(shown);
+        if is_booting && !is_read {
+            // What becomes of the hosts is not known, and the server boots them without this command.
+            return Err(Failure::Unknown);
+        }
         if let Form::Live(region) = &mut self.form {
             region.get_or_insert_with(|| live(Arc::clone(&self.board)));
         }

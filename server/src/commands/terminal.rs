@@ -1,6 +1,6 @@
 //! Output to terminals and pipes.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal, Write as _};
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
@@ -15,6 +15,11 @@ pub(super) const ERROR: Style = AnsiColor::Red.on_default().bold();
 pub(super) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 /// The style of a heading on a terminal.
 pub(super) const HEADING: Style = Style::new().bold();
+
+/// Whether a live view or a bar can be drawn there: on a terminal that can move its cursor. indicatif draws nothing on others.
+pub(super) fn can_draw(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && !console::is_dumb()
+}
 
 /// Prints text to standard output, with colours only on a terminal and only if `NO_COLOR` is not set.
 pub(super) fn print(text: &str) -> Result<(), Failure> {

@@ -25,14 +25,7 @@ async fn forty_hosts_fit_a_terminal_and_those_that_failed_stay_in_sight() {
         fleet.0[number].inject(Fault::new("POST", "InsertMedia", 1000, Failure::Status(400)));
     }
     let directory = tempfile::tempdir().unwrap();
-    fs::write(directory.path().join("hosts.yaml"), fleet.documents()).unwrap();
-    let command = format!(
-        "{} boot {}/hosts.yaml --base {} --media-listen {} --wait-for boot-progress --eject-when-booted",
-        dayone().get_program().display(),
-        directory.path().display(),
-        coreos_iso(&[]).display(),
-        free_address()
-    );
+    let command = command(directory.path(), &fleet);
     let (screens, all) = tokio::task::spawn_blocking(move || watch(directory.path(), &command)).await.unwrap();
 
     // Each host is somewhere while it boots: in a line, or in the count.
@@ -67,6 +60,58 @@ async fn forty_hosts_fit_a_terminal_and_those_that_failed_stay_in_sight() {
     assert_eq!((outcomes(": booted: "), outcomes(": failed at insert: ")), (37, 3), "{all_text}");
     // Nothing of the view stays behind.
     assert_eq!(all.iter().filter(|line| is_row(line)).count(), 0, "{all_text}");
+}
+
+fn command(directory: &Path, fleet: &Fleet) -> String {
+    fs::write(directory.join("hosts.yaml"), fleet.documents()).unwrap();
+    format!(
+        "{} boot {}/hosts.yaml --base {} --media-listen {} --wait-for boot-progress --eject-when-booted",
+        dayone().get_program().display(),
+        directory.display(),
+        coreos_iso(&[]).display(),
+        free_address()
+    )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_terminal_that_draws_nothing_gets_lines_and_no_color_means_no_colours() {
+    for (environment, is_drawn, has_colours) in
+        [("env -u NO_COLOR", true, true), ("env NO_COLOR=1", true, false), ("env TERM=dumb", false, false)]
+    {
+        let machine = Machine { reads: 256 << 10, starts_in: Duration::from_secs(3), ..Machine::default() };
+        let fleet = Fleet::start((0..2).map(|_| Vendor::named("hpe-ilo6")), &machine).await;
+        fleet.0[0].inject(Fault::new("POST", "InsertMedia", 1000, Failure::Status(400)));
+        let directory = tempfile::tempdir().unwrap();
+        let command = format!("{environment} {}", command(directory.path(), &fleet));
+        let (rows, all) = tokio::task::spawn_blocking(move || rows(directory.path(), &command)).await.unwrap();
+        let all = all.join("\n");
+        assert!(all.contains("2 hosts: 1 booted, 1 failed"), "{environment}: {all}");
+        let failed: Vec<&String> = rows.iter().filter(|row| row.contains("insert failed")).collect();
+        assert_eq!(!failed.is_empty(), is_drawn, "{environment}: {rows:#?}");
+        assert_eq!(failed.iter().any(|row| row.contains('\u{1b}')), has_colours, "{environment}: {rows:#?}");
+        // Each step is a line where nothing is drawn.
+        assert_eq!(
+            all.lines().any(|line| line.starts_with("host-0: insert failed")),
+            !is_drawn,
+            "{environment}: {all}"
+        );
+    }
+}
+
+/// The rows of hosts that were on the screen until the command has ended, with their colours, and at the end all that is there.
+fn rows(directory: &Path, command: &str) -> (Vec<String>, Vec<String>) {
+    let terminal = Terminal::start(directory, command, COLUMNS, LINES);
+    let deadline = Instant::now() + Duration::from_secs(180);
+    let mut rows = Vec::new();
+    loop {
+        rows.extend(terminal.text(&["-e"]).into_iter().filter(|line| line.contains("  host-")));
+        let screen = terminal.text(&[]);
+        if screen.iter().any(|line| line.starts_with("ended with")) {
+            return (rows, terminal.text(&["-J", "-S", "-"]));
+        }
+        assert!(Instant::now() < deadline, "{}", screen.join("\n"));
+        thread::sleep(Duration::from_millis(100));
+    }
 }
 
 /// The screens until the command has ended, and at the end all that was ever written and not overwritten.

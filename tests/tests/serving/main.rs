@@ -7,6 +7,7 @@ mod call_home;
 mod connection_floods;
 mod data_directory;
 mod fair_turns;
+mod fetch_shown;
 mod fetched_bases;
 mod hung_file_system;
 mod media_log;

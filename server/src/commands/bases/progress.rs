@@ -1,6 +1,6 @@
 //! Shows how far a base is: as a bar on a terminal, otherwise as lines.
 
-use std::io::{self, IsTerminal as _};
+use std::io;
 use std::time::{Duration, Instant};
 
 use indicatif::{BinaryBytes, ProgressBar, ProgressStyle};
@@ -23,7 +23,7 @@ impl Display {
             "{msg:10} {bar:40} {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec}",
         );
         let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-        let bar = (!quiet && io::stderr().is_terminal()).then(|| ProgressBar::new(0).with_style(style));
+        let bar = (!quiet && terminal::can_draw(&io::stderr())).then(|| ProgressBar::new(0).with_style(style));
         Self { bar, quiet, printed: None }
     }
 

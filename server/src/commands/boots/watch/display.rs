@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
-use std::io::IsTerminal as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -50,10 +49,9 @@ struct Printed {
 
 impl Display {
     pub(super) fn new(format: OutputFormat) -> Self {
-        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         let form = match format {
             OutputFormat::Json => Form::Json,
-            OutputFormat::Text if std::io::stdout().is_terminal() && !is_dumb => Form::Live(None),
+            OutputFormat::Text if terminal::can_draw(&std::io::stdout()) => Form::Live(None),
             OutputFormat::Text => Form::Lines(BTreeMap::new()),
         };
         Self { board: Arc::default(), form }

@@ -53,7 +53,7 @@ pub(crate) async fn settled(dayone: &Dayone, name: &str) -> Value {
     .await
 }
 
-async fn wait_for(dayone: &Dayone, name: &str, condition: impl Fn(&Value) -> bool) -> Value {
+pub(crate) async fn wait_for(dayone: &Dayone, name: &str, condition: impl Fn(&Value) -> bool) -> Value {
     let start = Instant::now();
     loop {
         let base = Answer::of(dayone.get(&format!("/v1/bases/{name}"))).await.ok();
@@ -66,7 +66,7 @@ async fn wait_for(dayone: &Dayone, name: &str, condition: impl Fn(&Value) -> boo
     }
 }
 
-async fn delete(dayone: &Dayone, path: &str) -> Answer {
+pub(crate) async fn delete(dayone: &Dayone, path: &str) -> Answer {
     Answer::of(dayone.client.delete(dayone.url(path))).await
 }
 

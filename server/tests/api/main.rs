@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod access;
+mod add_command;
 mod added_bases;
 mod arriving_bases;
 mod audit;

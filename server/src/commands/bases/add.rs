@@ -1,10 +1,12 @@
 //! `dayone base add`.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use redfish::Verification;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use url::Url;
 
 use super::order::sources;
 use super::progress::Display;
@@ -12,6 +14,7 @@ use super::stream;
 use crate::arguments::{BaseAddArguments, OutputFormat};
 use crate::commands::client::{ApiError, Client, read};
 use crate::commands::failure::{Failure, block_on};
+use crate::commands::following::Retries;
 use crate::commands::terminal;
 
 /// How often the command asks for the progress.
@@ -19,18 +22,28 @@ const INTERVAL: Duration = Duration::from_millis(500);
 /// How long the server may take for one answer.
 const MAX_ANSWER: Duration = Duration::from_mins(1);
 
-/// The members of a base that the command shows.
+/// The members of a base that the command uses.
 #[derive(Deserialize)]
 struct Base {
     state: String,
     reason: Option<String>,
     identity: Option<String>,
+    version: Option<u64>,
+    #[serde(default)]
+    files: BTreeMap<String, File>,
     fetch: Option<Fetch>,
+}
+
+#[derive(Deserialize)]
+struct File {
+    sha256: String,
 }
 
 #[derive(Deserialize)]
 struct Fetch {
     state: String,
+    /// The version that the base will have.
+    version: u64,
     bytes: u64,
     total: Option<u64>,
     error: Option<String>,
@@ -57,11 +70,19 @@ async fn add(client: &Client, arguments: &BaseAddArguments) -> Result<(Base, Val
     let order = order(arguments).await?;
     let request = client.post(client.path(&["v1", "bases"])).timeout(MAX_ANSWER).json(&order);
     let mut json: Value = read(client.send(request).await?).await?;
+    let awaited = parse(&json)?.fetch.map(|fetch| fetch.version);
+    let mut was_verified = false;
     let mut display = Display::new(false);
     let path = client.path(&["v1", "bases", arguments.name.as_str()]);
     let outcome = loop {
-        let base = parse(&json)?;
-        let Some(fetch) = &base.fetch else { break Ok(base) };
+        let mut base = parse(&json)?;
+        // Any other fetch is that of another request, which has ended this one or came after it.
+        base.fetch = base.fetch.filter(|fetch| Some(fetch.version) == awaited);
+        let Some(fetch) = &base.fetch else {
+            let is_ours = awaited.is_none_or(|version| base.is_of(version, &order, was_verified));
+            break if is_ours { Ok(base) } else { Err(replaced(arguments)) };
+        };
+        was_verified = fetch.state == "verifying";
         if fetch.state == "failed" {
             break Err(Failure::Input(format!(
                 "the server cannot fetch the base: {}",
@@ -73,13 +94,8 @@ async fn add(client: &Client, arguments: &BaseAddArguments) -> Result<(Base, Val
         }
         display.show(&fetch.state, fetch.bytes, fetch.total, fetch.error.as_deref());
         tokio::time::sleep(INTERVAL).await;
-        json = match client.send(client.get(path.clone()).timeout(MAX_ANSWER)).await {
-            Ok(answer) => read(answer).await?,
-            // The server may be restarting. It continues then.
-            Err(ApiError::Unreachable(why) | ApiError::Busy { detail: why, .. }) => {
-                display.show(&fetch.state, fetch.bytes, fetch.total, Some(&why));
-                continue;
-            }
+        json = match shown(client, &path, fetch, &mut display).await {
+            Ok(json) => json,
             Err(ApiError::Missing) => break Err(Failure::Input("somebody has removed the base meanwhile".to_owned())),
             Err(error) => break Err(error.into()),
         };
@@ -89,6 +105,51 @@ async fn add(client: &Client, arguments: &BaseAddArguments) -> Result<(Base, Val
     match &base.reason {
         Some(reason) if base.fetch.is_none() => Err(Failure::Input(format!("the base is not available: {reason}"))),
         _ => Ok((base, json)),
+    }
+}
+
+/// Reads the base. If the server does not answer, tries again for a while: it may be restarting, and continues then.
+async fn shown(client: &Client, path: &Url, fetch: &Fetch, display: &mut Display) -> Result<Value, ApiError> {
+    let mut retries = Retries::default();
+    loop {
+        let answer = match client.send(client.get(path.clone()).timeout(MAX_ANSWER)).await {
+            Ok(answer) => read(answer).await,
+            Err(error) => Err(error),
+        };
+        let error = match answer {
+            Ok(json) => return Ok(json),
+            Err(error) => error,
+        };
+        if matches!(error, ApiError::Unreachable(_) | ApiError::Busy { .. }) {
+            display.show(&fetch.state, fetch.bytes, fetch.total, Some(&error.to_string()));
+        }
+        retries.wait(Some(error)).await?;
+    }
+}
+
+fn replaced(arguments: &BaseAddArguments) -> Failure {
+    Failure::Input(format!(
+        "the base '{}' does not have the files of this command: somebody has stopped this fetch, or has ordered another base of \
+         this name",
+        arguments.name
+    ))
+}
+
+impl Base {
+    /// Whether it has this version, or the files of the order: the server keeps an older version that has the same files. It keeps one
+    /// only after it has verified the new files. If the order has no digest of a file, nothing else tells.
+    fn is_of(&self, version: u64, order: &Value, was_verified: bool) -> bool {
+        if self.version == Some(version) {
+            return true;
+        }
+        let members = order.as_object().into_iter().flatten();
+        let sources = members.filter(|(word, _)| !matches!(word.as_str(), "name" | "profile"));
+        let sources: Vec<(&String, &Value)> = sources.collect();
+        let has = |(role, source): &(&String, &Value)| match source.get("sha256").and_then(Value::as_str) {
+            Some(wanted) => self.files.get(*role).is_some_and(|file| file.sha256 == wanted),
+            None => was_verified,
+        };
+        self.files.len() == sources.len() && sources.iter().all(has)
     }
 }
 
@@ -120,4 +181,25 @@ async fn order(arguments: &BaseAddArguments) -> Result<Value, Failure> {
         (None, None) => return Err(Failure::System("give a source, or --stream".to_owned())),
     }
     Ok(Value::Object(order))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn base(version: u64, files: &Value) -> Base {
+        parse(&json!({"state": "available", "identity": "1f", "version": version, "files": files})).unwrap()
+    }
+
+    #[test]
+    fn a_base_is_that_of_the_order_by_its_version_or_by_its_files() {
+        let files = json!({"kernel": {"size": 1, "sha256": "aa"}, "initrd": {"size": 1, "sha256": "bb"}});
+        let order =
+            |kernel: &str| json!({"name": "x", "kernel": {"url": "u", "sha256": kernel}, "initrd": {"path": "/i"}});
+        assert!(base(2, &files).is_of(2, &order("cc"), false), "it has arrived");
+        assert!(base(1, &files).is_of(2, &order("aa"), true), "the same files were there");
+        assert!(!base(1, &files).is_of(2, &order("cc"), true), "other files");
+        assert!(!base(1, &files).is_of(2, &order("aa"), false), "a file without a digest had not arrived");
+        assert!(!base(1, &json!({"kernel": {"sha256": "aa"}})).is_of(2, &order("aa"), true), "one file is missing");
+    }
 }

@@ -60,10 +60,11 @@ impl DeliveryProfile {
     }
 
     /// The keys of the kernel arguments that make such a system verify its medium. They must go once dayone has changed the
-    /// medium; otherwise the boot stops or asks. Files that dayone delivers to dracut also keep its check from stopping the boot.
+    /// medium; otherwise the boot stops or asks. Files that dayone delivers to dracut also keep `rd.live.check` from stopping the boot.
     pub fn medium_checks(self) -> &'static [&'static str] {
         match self {
-            Self::Dracut => &["rd.live.check"],
+            // `mediacheck` belongs to SUSE's live systems: those of kiwi, and Agama.
+            Self::Dracut => &["rd.live.check", "mediacheck"],
             Self::InitramfsTools => &["verify-checksums", "integrity-check"],
             _ => &[],
         }

@@ -275,15 +275,14 @@ fn who_knows_better_chooses_the_profile() {
 
 #[test]
 fn what_compares_the_medium_with_its_check_sum_goes_and_that_is_said() {
-    let menu = "label check\n linux /live/vmlinuz\n append initrd=/live/initrd.img rd.live.check quiet\n";
+    let menu = "label check\n linux /live/vmlinuz\n append initrd=/live/initrd.img rd.live.check mediacheck=1 quiet\n";
     let dracut = initramfs(&["init", "usr/lib/dracut/hooks/pre-pivot/a.sh"]);
     let base = menu_iso(menu, &[("live/initrd.img", dracut)]);
     let image = planned(&base, &recipe(&base)).unwrap();
-    assert!(
-        codes(&image).iter().any(|warning| warning.starts_with("boot entries: lose rd.live.check:")),
-        "{:?}",
-        codes(&image)
-    );
+    for check in ["rd.live.check", "mediacheck=1"] {
+        let lost = format!("boot entries: lose {check}:");
+        assert!(codes(&image).iter().any(|warning| warning.starts_with(&lost)), "{:?}", codes(&image));
+    }
     assert_eq!(image.kernel_arguments.as_deref(), Some("quiet"));
     let changed = |change: &imagelib::image::Change| change.subject == "/isolinux/isolinux.cfg";
     assert!(image.changes.iter().any(changed), "{:?}", image.changes);

@@ -153,6 +153,7 @@ fn what_a_credential_cannot_bring_is_refused_with_the_reason() {
     for (arguments, expected) in [
         ("rd.live.image rd.live.check", "verifies its medium (rd.live.check)"),
         ("rd.live.image rd.live.check=1", "verifies its medium (rd.live.check=1)"),
+        ("rd.live.image mediacheck=1", "verifies its medium (mediacheck=1)"),
         ("systemd.set_credential=tmpfiles.extra:x", "systemd does not read"),
         ("systemd.set-credential-binary=tmpfiles.extra:eA==", "systemd does not read"),
         ("systemd.import_credentials=no", "systemd does not read"),

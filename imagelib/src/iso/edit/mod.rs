@@ -4,7 +4,7 @@
 //! A file that has no room for its new content moves to the end of the image. The editor updates every record of the file:
 //! in the trees of ISO 9660, Rock Ridge and Joliet, and in a second set of trees for systems that mount the partition. It
 //! also updates the size of the volume (ECMA-119 §8.4.8), the partition tables and the boot catalog, and removes the
-//! checksum that isomd5sum writes into the descriptor.
+//! checksum that isomd5sum or SUSE's `tagmedia` writes into the descriptor.
 //!
 //! The partition of a volume grows with the volume, unless another partition follows it, such as the EFI system partition on
 //! the ISOs of Fedora and RHEL (lorax). A file that has then moved behind the partition's end can be read from the whole
@@ -25,6 +25,7 @@ mod cuts;
 mod draft;
 mod error;
 mod layout;
+mod medium_checksum;
 mod names;
 mod overlaps;
 mod partitions;

@@ -8,6 +8,7 @@ use crate::disk::gpt::{Gpt, Partition};
 use crate::disk::guid::Guid;
 use crate::disk::mbr::{EFI_SYSTEM, Mbr, MbrPartition};
 use crate::iso::author::{ElTorito, NewFile, NewIso};
+use crate::iso::mark::is_marked;
 use crate::iso::testing::image;
 use crate::iso::{TreeKind, Volume, el_torito};
 use crate::overlay::{Content, Overlay, Sizes};
@@ -118,6 +119,72 @@ fn the_checksum_of_the_medium_goes() {
     let plan = open(&image).unwrap().plan(vec![replace("/boot/vmlinuz", b"x")]).unwrap();
     assert!(bytes_of(&image, &plan)[32768 + 883..32768 + 1395].iter().all(|byte| *byte == b' '));
     assert_eq!(plan.changes.last().unwrap().kind, ChangeKind::MediumChecksumRemoved);
+}
+
+/// An image with this text in its descriptor's field for the application's use.
+fn tagged(text: &str) -> Vec<u8> {
+    let mut image = image("tree");
+    let field = &mut image[32768 + 883..32768 + 1395];
+    field.fill(b' ');
+    field[..text.len()].copy_from_slice(text.as_bytes());
+    image
+}
+
+/// The tags in that field by the rules of `tagmedia` (`read_tags`), of which Debian has no package.
+fn tags(image: &[u8]) -> Vec<String> {
+    let field = String::from_utf8(image[32768 + 883..32768 + 1395].to_vec()).unwrap();
+    let tags = field.trim_end_matches([' ', '\0']).split(';').map(|tag| tag.trim().to_owned());
+    tags.filter(|tag| !tag.is_empty()).collect()
+}
+
+#[test]
+fn the_checksum_of_suses_media_goes_and_other_tags_stay() {
+    let isomd5sum = "ISO MD5SUM = 0;SKIPSECTORS = 15;RHLISOSTATUS=1;FRAGMENT SUMS = 0;FRAGMENT COUNT = 20;\
+                     THIS IS NOT THE SAME AS RUNNING MD5SUM ON THIS ISO!!";
+    let with_other = format!("{isomd5sum};x=y");
+    let none: &[&str] = &[];
+    for (text, left) in [
+        ("check=1;pad=150;sha256sum=00;partition=64,8,00;signature=64", none),
+        ("check=1;pad=150;sha256sum=00;partition=64,8,00;live_password=eA==", &["live_password=eA=="]),
+        ("fragment sums=0;fragment count=20;MD5SUM = 00 ; a ;b = c", &["a", "b = c"]),
+        ("partition=64,8,00;x=y;", &["x=y"]),
+        ("iso sha256sum=00;x=y", &["x=y"]),
+        (isomd5sum, none),
+        (&with_other, &["x=y"]),
+    ] {
+        let image = tagged(text);
+        let plan = open(&image).unwrap().plan(vec![replace("/boot/vmlinuz", b"x")]).unwrap();
+        assert_eq!(tags(&bytes_of(&image, &plan)), left, "{text}");
+        assert_eq!(plan.changes.last().unwrap().kind, ChangeKind::MediumChecksumRemoved, "{text}");
+    }
+    // None of these is a checksum.
+    let text = "check=1;pad=150;md5sums;live_password=eA==";
+    let image = tagged(text);
+    let plan = open(&image).unwrap().plan(vec![replace("/boot/vmlinuz", b"x")]).unwrap();
+    assert_eq!(tags(&bytes_of(&image, &plan)).join(";"), text);
+    assert!(plan.changes.iter().all(|change| change.kind != ChangeKind::MediumChecksumRemoved), "{:?}", plan.changes);
+}
+
+#[test]
+fn the_note_is_a_tag_of_its_own() {
+    let marked = |image: &Vec<u8>| {
+        let plan = open(image).unwrap().plan(vec![replace("/boot/vmlinuz", b"x"), Edit::Mark]).unwrap();
+        let is_listed = plan.changes.iter().any(|change| change.kind == ChangeKind::Marked);
+        let new = bytes_of(image, &plan);
+        assert_eq!(is_marked(&new, &Volume::open(&new).unwrap()).unwrap(), is_listed);
+        (is_listed, tags(&new).join("|"))
+    };
+    let expected = (true, "live_password=eA==|changed by dayone".to_owned());
+    assert_eq!(marked(&tagged("live_password=eA==")), expected);
+    assert_eq!(marked(&tagged("sha256sum=00;live_password=eA==")), expected);
+    assert_eq!(marked(&tagged("sha256sum=00")), (true, "changed by dayone".to_owned()));
+
+    let mut full = image("tree");
+    for descriptor in Volume::open(&full).unwrap().descriptors() {
+        let start = usize::try_from(descriptor.offset).unwrap();
+        full[start + 883..start + 1395].fill(b'x');
+    }
+    assert_eq!(marked(&full), (false, "x".repeat(512)));
 }
 
 fn extent(image: &Vec<u8>, path: &str) -> Extent {

@@ -3,19 +3,18 @@
 use super::{Draft, block};
 
 use crate::fields::{both_endian, put};
+use crate::iso::Extent;
 use crate::iso::edit::EditPlan;
 use crate::iso::edit::bytes::difference;
 use crate::iso::edit::changes::{Change, ChangeKind};
 use crate::iso::edit::error::{EditError, NotEditable};
+use crate::iso::edit::medium_checksum;
 use crate::iso::edit::partitions::Growth;
-use crate::iso::{Extent, mark};
+use crate::iso::mark::{self, APPLICATION_USE};
 use crate::overlay::{Content, Patch};
 
 /// Where the size of the volume stands in a descriptor (ECMA-119 §8.4.8).
 const SPACE_SIZE: usize = 80;
-/// The field for the application's use (§8.4.32), in which isomd5sum writes the checksum of the medium.
-const APPLICATION_USE: std::ops::Range<usize> = 883..1395;
-const MEDIUM_CHECKSUM: &[u8] = b"ISO MD5SUM";
 
 impl Draft<'_> {
     /// All patches, and all that follows the end.
@@ -29,8 +28,7 @@ impl Draft<'_> {
         if !self.changes.is_empty() {
             self.remove_medium_checksum();
             if self.marked {
-                self.descriptors.iter_mut().for_each(|block| mark::write(block));
-                self.changes.push(Change::structure("volume descriptors", ChangeKind::Marked));
+                self.mark();
             }
         }
         for (descriptor, block) in self.image.descriptors.iter().zip(self.descriptors) {
@@ -82,13 +80,24 @@ impl Draft<'_> {
         let mut removed = false;
         for block in &mut self.descriptors {
             let Some(field) = block.get_mut(APPLICATION_USE) else { continue };
-            if field.windows(MEDIUM_CHECKSUM.len()).any(|window| window == MEDIUM_CHECKSUM) {
+            if let Some(rest) = medium_checksum::without(field) {
                 field.fill(b' ');
+                put(field, 0, &rest);
                 removed = true;
             }
         }
         if removed {
             self.changes.push(Change::structure("medium checksum", ChangeKind::MediumChecksumRemoved));
+        }
+    }
+
+    fn mark(&mut self) {
+        let mut written = false;
+        for block in &mut self.descriptors {
+            written |= mark::write(block);
+        }
+        if written {
+            self.changes.push(Change::structure("volume descriptors", ChangeKind::Marked));
         }
     }
 }

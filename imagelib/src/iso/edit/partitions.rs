@@ -11,6 +11,9 @@ use crate::iso::{BLOCK, Extent, IsoError};
 use crate::overlay::{Patch, Segment};
 use crate::source::Source;
 
+/// What a volume has before its first descriptor, in bytes.
+const SYSTEM_AREA: u64 = 16 * BLOCK;
+
 /// The tables that an image has.
 #[derive(Debug, Default)]
 pub(super) struct Partitions {
@@ -67,8 +70,7 @@ impl Partitions {
         let all = self.gpt.iter().flat_map(of_gpt).chain(self.mbr.iter().flat_map(of_mbr));
         let mut found: Vec<Extent> = Vec::new();
         for (_, sectors) in all.filter(|(_, sectors)| sectors.start() == start) {
-            let length = sectors.last.saturating_sub(sectors.first).saturating_add(1).saturating_mul(SECTOR);
-            let extent = Extent { offset: start, length };
+            let extent = Extent { offset: start, length: sectors.length() };
             if !found.contains(&extent) {
                 found.push(extent);
             }
@@ -166,8 +168,8 @@ fn of_mbr(mbr: &Mbr) -> Numbered {
 
 /// Where partitions of volumes begin that do not reach to the end.
 fn kept(all: &Numbered, growth: Growth<'_>) -> impl Iterator<Item = u64> {
-    let starts = all.iter().filter(|(_, sectors)| !sectors.is_last(all)).map(|(_, sectors)| sectors.start());
-    starts.filter(move |start| growth.bases.contains(start))
+    let kept = all.iter().filter(move |(_, sectors)| sectors.are_of_volume(growth) && !sectors.is_last(all));
+    kept.map(|(_, sectors)| sectors.start())
 }
 
 /// Sectors, from the first to the last.
@@ -190,6 +192,17 @@ impl Sectors {
         self.first.saturating_mul(SECTOR)
     }
 
+    /// How long they are, in bytes.
+    fn length(self) -> u64 {
+        self.last.saturating_sub(self.first).saturating_add(1).saturating_mul(SECTOR)
+    }
+
+    /// Whether they are the partition of a volume. xorriso's `--mbr-force-bootable` adds an active entry of one sector at the beginning
+    /// of the disk, which some BIOSes look for; a volume does not fit into it.
+    fn are_of_volume(self, growth: Growth<'_>) -> bool {
+        self.length() > SYSTEM_AREA && growth.bases.contains(&self.start())
+    }
+
     /// Where they are after cuts.
     fn cut(self, cuts: &Cuts) -> Self {
         let place = |sector: u64| cuts.place(sector.saturating_mul(SECTOR)) / SECTOR;
@@ -204,7 +217,7 @@ impl Sectors {
             return Self { first, last: first + to.length.div_ceil(SECTOR).max(1) - 1 };
         }
         // The partition of a volume grows with it, unless something follows that is not part of it.
-        if growth.bases.contains(&start) && self.is_last(all) {
+        if self.are_of_volume(growth) && self.is_last(all) {
             return Self { first: self.first, last: (growth.data_end / SECTOR).max(1) - 1 };
         }
         self

@@ -225,6 +225,21 @@ fn with_partition(path: &str, sectors: u32) -> Vec<u8> {
     image
 }
 
+#[test]
+fn an_entry_of_one_sector_is_not_the_partition_of_the_volume() {
+    let active = MbrPartition { bootable: true, kind: 0, first_sector: 0, sectors: 1 };
+    for first_sector in [0, 1] {
+        let mut image = image("tree");
+        let whole = MbrPartition { first_sector, ..MbrPartition::protective(image.len() as u64) };
+        apply(&mut image, Mbr::new([Some(whole), Some(active), None, None]).table());
+        let plan = open(&image).unwrap().plan(vec![replace("/boot/vmlinuz", &[7; 5000])]).unwrap();
+        assert!(plan.size > image.len() as u64);
+        assert!(plan.changes.iter().all(|change| change.kind != ChangeKind::PartitionKept), "{:?}", plan.changes);
+        let new = Mbr::read(&bytes_of(&image, &plan)).unwrap().unwrap();
+        assert_eq!(new.partitions().find(|(index, _)| *index == 1).unwrap().1, active);
+    }
+}
+
 /// The same with a partition of a GPT that begins where the boot image does, and has this last sector.
 fn with_gpt(last: u64) -> Vec<u8> {
     let mut image = with_boot_image();

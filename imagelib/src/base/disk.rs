@@ -1,5 +1,7 @@
 //! Bases that are the image of a disk.
 
+use std::io;
+
 use super::live::{LiveIso, NotCustomisable, esps_of_disk};
 use super::{BaseError, DeliveryProfile, Format};
 use crate::disk;
@@ -22,11 +24,12 @@ pub struct DiskBase {
 
 impl DiskBase {
     /// Reads the EFI system partitions. `None` if the file is not the image of a disk with one. An error if the end of the file is
-    /// missing.
+    /// missing, or if the disk has sectors of 4096 bytes.
     pub(super) fn probe(source: &dyn Source) -> Result<Option<Self>, BaseError> {
         let (esps, others) = esps_of_disk(source);
         if esps.is_empty() && others.is_empty() {
-            return Ok(None);
+            let large = has_large_sectors(source).map_err(|error| BaseError::Read(Role::Iso, error))?;
+            return if large { Err(BaseError::LargeSectors) } else { Ok(None) };
         }
         disk::check_complete(source).map_err(|error| BaseError::Read(Role::Iso, error))??;
         let system = if esps.is_empty() {
@@ -78,4 +81,13 @@ impl DiskBase {
     pub(super) fn check_format(format: Format) -> Result<(), &'static str> {
         if format == Format::Usb { Ok(()) } else { Err(ONLY_A_DISK) }
     }
+}
+
+/// Whether a GPT begins where the second sector of 4096 bytes does. Publishers offer such images beside the usual ones (Fedora CoreOS:
+/// `metal4k`).
+fn has_large_sectors(source: &dyn Source) -> io::Result<bool> {
+    const SECOND: u64 = 4096;
+    const GPT: &[u8] = b"EFI PART";
+    let length = GPT.len() as u64;
+    Ok(source.size() >= SECOND + length && source.read_vec(SECOND, length)? == GPT)
 }

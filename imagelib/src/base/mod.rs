@@ -59,6 +59,9 @@ pub enum BaseError {
     /// The file must be unpacked first.
     #[error(transparent)]
     Packed(#[from] Packed),
+    /// The disk has sectors that dayone does not read.
+    #[error("it is the image of a disk with sectors of 4096 bytes: use the image for sectors of 512 bytes")]
+    LargeSectors,
     /// The embed areas of a CoreOS live ISO are damaged.
     #[error(transparent)]
     Coreos(#[from] CoreosIsoError),
@@ -264,6 +267,21 @@ fn unpack_first(role: Role, source: &dyn Source) -> Result<Option<BaseError>, Ba
 mod tests {
     use super::*;
     use crate::compression::Compression;
+
+    #[test]
+    fn a_disk_with_large_sectors_is_named() {
+        let mut disk = vec![0_u8; 1 << 17];
+        // The protective entry of the MBR, from the second sector on.
+        (disk[446 + 4], disk[446 + 8], disk[446 + 12]) = (0xEE, 1, 31);
+        disk[510..512].copy_from_slice(&[0x55, 0xAA]);
+        let refused = |disk: &[u8]| Base::probe(&(Role::Iso, disk.to_vec())).unwrap_err();
+        assert!(matches!(refused(&disk), BaseError::Iso(IsoError::NotIso { .. })));
+        disk[4096..4104].copy_from_slice(b"EFI PART");
+        let error = refused(&disk).to_string();
+        assert!(error.contains("sectors of 4096 bytes: use the image for sectors of 512 bytes"), "{error}");
+        let cut = refused(&disk[..4100]).to_string();
+        assert!(cut.contains("not an ISO 9660 image"), "{cut}");
+    }
 
     #[test]
     fn what_must_be_unpacked_first_is_named() {

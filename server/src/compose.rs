@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use hosts::answers::{self, InstalledSystem, InstallerFile};
 use hosts::network::{ConvertedNetwork, Target};
-use imagelib::base::{Base, IsoBase, IsoSystem};
+use imagelib::base::Base;
 use imagelib::data_image::DataKind;
 use imagelib::delivery::DeliveryProfile;
 use imagelib::ignition::{Additions, ExtraFile, FileMode};
 use imagelib::image;
-use imagelib::kernel_arguments::{KernelArgument, KernelArgumentEdits, KernelArguments, Replacement};
+use imagelib::kernel_arguments::{KernelArgument, KernelArgumentEdits, Replacement};
 use imagelib::recipe::{DataDrive, Recipe, RootfsLocation};
 use imagelib::secure_boot::{SecureBoot, Verdict};
 use vocabulary::answers::{Answers, Installer};
@@ -147,8 +147,8 @@ pub(crate) fn compose_installer(
     Ok(recipe)
 }
 
-/// Refuses kernel arguments that name another answer file, of which the installer reads one of the two, and answers in kernel arguments
-/// that contradict the host's documents: those of the order, and those of the boot entries that stay in the image.
+/// Refuses kernel arguments that make the installer read another answer file as well, or in place of the order's, and answers in kernel
+/// arguments that contradict the host's documents: those of the order, and those of the base that stay in the image.
 fn check_arguments(
     kind: Installer,
     order: &Recipe,
@@ -163,23 +163,27 @@ fn check_arguments(
     let stays = |argument: &&str| {
         !delete.iter().any(|deleted| deleted.trim() == *argument) && !replaced.iter().any(|(old, _)| old == argument)
     };
-    let in_menus = match base {
-        // The argument that dayone appends for the other installers comes after those of the base, and the last one counts.
-        Base::Iso(IsoBase { system: IsoSystem::Live(live), .. }) if kind == Installer::Preseed => {
-            live.kernel_arguments(&order.boot_entries).flat_map(KernelArguments::iter).filter(stays).collect()
-        }
-        _ => BTreeSet::new(),
-    };
+    let of_base: BTreeSet<&str> = base.kernel_arguments(&order.boot_entries).into_iter().filter(stays).collect();
+    let by_order = keys(&ordered, |argument| answers::names_other_file(kind, argument));
+    let by_base = keys(&of_base, |argument| answers::names_file_despite_own(kind, argument));
     let mut result = Ok(());
-    for (place, arguments) in [("kernel arguments", ordered), ("boot entries", in_menus)] {
+    for (place, arguments, keys) in [("kernel arguments", ordered, by_order), ("boot entries", of_base, by_base)] {
         let place = DocumentPath::document(place);
-        if arguments.iter().any(|argument| answers::names_other_file(kind, argument)) {
-            let message = "name an answer file, and the order has another one; leave one of them out";
+        if !keys.is_empty() {
+            let message =
+                format!("name an answer file, and the order has another one; leave out {keys}, or the order's file");
             result = Err(report.refuse("answers-named-twice", &place, message));
         }
         result = result.and(answers::check_arguments(kind, arguments, system, &place, report));
     }
     result
+}
+
+/// The keys of the kernel arguments that name a file, as a list for people. The values may be secrets.
+fn keys(arguments: &BTreeSet<&str>, names_file: impl Fn(&str) -> bool) -> String {
+    let naming = arguments.iter().filter(|argument| names_file(argument));
+    let keys: BTreeSet<&str> = naming.filter_map(|argument| argument.split('=').next()).collect();
+    keys.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the file as an image has it. dayone makes the path, so it is valid.

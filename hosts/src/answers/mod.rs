@@ -77,15 +77,25 @@ pub fn kernel_argument(kind: Installer) -> Option<&'static str> {
     }
 }
 
-/// Whether a kernel argument makes the installer read another file.
+/// Whether a kernel argument makes the installer read another file than dayone's.
 pub fn names_other_file(kind: Installer, argument: &str) -> bool {
     let keys: &[&str] = match kind {
         Installer::Preseed => return preseed::names_other_file(argument),
-        Installer::Kickstart => &["inst.ks", "ks"],
+        // With `inst.ks.all`, Anaconda skips dayone's `file:` (`dracut/parse-anaconda-kickstart.sh`).
+        Installer::Kickstart => &["inst.ks", "inst.ks.all", "ks"],
         Installer::Autoinstall => &["subiquity.autoinstallpath"],
         Installer::Agama => &["inst.auto", "agama.auto"],
     };
     argument.split('=').next().is_some_and(|key| keys.contains(&key))
+}
+
+/// Whether a kernel argument of a base makes the installer read another file, although [`kernel_argument`] comes behind it.
+///
+/// Anaconda takes the last `inst.ks`, but looks for `ks` first, as long as it knows that (RHEL 8). Agama loads the files of all its arguments,
+/// one after the other. Subiquity's argument names no file, and it looks for the file that another argument names before it looks for dayone's.
+pub fn names_file_despite_own(kind: Installer, argument: &str) -> bool {
+    let is_overridden = kind == Installer::Kickstart && argument.split('=').next() == Some("inst.ks");
+    names_other_file(kind, argument) && !is_overridden
 }
 
 /// Checks the kernel arguments of an installer that takes answers about the network from them. `place` is where the arguments are.
@@ -113,5 +123,29 @@ pub fn complete(
         Installer::Kickstart => kickstart::complete(&answers.text, system, report),
         Installer::Autoinstall => autoinstall::complete(&answers.text, system, report),
         Installer::Agama => agama::complete(&answers.text, system, report),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_argument_of_the_base_counts_unless_that_of_dayone_overrides_it() {
+        for (kind, argument, by_order, by_base) in [
+            (Installer::Kickstart, "inst.ks=hd:LABEL=RHEL:/ks.cfg", true, false),
+            (Installer::Kickstart, "ks=cdrom:/ks.cfg", true, true),
+            (Installer::Kickstart, "inst.ks.all", true, true),
+            (Installer::Kickstart, "inst.ks.sendmac", false, false),
+            (Installer::Autoinstall, "subiquity.autoinstallpath=/cdrom/other.yaml", true, true),
+            (Installer::Autoinstall, "autoinstall", false, false),
+            (Installer::Agama, "inst.auto=http://192.0.2.1/other.json", true, true),
+            (Installer::Agama, "inst.auto_insecure=1", false, false),
+            (Installer::Preseed, "preseed/file=/cdrom/other.cfg", true, true),
+            (Installer::Preseed, "priority=critical", false, false),
+        ] {
+            assert_eq!(names_other_file(kind, argument), by_order, "{argument}");
+            assert_eq!(names_file_despite_own(kind, argument), by_base, "{argument}");
+        }
     }
 }

@@ -8,7 +8,7 @@ pub mod live;
 mod loaders;
 mod packed;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 
@@ -161,6 +161,17 @@ impl Base {
             Self::KernelInitrd(base) => base.profile,
             Self::Nothing => DeliveryProfile::Unknown,
         }
+    }
+
+    /// The kernel arguments with which its systems start: those of the boot entries with these titles or ids. If there are none, those of
+    /// all boot entries and unified kernel images. Those of a CoreOS live ISO are not among them.
+    pub fn kernel_arguments(&self, boot_entries: &BTreeSet<String>) -> Vec<&str> {
+        let live = match self {
+            Self::Iso(IsoBase { system: IsoSystem::Live(live), .. }) => Some(live),
+            Self::Disk(base) => base.system.as_deref().ok(),
+            _ => None,
+        };
+        live.map(|live| live.kernel_arguments(boot_entries)).unwrap_or_default()
     }
 
     /// The changes to the kernel arguments since the base was published. Only CoreOS live ISOs record them; for other bases

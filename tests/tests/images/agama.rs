@@ -168,6 +168,21 @@ fn what_agama_would_not_read_is_refused() {
     }
 }
 
+/// Agama loads the files of all arguments, one after the other, and stops at the first that it cannot load (`load_user_config` in
+/// `rust/agama-autoinstall/src/auto_loader.rs`).
+#[test]
+fn a_base_whose_menu_names_another_profile_is_refused() {
+    const OTHER: &str = "inst.auto=http://192.0.2.1/other.json";
+    let directory = TempDir::new().unwrap();
+    agama_iso(directory.path());
+    let iso = answers::remade(directory.path(), &["boot/grub2/grub.cfg"], "cdroot", OTHER);
+    let refused = order(directory.path(), &iso, "{}", &[]);
+    let expected = "boot entries: name an answer file, and the order has another one; leave out inst.auto,";
+    assert!(!refused.status.success() && errors(&refused).contains(expected), "{}", errors(&refused));
+    let built = order(directory.path(), &iso, "{}", &["--karg-delete", OTHER]);
+    assert!(built.status.success(), "{}", errors(&built));
+}
+
 /// Agama reads its profile by Jsonnet, which refuses an object with a member twice, wherever it is.
 #[test]
 fn dayone_accepts_no_member_that_jsonnet_finds_twice() {

@@ -28,6 +28,20 @@ pub(crate) fn errors(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
+/// Makes an ISO of the directory `tree`, whose boot menus have one more kernel argument, before `mark`.
+pub(crate) fn remade(directory: &Path, menus: &[&str], mark: &str, argument: &str) -> PathBuf {
+    let (tree, iso) = (directory.join("tree"), directory.join("remade.iso"));
+    for menu in menus {
+        let menu = tree.join(menu);
+        let text = fs::read_to_string(&menu).unwrap();
+        assert!(text.contains(mark), "{text}");
+        fs::write(&menu, text.replace(mark, &format!("{argument} {mark}"))).unwrap();
+    }
+    let make = "rm -f $0; xorriso -as mkisofs -quiet -r -J -V REMADE -o $0 $1";
+    run(Command::new("sh").args(["-ec", make]).args([&iso, &tree]));
+    iso
+}
+
 /// What the kernel makes of the part of an image's initramfs that is behind `base`'s.
 pub(crate) fn unpacked(image: &Path, base: &Path, initrd: &str, directory: &Path) -> PathBuf {
     let [before, after, tree] = ["before", "after", "unpacked"].map(|name| directory.join(name));

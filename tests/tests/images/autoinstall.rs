@@ -141,3 +141,18 @@ fn what_subiquity_would_not_read_is_refused() {
         assert!(!directory.path().join("out.iso").exists(), "{errors}");
     }
 }
+
+/// Subiquity looks for the file of this argument first (`select_autoinstall` in `subiquity/server/server.py`).
+#[test]
+fn a_base_whose_menu_names_another_file_is_refused() {
+    const OTHER: &str = "subiquity.autoinstallpath=/cdrom/other.yaml";
+    let directory = TempDir::new().unwrap();
+    ubuntu_iso(directory.path());
+    let iso = answers::remade(directory.path(), &["boot/grub/grub.cfg"], "---", OTHER);
+    let refused = order(directory.path(), &iso, "version: 1\n", &[]);
+    let expected =
+        "boot entries: name an answer file, and the order has another one; leave out subiquity.autoinstallpath,";
+    assert!(!refused.status.success() && errors(&refused).contains(expected), "{}", errors(&refused));
+    let built = order(directory.path(), &iso, "version: 1\n", &["--karg-delete", OTHER]);
+    assert!(built.status.success(), "{}", errors(&built));
+}

@@ -210,6 +210,31 @@ fn what_anaconda_would_not_read_is_refused() {
     }
 }
 
+/// Anaconda takes the last `inst.ks=`, and that is dayone's. Other arguments of the base count more (`dracut/parse-anaconda-kickstart.sh`).
+#[test]
+fn a_base_whose_menus_name_another_file_is_refused_unless_anaconda_reads_that_of_dayone() {
+    let directory = TempDir::new().unwrap();
+    let menus = ["isolinux/isolinux.cfg", "EFI/BOOT/grub.cfg"];
+    anaconda_iso(directory.path());
+    let iso = answers::remade(directory.path(), &menus, "inst.stage2=", "inst.ks=hd:LABEL=RHEL:/ks.cfg");
+    let built = order(directory.path(), &iso, "text\n", &[]);
+    assert!(built.status.success(), "{}", errors(&built));
+    for menu in menus {
+        let menu = extracted(&directory.path().join("out.iso"), &format!("/{menu}"), directory.path());
+        let text = fs::read_to_string(menu).unwrap();
+        for line in text.lines().filter(|line| line.contains("inst.ks=")) {
+            assert_eq!(line.rfind("inst.ks="), line.find(KICKSTART_ARGUMENT), "{line}");
+        }
+    }
+    fs::remove_file(directory.path().join("out.iso")).unwrap();
+    for argument in ["ks=cdrom:/ks.cfg", "inst.ks.all"] {
+        let iso = answers::remade(directory.path(), &menus, "inst.stage2=", argument);
+        let refused = order(directory.path(), &iso, "text\n", &[]);
+        let errors = errors(&refused);
+        assert!(!refused.status.success() && errors.contains("boot entries: name an answer file"), "{errors}");
+    }
+}
+
 /// dayone accepts a command if a release of Anaconda that knows its options accepts it.
 #[test]
 fn dayone_accepts_the_commands_that_pykickstart_accepts() {

@@ -21,7 +21,6 @@ use crate::boot_config::{BootEntry, Boots, LinuxBoot, Loader, Selection};
 use crate::delivery::{Carried, DeliveryProfile, NotFetched};
 use crate::iso::edit::{Editor, NotEditable, OpenError};
 use crate::iso::{IsoError, Volume, el_torito, mark};
-use crate::kernel_arguments::KernelArguments;
 use crate::source::Source;
 use crate::uki::addon_path;
 
@@ -245,10 +244,14 @@ impl LiveIso {
         })
     }
 
-    /// The kernel arguments of the boot entries with these titles or ids, and of all entries if there are none.
-    pub fn kernel_arguments(&self, titles: &BTreeSet<String>) -> impl Iterator<Item = &KernelArguments> {
+    /// The kernel arguments of the boot entries with these titles or ids. If there are none, those of all boot entries and unified kernel
+    /// images.
+    pub(super) fn kernel_arguments(&self, titles: &BTreeSet<String>) -> Vec<&str> {
         let selection = Selection::of(titles);
-        self.entries().filter(move |entry| selection.has(entry.entry)).map(|entry| &entry.linux.arguments)
+        let entries = self.entries().filter(|entry| selection.has(entry.entry));
+        let of_entries = entries.flat_map(|entry| entry.linux.arguments.iter());
+        let ukis = self.usable_ukis().filter(|_| titles.is_empty()).flat_map(|(_, uki, _)| uki.command_line_parts());
+        of_entries.chain(ukis.flat_map(str::split_whitespace)).collect()
     }
 
     /// The ways to boot that dayone cannot change. Hosts that boot in one of them get no configuration.

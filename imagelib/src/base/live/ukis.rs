@@ -48,6 +48,13 @@ pub(crate) struct UsableUki {
     pub(crate) surveyed: Surveyed,
 }
 
+impl UsableUki {
+    /// Its kernel arguments, what boot entries have in place of them, and what other addons append.
+    pub(crate) fn command_line_parts(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.arguments).chain(&self.options).chain(&self.appended).map(String::as_str)
+    }
+}
+
 /// What brings the host's files to the system of a unified kernel image.
 #[derive(Debug, Clone)]
 pub(crate) enum FilesIn {

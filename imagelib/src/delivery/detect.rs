@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::signs::{
     ANACONDA, CASPER, DEBIAN_INSTALLER, dracut_hooks, has_directory, has_file, has_network_manager, is_anaconda,
-    is_debian_installer, starts_networkd,
+    is_debian_installer, is_nixos_stage_1, mkinitfs, starts_networkd,
 };
 use super::tmpfiles::TMPFILES_UNITS;
 use super::{DeliveryProfile, competing, network_manager_version, talos};
@@ -108,6 +108,15 @@ fn kind(tree: &Tree, release: Option<&Release>, evidence: &mut Vec<String>) -> D
             DeliveryProfile::Unknown,
             &[("init_functions", "made by mkinitcpio, which has no place for additional files")],
         );
+    }
+    if let Some(program) = mkinitfs(tree) {
+        let meaning =
+            "made by Alpine's mkinitfs, which starts another root file system and has no place for additional files";
+        return found(DeliveryProfile::Unknown, &[(program, meaning)]);
+    }
+    if is_nixos_stage_1(tree) {
+        let meaning = "NixOS' script, which starts another root file system and has no place for additional files";
+        return found(DeliveryProfile::Unknown, &[("init", meaning)]);
     }
     if release.is_some_and(|release| release.of_initramfs) {
         return found(

@@ -50,8 +50,8 @@ use vocabulary::report::{DocumentPath, Report};
 pub enum DeliveryError {
     /// The system is unknown.
     #[error(
-        "dayone does not know how the system in this initramfs accepts files; if you know its kind, set the base's \
-         delivery profile (such as root-in-initramfs, dracut or initramfs-tools)"
+        "dayone does not know how the system in this initramfs accepts files; if no other root file system replaces the initramfs, set \
+         the base's delivery profile to root-in-initramfs, or to networkd if systemd-networkd runs the network"
     )]
     UnknownSystem,
     /// The system has no Ignition, which alone delivers this kind of addition.
@@ -222,8 +222,8 @@ pub fn report(profile: DeliveryProfile, tree: &Tree, additions: Option<&Addition
         DeliveryProfile::RootInInitramfs if !with_network_manager => report.warning(
             "no-network-manager",
             path,
-            "has no NetworkManager, so nothing in it reads keyfiles; use an initramfs with NetworkManager, or make \
-             sure that the root file system that follows has it",
+            "has no NetworkManager, so nothing in it reads keyfiles, and nothing hands them to another root file system; use an \
+             initramfs with NetworkManager, or set the delivery profile to networkd if systemd-networkd runs the network",
         ),
         DeliveryProfile::Dracut | DeliveryProfile::InitramfsTools if !with_network_manager => report.warning(
             "network-manager-assumed",

@@ -15,6 +15,11 @@ pub(super) const ANACONDA: &str = "lib/anaconda-lib.sh";
 pub(super) const AGAMA: &str = "cmdline/99-agama-cmdline-conf.sh";
 /// What mounts the live system of Ubuntu's media.
 pub(super) const CASPER: &str = "scripts/casper";
+/// How Alpine's initramfs finds its medium. mkinitfs, which makes such an initramfs, is of the same package.
+const FIND_MEDIUM: [&str; 2] = ["sbin/nlplug-findfs", "usr/sbin/nlplug-findfs"];
+const MKINITFS: [&str; 2] = ["sbin/mkinitfs", "usr/sbin/mkinitfs"];
+/// The end of the name of NixOS' first program, unless systemd is that (`nixos/modules/system/boot/stage-1.nix`).
+const NIXOS_STAGE_1: &[u8] = b"-stage-1-init.sh";
 /// Where dracut has its hooks: in releases of 2025 and later, and before.
 const DRACUT_HOOKS: [&str; 3] = ["var/lib/dracut/hooks", "usr/lib/dracut/hooks", "lib/dracut/hooks"];
 
@@ -57,6 +62,20 @@ pub(super) fn is_agama(tree: &Tree) -> bool {
 /// The directory of dracut's hooks.
 pub(super) fn dracut_hooks(tree: &Tree) -> Option<&'static str> {
     DRACUT_HOOKS.into_iter().find(|path| has_directory(tree, path))
+}
+
+/// The program by which an initramfs of Alpine's mkinitfs finds its medium. A system with mkinitfs in it, to make other initramfs images with,
+/// is not such an initramfs.
+pub(super) fn mkinitfs(tree: &Tree) -> Option<&'static str> {
+    let has_maker = MKINITFS.iter().any(|path| has_file(tree, path));
+    FIND_MEDIUM.into_iter().find(|path| has_file(tree, path)).filter(|_| !has_maker)
+}
+
+/// Whether an initramfs is that of NixOS with a script as its first program.
+pub(super) fn is_nixos_stage_1(tree: &Tree) -> bool {
+    let init = "init".parse::<MemberPath>().ok();
+    let node = init.as_ref().and_then(|path| tree.node(path));
+    matches!(node, Some(Node::Symlink { target }) if target.ends_with(NIXOS_STAGE_1))
 }
 
 /// The units by which elements of diskimage-builder configure NICs: glean (`simple-init`) and `dhcp-all-interfaces`. Their udev rules start

@@ -131,6 +131,10 @@ fn systems_are_told_by_their_files() {
         (&["init", "rootfs.sqsh"], DeliveryProfile::Talos, "rootfs.sqsh: a whole system and no shell"),
         (&["init", "rootfs.sqsh", "bin/sh"], RootInInitramfs, "init"),
         (&["init_functions", "hooks/"], Unknown, "mkinitcpio"),
+        (&["init", "bin/busybox", "sbin/nlplug-findfs"], Unknown, "sbin/nlplug-findfs: made by Alpine's mkinitfs"),
+        // A system of Alpine with mkinitfs installed.
+        (&["init", "sbin/nlplug-findfs", "sbin/mkinitfs"], RootInInitramfs, "init"),
+        (&["init -> /nix/store/x-stage-1-init.sh", "nix/store/x-stage-1-init.sh"], Unknown, "init: NixOS"),
         (&["etc/initrd-release: ID=arch\n", "usr/lib/systemd/systemd"], Unknown, "not made by dracut"),
     ] {
         let detected = detect(&surveyed(&initramfs(entries)));

@@ -14,3 +14,18 @@ fn dhcp_is_switched_off_only_where_something_reads_the_network_of_ours() {
     assert_eq!(masked(profile, &additions(), &[]), [true, false]);
     assert_eq!(masked(DeliveryProfile::Networkd, &with_units(), &NETWORKD), [true, true]);
 }
+
+#[test]
+fn no_root_file_system_behind_the_initramfs_is_said_to_get_the_keyfiles() {
+    let made = planned(DeliveryProfile::RootInInitramfs, &additions(), &["init"]);
+    let [finding] = made.report.findings() else { panic!("{:?}", made.report) };
+    assert_eq!(finding.code, "no-network-manager");
+    assert!(finding.message.contains("nothing hands them to another root file system"), "{}", finding.message);
+    assert!(made.embedded.iter().all(|file| file.delivered_by == DeliveredBy::Initramfs), "{:?}", made.embedded);
+    // The profiles that the advice for an unknown system names take files wherever there is no hook.
+    let advice = DeliveryError::UnknownSystem.to_string();
+    for profile in [DeliveryProfile::RootInInitramfs, DeliveryProfile::Networkd] {
+        assert!(advice.contains(profile.as_str()), "{advice}");
+        assert!(members(profile, &with_units(), None, &tree(&["init"])).is_ok());
+    }
+}

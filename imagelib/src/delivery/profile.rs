@@ -1,6 +1,10 @@
 //! Delivery profiles: where a kind of system takes its configuration from.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
+
+use crate::kernel_arguments::{KernelArgument, key_of};
 use vocabulary::network_files::NetworkFiles;
 
 /// Where a system that boots from an initramfs takes its configuration from.
@@ -57,6 +61,21 @@ impl DeliveryProfile {
             Self::Talos => "talos.platform=metal slab_nomerge pti=on",
             _ => "",
         }
+    }
+
+    /// The kernel arguments without which such a system ignores its Ignition config, unless its command line has others of the same
+    /// keys: those may have another value for a reason, such as `ignition.platform.id=qemu`.
+    pub(crate) fn missing_for_ignition<'a>(
+        self,
+        command_line: impl IntoIterator<Item = &'a str>,
+    ) -> Vec<KernelArgument> {
+        if !self.reads_ignition() {
+            return Vec::new();
+        }
+        let keys: BTreeSet<String> = command_line.into_iter().map(key_of).collect();
+        let missing = self.kernel_arguments().split_whitespace().filter(|argument| !keys.contains(&key_of(argument)));
+        // dayone's own arguments are valid.
+        missing.filter_map(|argument| argument.parse().ok()).collect()
     }
 
     /// The keys of the kernel arguments that make such a system verify its medium. They must go once dayone has changed the

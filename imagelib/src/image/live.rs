@@ -22,7 +22,7 @@ use crate::delivery::{self, DeliveryProfile};
 use crate::disk::fat::FatEdit;
 use crate::iso::Extent;
 use crate::iso::edit::Edit;
-use crate::kernel_arguments::{KernelArgumentEdits, KernelArguments};
+use crate::kernel_arguments::{KernelArgument, KernelArgumentEdits, KernelArguments};
 use crate::overlay::{Overlay, Segment, Sizes};
 use crate::recipe::{Recipe, RootfsLocation, RootfsUrl};
 use crate::source::Role;
@@ -196,7 +196,8 @@ fn changed_menus(
     Ok(())
 }
 
-/// The user's changes. Also deletes the arguments that make the system verify the medium's checksum, which dayone removes.
+/// The user's changes. Also deletes the arguments that make the system verify the medium's checksum, which dayone removes, and appends
+/// those without which the system of a chosen entry would ignore its Ignition config.
 fn arguments(recipe: &Recipe, live: &LiveIso, selection: &Selection, report: &mut Report) -> KernelArgumentEdits {
     let mut edits = recipe.kernel_arguments.clone();
     if recipe.changes_nothing() && recipe.format != Format::MinimalIso {
@@ -218,7 +219,20 @@ fn arguments(recipe: &Recipe, live: &LiveIso, selection: &Selection, report: &mu
         report.warning("medium-check-removed", &DocumentPath::document("boot entries"), message);
     }
     edits.delete.extend(checks);
+    let missing: BTreeSet<_> = live.chosen(selection).flat_map(|entry| missing_for_ignition(recipe, entry)).collect();
+    edits.append.extend(missing);
     edits
+}
+
+/// The kernel arguments without which the system of an entry would ignore what it gets. The menu of Flatcar's own ISO lacks one.
+fn missing_for_ignition(recipe: &Recipe, entry: EntryView<'_>) -> Vec<KernelArgument> {
+    if recipe.additions.is_empty() && recipe.ignition.is_none() {
+        return Vec::new();
+    }
+    let appended = recipe.kernel_arguments.append.iter().map(KernelArgument::as_str);
+    let command_line: Vec<&str> = entry.linux.arguments.iter().chain(appended).collect();
+    let missing = |initrd| delivered(recipe, initrd).missing_for_ignition(command_line.iter().copied());
+    entry.initrds().flat_map(missing).collect()
 }
 
 /// Why the parts of a medium change.

@@ -65,8 +65,7 @@ pub(super) fn plan(recipe: &Recipe, live: &LiveIso) -> Result<Addons, ImageError
                 let profile = recipe.delivery.unwrap_or(usable.surveyed.detected.profile);
                 let additions = &recipe.additions;
                 addons.report.append(report);
-                let own = std::iter::once(&usable.arguments).chain(&usable.options).chain(&usable.appended);
-                let own: Vec<String> = own.flat_map(|arguments| words(arguments)).collect();
+                let own: Vec<String> = usable.command_line_parts().flat_map(words).collect();
                 let appended = recipe.kernel_arguments.append.iter().map(KernelArgument::as_str);
                 let arguments = own.iter().map(String::as_str).chain(appended);
                 let keys = delivery::network_arguments(profile, &usable.surveyed.tree, additions, arguments);
@@ -134,7 +133,8 @@ fn payload(
         let reason = "its kernel arguments are in the signed program, to which an addon can only append";
         return Err(refuse(reason.to_owned()));
     }
-    let arguments: Vec<&str> = wanted.append.iter().map(KernelArgument::as_str).collect();
+    let arguments = appended(recipe, usable);
+    let arguments: Vec<&str> = arguments.iter().map(KernelArgument::as_str).collect();
     let arguments = arguments.join(" ");
     let length = command_line(usable, &arguments);
     if length > MAX_COMMAND_LINE {
@@ -164,6 +164,19 @@ fn payload(
         }
         FilesIn::Credential { others } => in_credential(recipe, usable, payload, *others, refuse),
     }
+}
+
+/// The kernel arguments in the addon: those of the recipe, and those without which the system would ignore its Ignition config.
+fn appended(recipe: &Recipe, usable: &UsableUki) -> Vec<KernelArgument> {
+    let mut appended = recipe.kernel_arguments.append.clone();
+    if recipe.additions.is_empty() && recipe.ignition.is_none() {
+        return appended;
+    }
+    let profile = recipe.delivery.unwrap_or(usable.surveyed.detected.profile);
+    let command_line = usable.command_line_parts().flat_map(str::split_whitespace);
+    let missing = profile.missing_for_ignition(command_line.chain(appended.iter().map(KernelArgument::as_str)));
+    appended.extend(missing);
+    appended
 }
 
 /// Puts the host's files into a credential: a kernel argument, which the addon's signature covers; or a file, if the argument would be too
@@ -226,7 +239,8 @@ pub(super) fn kernel_arguments(recipe: &Recipe, live: &LiveIso) -> Option<String
     let mut ukis: Vec<(&UsableUki, bool)> = live.usable_ukis().map(|(_, usable, default)| (usable, default)).collect();
     ukis.sort_by_key(|(_, is_default)| !is_default);
     let (usable, _) = ukis.first()?;
-    let appended = recipe.kernel_arguments.append.iter().map(KernelArgument::as_str);
+    let appended = appended(recipe, usable);
+    let appended = appended.iter().map(KernelArgument::as_str);
     let all: Vec<&str> = std::iter::once(usable.arguments.as_str()).chain(appended).collect();
     Some(all.join(" ").trim().to_owned())
 }

@@ -126,7 +126,7 @@ fn the_bytes_of_an_image_do_not_change_from_version_to_version() {
     let mut large = small.clone();
     // Too large for the area as it is, small enough when compressed.
     large.additions.files = vec![file("/etc/large", vec![b'x'; 300_000])];
-    // If the digest of `boot.iso` differs, published images answer 503 until somebody orders them again: CHANGELOG.md must name the bases.
+    // If the digest of `boot.iso` differs, published images answer 503 until they are deleted and ordered again: CHANGELOG.md must name the bases.
     // The id must never differ.
     for (recipe, id, image) in
         [(&small, "small", include_str!("image/small.sha256")), (&large, "large", include_str!("image/large.sha256"))]

@@ -14,6 +14,7 @@ mod boot_config;
 mod boot_loaders;
 mod boot_paths;
 mod data;
+mod flatcar;
 mod formats;
 mod image;
 mod initramfs_image;

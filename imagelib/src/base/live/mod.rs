@@ -308,7 +308,8 @@ fn no_linux(paths: &BootPaths) -> NotCustomisable {
 
 /// Whether such a system needs nothing but its initramfs: this stays its root, or has the root in it.
 pub(crate) fn stays_in_initramfs(profile: DeliveryProfile) -> bool {
-    matches!(profile, DeliveryProfile::RootInInitramfs | DeliveryProfile::Networkd | DeliveryProfile::Talos)
+    use DeliveryProfile::{Flatcar, Networkd, RootInInitramfs, Talos};
+    matches!(profile, RootInInitramfs | Networkd | Flatcar | Talos)
 }
 
 /// An entry of a boot menu.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::initrds::{appendix, delivered, grown, members};
+use super::missing_for_ignition;
 use crate::base::Format;
 use crate::base::live::{EntryView, LiveIso, stays_in_initramfs};
 use crate::boot_config::Selection;
@@ -43,6 +44,8 @@ pub(super) fn plan(recipe: &Recipe, size: u64, mut report: Report, live: &LiveIs
         (FileName::Kernel, Overlay::concatenated(&sizes, vec![kernel])?),
         (FileName::Initrd, extended),
     ]);
-    let arguments = recipe.kernel_arguments.apply_to(&entry.linux.arguments)?;
+    let mut edits = recipe.kernel_arguments.clone();
+    edits.append.extend(missing_for_ignition(recipe, entry));
+    let arguments = edits.apply_to(&entry.linux.arguments)?;
     Ok(Image { files, embedded, kernel_arguments: Some(arguments.to_string()), rootfs_argument: None, changes, report })
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redfish::bmc::{Bmc as Boots, BmcError, BootMode, Limits, Medium, Plan, Reception};
+use redfish::bmc::{Attempt, Bmc as Boots, BmcError, BootMode, Limits, Medium, Plan, Reception};
 use redfish::{ClientOptions, Target};
 use serde_json::{Value, json};
 
@@ -378,7 +378,7 @@ async fn an_ilo_whose_host_is_in_post_gets_no_override_for_every_boot() {
     bmc.on("PATCH", SYSTEM, Canned::new(204, &Value::Null));
     let (boots, plan) = planned(&bmc, None).await;
     let error = boots.boot_once(&plan).await.unwrap_err();
-    assert!(error.attempts().iter().all(|attempt| attempt.may_need_host_off()), "{error:?}");
+    assert!(error.attempts().iter().all(Attempt::may_need_host_off), "{error:?}");
     assert!(error.to_string().contains("only while the host is off"), "{error}");
     assert_eq!(overrides(&bmc).len(), 1);
 }

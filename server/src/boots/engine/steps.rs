@@ -22,7 +22,7 @@ use crate::boots::record::{AtBmc, BootRecord, BootState};
 use crate::boots::shared::Shared;
 use crate::boots::step::Step;
 use crate::store::StoredImage;
-use redfish::bmc::{Bmc, BmcError, BootMode, BootOverride, BootSource, Plan, PowerAction, Reception, Survey};
+use redfish::bmc::{Attempt, Bmc, BmcError, BootMode, BootOverride, BootSource, Plan, PowerAction, Reception, Survey};
 
 /// The steps of one boot. They share a connection.
 pub(super) struct Steps<'a> {
@@ -236,7 +236,7 @@ impl<'a> Steps<'a> {
         let (plan, before) = self.record_override().await?;
         self.boot.show_progress("setting the boot override");
         let mut set = match self.set_boot(&plan).await? {
-            Err(BmcError::BootRefused { attempts }) if attempts.iter().any(|attempt| attempt.may_need_host_off()) => {
+            Err(BmcError::BootRefused { attempts }) if attempts.iter().any(Attempt::may_need_host_off) => {
                 Box::pin(self.boot_override_while_off(&plan)).await?
             }
             // It may show the URL later, so the undo must not rely on what it shows.

@@ -79,7 +79,9 @@ fn a_host_counts_once_however_the_address_of_its_bmc_is_written() {
         assert_eq!(listing.counts, Counts { total: 1, booted: 1, ..Counts::default() });
     }
     let neighbours = [system(1), system(2)];
-    neighbours.iter().for_each(|boot| fail(boot));
+    for boot in &neighbours {
+        fail(boot);
+    }
     assert_eq!(new(&neighbours).counts.total, 2, "two Systems of one BMC");
 }
 

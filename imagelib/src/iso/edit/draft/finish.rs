@@ -28,7 +28,7 @@ impl Draft<'_> {
         if !self.changes.is_empty() {
             self.remove_medium_checksum();
             if self.marked {
-                self.mark();
+                self.write_mark();
             }
         }
         for (descriptor, block) in self.image.descriptors.iter().zip(self.descriptors) {
@@ -91,7 +91,7 @@ impl Draft<'_> {
         }
     }
 
-    fn mark(&mut self) {
+    fn write_mark(&mut self) {
         let mut written = false;
         for block in &mut self.descriptors {
             written |= mark::write(block);

@@ -1,5 +1,6 @@
 //! The login of a client: its session, or the password in each request.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use tokio::sync::oneshot;
 
 use super::Client;
 use super::answer::{self, Reply};
+use super::exchange::Exchange;
 use super::request::{Authorization, Request};
 use super::session::{self, Login, PasswordRefusal, Session};
 use crate::credentials::Credentials;
@@ -16,6 +18,20 @@ use crate::error::RedfishError;
 
 /// How long to wait before sending a password again that the BMC has accepted before, and now refuses.
 const PASSWORD_RETRY_DELAY: Duration = Duration::from_secs(1);
+
+/// A session that no client has yet. Dropping this ends the session.
+struct Offered {
+    exchange: Arc<Exchange>,
+    session: Option<Session>,
+}
+
+impl Drop for Offered {
+    fn drop(&mut self) {
+        if let Some(session) = self.session.take() {
+            drop(session::end_in_task(&self.exchange, session));
+        }
+    }
+}
 
 impl Client {
     /// Sends a request with the credentials. If the session has ended, begins a new one and sends the request once
@@ -79,8 +95,10 @@ impl Client {
             // The BMC may still have the old session: some answer 401 for a missing privilege.
             if let Login::Session(old) = old
                 && !matches!(&*login, Login::Session(new) if new.path == old.path)
+                && let Some(end) = session::end_in_task(&self.exchange, old)
             {
-                session::end(&self.exchange, old).await;
+                // Fails only if the runtime ends.
+                let _ = end.await;
             }
         }
         Ok(login.authorization())
@@ -90,7 +108,9 @@ impl Client {
     fn nothing_sent(&self, error: RedfishError) -> RedfishError {
         let reason = match error {
             RedfishError::Broken { reason, .. } => format!("the connection broke off at the login ({reason})"),
-            RedfishError::Timeout { after, .. } => format!("no answer to the login within {} s", after.as_secs()),
+            RedfishError::Timeout { after, .. } => {
+                format!("no answer to the login within {} s", after.as_secs_f32().ceil())
+            }
             error => return error,
         };
         RedfishError::Unreachable { origin: self.exchange.origin(), reason }
@@ -123,15 +143,17 @@ impl Client {
         let is_refused = self.password_refusal.get().is_some();
         let exchange = Arc::clone(&self.exchange);
         let task = exchange.options.unfinished.begin();
-        let (begun, session) = oneshot::channel();
+        let (mut begun, offered) = oneshot::channel();
         tokio::spawn(async move {
-            let outcome = session::begin(&exchange, &collection, &credentials, is_refused).await;
-            if let Err(Ok(Some(session))) = begun.send(outcome) {
-                session::end(&exchange, session).await;
-            }
+            let unwanted = begun.closed();
+            let outcome = session::begin(&exchange, &collection, &credentials, is_refused, pin!(unwanted)).await;
+            // If nobody waits any more, this ends the session.
+            drop(begun.send(outcome.map(|session| Offered { exchange, session })));
             drop(task);
         });
-        session.await.unwrap_or_else(|_| Err(RedfishError::Internal("the login ended early".to_owned())))
+        let offered = offered.await;
+        let offered = offered.unwrap_or_else(|_| Err(RedfishError::Internal("the login ended early".to_owned())));
+        Ok(offered?.session.take())
     }
 
     /// Begins a session. If the BMC grants none, each request has the password, unless the BMC has refused that.

@@ -201,16 +201,10 @@ impl Client {
         }
     }
 
-    /// Closes the session, if there is one, in a task of its own: it goes on if nobody waits for it any more.
+    /// Closes the session, if there is one, in a task of its own.
     fn end_session(&mut self) -> Option<tokio::task::JoinHandle<()>> {
-        let runtime = tokio::runtime::Handle::try_current().ok()?;
         let session = self.take_session()?;
-        let exchange = Arc::clone(&self.exchange);
-        let task = exchange.options.unfinished.begin();
-        Some(runtime.spawn(async move {
-            session::end(&exchange, session).await;
-            drop(task);
-        }))
+        session::end_in_task(&self.exchange, session)
     }
 
     async fn change(

@@ -32,7 +32,8 @@ pub struct ClientOptions {
     pub retries: u32,
     /// The maximum size of an answer, in bytes. Default: 2 MiB.
     pub max_body: usize,
-    /// Counts the clients that were dropped, and whose sessions are being closed. Wait for them before the runtime ends.
+    /// Counts logins that are under way, and sessions that are being closed, also for clients that were dropped. Wait for them before
+    /// the runtime ends.
     pub unfinished: Unfinished,
 }
 

@@ -1,9 +1,14 @@
 //! Logs in: with a session (DSP0266 §13.3.4), or else with the password in each request.
 
+use std::pin::Pin;
+use std::sync::Arc;
+
 use base64::prelude::*;
 use http::header::WWW_AUTHENTICATE;
 use http::{HeaderValue, Method, StatusCode};
 use serde_json::{Value, json};
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
 
 use super::answer::{self, Reply, local_path};
 use super::exchange::Exchange;
@@ -62,12 +67,14 @@ pub(super) fn basic(credentials: &Credentials) -> Authorization {
 }
 
 /// Begins a session. Returns `None` if the BMC grants none, so that each request must have the password. `is_refused` says that the BMC
-/// has refused the password in a request: another refusal is about the password.
+/// has refused the password in a request: another refusal is about the password. `unwanted` completes when nobody waits any more: the
+/// password is not sent again then.
 pub(super) async fn begin(
     exchange: &Exchange,
     collection: &str,
     credentials: &Credentials,
     is_refused: bool,
+    mut unwanted: Pin<&mut impl Future<Output = ()>>,
 ) -> Result<Option<Session>, RedfishError> {
     let body = json!({"UserName": credentials.username, "Password": credentials.password.reveal()});
     let timeout = exchange.options.request_timeout;
@@ -80,7 +87,9 @@ pub(super) async fn begin(
         if !reply.is_busy() || has_no_free_session || attempt == exchange.options.retries {
             break reply;
         }
-        tokio::time::sleep(answer::pause(attempt, Some(&reply))).await;
+        if tokio::time::timeout(answer::pause(attempt, Some(&reply)), unwanted.as_mut()).await.is_ok() {
+            return Ok(None);
+        }
         attempt += 1;
     };
     exchange.note_session_refusal(None);
@@ -153,6 +162,17 @@ async fn from_reply(
         return Err(RedfishError::PasswordChangeRequired { origin, username });
     }
     Ok(Some(session))
+}
+
+/// Closes a session in a task of its own, which goes on if nobody waits for it any more. `None` without a runtime.
+pub(super) fn end_in_task(exchange: &Arc<Exchange>, session: Session) -> Option<JoinHandle<()>> {
+    let runtime = Handle::try_current().ok()?;
+    let exchange = Arc::clone(exchange);
+    let task = exchange.options.unfinished.begin();
+    Some(runtime.spawn(async move {
+        end(&exchange, session).await;
+        drop(task);
+    }))
 }
 
 /// Closes a session. A BMC has few of them, and would keep this one for half an hour. Errors are only logged.

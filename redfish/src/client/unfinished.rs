@@ -1,4 +1,4 @@
-//! Waits for what goes on in the background after a client was dropped.
+//! Waits for what clients do in the background, also after they were dropped.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use tokio::sync::watch;
 
 /// Counts tasks that are not finished. Clones count together.
 ///
-/// A dropped [`Client`](crate::Client) closes its session in a task. The runtime must not end before: a BMC has few sessions, and would
-/// keep this one for half an hour.
+/// A [`Client`](crate::Client) begins and closes its sessions in tasks, which go on when it is dropped. The runtime must not end before
+/// them: a BMC has few sessions, and would keep one that is not closed for half an hour.
 #[derive(Debug, Clone, Default)]
 pub struct Unfinished(Arc<watch::Sender<usize>>);
 

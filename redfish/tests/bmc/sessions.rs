@@ -90,6 +90,30 @@ async fn a_session_ends_even_if_nobody_waits_for_it_any_more() {
 }
 
 #[tokio::test]
+async fn an_old_session_ends_even_if_nobody_waits_for_the_request_any_more() {
+    let bmc = Bmc::start(true).await;
+    bmc.on("POST", SESSIONS, created("first", "/s/1"));
+    bmc.on("POST", SESSIONS, created("second", "/s/2"));
+    bmc.on("POST", "/reset", Canned::new(401, &Value::Null));
+    bmc.on("DELETE", "/s/1", Canned::new(503, &Value::Null).header("Retry-After", "1"));
+    bmc.on("DELETE", "/s/1", Canned::new(204, &Value::Null));
+    let options = ClientOptions::default();
+    let client = Client::connect(&bmc.target(true), &options).await.unwrap();
+    let body = json!({});
+    let ending = async {
+        while bmc.seen("DELETE", "/s/1").is_empty() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::select! {
+        _ = client.post("/reset", &body, Duration::from_secs(5)) => panic!("the BMC still has the old session"),
+        () = ending => {}
+    }
+    options.unfinished.finished().await;
+    assert_eq!(bmc.seen("DELETE", "/s/1").len(), 2);
+}
+
+#[tokio::test]
 async fn a_bmc_that_is_busy_when_a_session_begins_is_asked_again() {
     let bmc = Bmc::start(true).await;
     bmc.on("POST", SESSIONS, Canned::new(503, &Value::Null).header("Retry-After", "0"));
@@ -191,7 +215,8 @@ async fn a_lost_answer_to_a_login_is_not_one_to_the_request_behind_it() {
     let options = ClientOptions { request_timeout: Duration::from_millis(300), retries: 0, ..ClientOptions::default() };
     let client = Client::connect(&bmc.target(true), &options).await.unwrap();
     let error = client.post("/reset", &json!({}), Duration::from_secs(5)).await.unwrap_err();
-    assert!(matches!(error, RedfishError::Unreachable { .. }) && error.to_string().contains("login"), "{error}");
+    assert!(matches!(error, RedfishError::Unreachable { .. }), "{error}");
+    assert!(error.to_string().contains("no answer to the login within 1 s"), "{error}");
     assert_eq!((bmc.seen("POST", "/reset").len(), bmc.seen("POST", SESSIONS).len()), (1, 2));
 }
 

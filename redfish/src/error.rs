@@ -305,10 +305,12 @@ pub(crate) fn is_busy(status: StatusCode) -> bool {
     )
 }
 
+/// The key of an iLO's answer to a change of the override, with 400, while its host is in POST.
+pub(crate) const IN_POST: &str = "UnableToModifyDuringSystemPOST";
+
 /// What iDRAC and iLO answer while they are busy with an earlier request, or an iLO while its host is in POST, with a status that means
 /// something else.
 fn not_ready(message: &Message) -> bool {
     message.key() == "SYS518"
-        || message.id.starts_with("iLO.")
-            && matches!(message.key(), "InvalidOperationForSystemState" | "UnableToModifyDuringSystemPOST")
+        || message.id.starts_with("iLO.") && matches!(message.key(), "InvalidOperationForSystemState" | IN_POST)
 }

@@ -9,10 +9,8 @@ use serde_json::Value;
 
 use super::Bmc;
 use super::properties::clean;
+use crate::error::IN_POST;
 use crate::{Answer, Message, RedfishError};
-
-/// What an iLO answers to a change of the override, with 400, while its host is in POST.
-pub(super) const IN_POST: &str = "UnableToModifyDuringSystemPOST";
 
 /// One request that changes something, and its outcome. Has only the names of the properties that were sent, because an
 /// image's URL is a secret.

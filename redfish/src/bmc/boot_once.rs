@@ -17,6 +17,7 @@ use super::set_override::BootOverride;
 use super::state::BootMode;
 use super::verified::{Sent, Verified, has_override, is_shown};
 use crate::RedfishError;
+use crate::error::IN_POST;
 
 /// Maximum number of requests: a BMC that refuses so many refuses all of them.
 const MAX_ATTEMPTS: usize = 12;
@@ -119,9 +120,13 @@ impl Bmc {
                         if meaning == Meaning::Busy {
                             forms.retain(|other| form.is_continuous() || !other.is_continuous());
                         }
-                        // Such an iLO refuses every change of the override, for ever or while its host is in POST.
-                        if error.says("UnsupportedOperation") || error.says(attempt::IN_POST) {
+                        // Such an iLO refuses every change of the override.
+                        if error.says("UnsupportedOperation") {
                             forms.retain(|other| other.target().is_none());
+                        }
+                        // Such an iLO takes an override when its host is off. A boot order would stay after the boot.
+                        if error.says(IN_POST) {
+                            forms.retain(|other| matches!(other, OverrideForm::NextReset { .. }));
                         }
                         let faults = attempt::named_properties(&error, &[TARGET, ENABLED, MODE]);
                         forms.retain(|other| boot_override::differs(other, form, &faults));

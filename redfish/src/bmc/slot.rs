@@ -54,7 +54,7 @@ fn rank(survey: &Survey, slot: &Slot, medium: Medium, position: usize) -> Rank {
         (Vendor::Dell, Medium::Usb) => &["RemovableDisk", "1"],
         _ => &[],
     };
-    let by_vendor = u8::from(!preferred.is_empty() && !preferred.contains(&slot.id.as_str()));
+    let by_vendor = u8::from(!preferred.contains(&slot.id.as_str()));
     let by_type = match medium {
         Medium::Cd if has(slot, "CD") => 0,
         Medium::Cd if has(slot, "DVD") => 1,

@@ -70,8 +70,8 @@ impl Dialer {
     }
 }
 
-/// A TLS connection whose end counts even if the BMC does not announce it (`close_notify`): servers in Python never do. An answer that
-/// is cut off is still found, by its length, by its chunks, or because its JSON has no end.
+/// A TLS connection whose end counts even if the BMC does not announce it (`close_notify`): Python's `http.server` never does. An answer
+/// that is cut off is still found, by its length, by its chunks, or because its JSON has no end.
 struct Tls(TlsStream<TcpStream>);
 
 impl AsyncRead for Tls {

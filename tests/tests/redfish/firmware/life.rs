@@ -130,6 +130,24 @@ async fn a_boot_order_whose_answer_is_lost_is_set_back() {
     }
 }
 
+/// The override is refused only for the moment, and the boot order would stay.
+#[tokio::test]
+async fn a_boot_order_stays_as_it_is_while_the_host_is_in_post() {
+    let emulated = EmulatedBmc::start(&hpe().with(json!({"boot": {"in_post": true}})), Options::default()).await;
+    let bmc = connect(&emulated).await;
+    let plan = plan(&bmc, None).await.unwrap();
+    let settings = plan.firmware.as_ref().unwrap();
+    bmc.stage_firmware(settings, URL, None).await.unwrap();
+    bmc.power(CYCLE).await.unwrap();
+    bmc.wait_for_firmware(settings, URL).await.unwrap();
+    let error = bmc.boot_http_once(&plan, URL).await.unwrap_err();
+    let [attempt] = error.attempts() else { panic!("{error:?}") };
+    assert!(attempt.may_need_host_off(), "{attempt}");
+    bmc.power(PowerAction::Off { graceful: Duration::ZERO }).await.unwrap();
+    assert!(bmc.boot_http_once(&plan, URL).await.unwrap().once);
+    assert!(!writes(&emulated).iter().any(|(path, _)| path.ends_with("boot/settings")));
+}
+
 #[tokio::test]
 async fn settings_that_the_firmware_has_not_taken_are_withdrawn() {
     for (vendor, bios) in [(dell(), DELL), (hpe(), HPE)] {

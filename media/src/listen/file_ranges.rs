@@ -53,8 +53,9 @@ impl FileRange {
 
 /// Whether `sendfile(2)` could not read the file. All other errors are those of the socket.
 fn is_of_file(errno: Errno) -> bool {
-    // Apart from EIO, file systems have these for wrong checksums and damaged structures.
-    [Errno::IO, Errno::NODATA, Errno::BADMSG, Errno::UCLEAN].contains(&errno)
+    // Apart from EIO, file systems have these for wrong checksums and damaged structures, and NFS has the last one for a file that is
+    // gone.
+    [Errno::IO, Errno::NODATA, Errno::BADMSG, Errno::UCLEAN, Errno::STALE].contains(&errno)
 }
 
 impl FileRanges {
@@ -88,5 +89,20 @@ impl FileRanges {
             ranges.pop_front();
         }
         Ok(sent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_gone_from_its_server_is_not_taken_for_a_client_that_is_gone() {
+        for of_file in [Errno::IO, Errno::STALE] {
+            assert!(is_of_file(of_file), "{of_file:?}");
+        }
+        for of_socket in [Errno::PIPE, Errno::CONNRESET, Errno::TIMEDOUT] {
+            assert!(!is_of_file(of_socket), "{of_socket:?}");
+        }
     }
 }

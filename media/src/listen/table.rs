@@ -52,7 +52,7 @@ struct Address {
 pub(super) struct Standing {
     /// Whether it has ever sent the head of a request.
     had_request: AtomicBool,
-    /// Whether a request is being answered.
+    /// Whether the service has a request and no answer yet.
     is_answering: AtomicBool,
     /// Whether it has had a successful answer.
     trusted: AtomicBool,
@@ -255,7 +255,7 @@ impl Standing {
         self.had_request.load(Ordering::Relaxed)
     }
 
-    /// Whether the service works on an answer. While the answer is sent, it does not.
+    /// Whether the service has a request and no answer yet. The body of the request may still arrive.
     pub(super) fn is_answering(&self) -> bool {
         self.is_answering.load(Ordering::Relaxed)
     }

@@ -34,7 +34,7 @@ impl Queues {
         Self::for_processors(thread::available_parallelism().map_or(1, NonZeroUsize::get))
     }
 
-    fn for_processors(processors: usize) -> Self {
+    pub(super) fn for_processors(processors: usize) -> Self {
         let queue = |permits: usize| Arc::new(Semaphore::new(permits));
         Self {
             small: queue(processors.max(1)),

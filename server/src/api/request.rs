@@ -224,7 +224,28 @@ fn is_malformed(error: &(dyn Error + 'static)) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+
+    use base64::prelude::*;
+    use imagelib::compression::Compression;
+    use tokio::time::timeout;
+
     use super::*;
+    use crate::api::check::CheckRequest;
+
+    #[tokio::test]
+    async fn a_small_request_waits_in_the_queue_for_what_its_documents_unpack_to() {
+        let queues = Queues::for_processors(1);
+        let packed = Compression::Gzip.compress(&b"# nothing\n".repeat(100_000)).unwrap();
+        let packed = BASE64_STANDARD.encode(packed);
+        let body = format!(r#"{{"documents": [{{"name": "a.yaml.gz", "data": "{packed}"}}]}}"#);
+        assert!(body.len() < 64 << 10);
+        let place = queues.acquire(usize::MAX).await.unwrap();
+        let mut waiting = pin!(process_json(&queues, body.into(), |_: CheckRequest| Ok(())));
+        assert!(timeout(Duration::from_millis(200), waiting.as_mut()).await.is_err());
+        drop(place);
+        waiting.await.unwrap();
+    }
 
     #[test]
     fn json_is_a_request_or_documents() {

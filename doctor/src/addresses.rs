@@ -81,7 +81,7 @@ mod tests {
     use std::time::Duration;
 
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpSocket};
     use url::Url;
 
     use super::*;
@@ -103,9 +103,10 @@ mod tests {
     #[tokio::test]
     async fn an_address_that_is_dead_or_serves_something_else_is_found() {
         let (one, same, other) = (serve("abc").await, serve("abc").await, serve("abd").await);
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let dead = listener.local_addr().unwrap();
-        drop(listener);
+        // Bound without listening, the port goes to no other test.
+        let bound = TcpSocket::new_v4().unwrap();
+        bound.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let dead = bound.local_addr().unwrap();
         let url = Url::parse("http://dayone.example/i/boot.iso").unwrap();
         let connector = Arc::new(Connector::new(url, Arc::default(), Arc::default()));
         let context = Arc::new(Context::new(connector, Some(3), Duration::ZERO));

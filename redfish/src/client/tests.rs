@@ -15,6 +15,8 @@ use serde_json::json;
 use super::*;
 use crate::{Credentials, Password, Verification};
 
+mod names;
+
 /// The credential in the URL of an image.
 const IMAGE_TOKEN: &str = "uws2ljnfuws2ljnfuws2ljnfuw";
 

@@ -356,17 +356,6 @@ async fn a_connection_that_the_bmc_has_closed_is_not_used_again() {
 }
 
 #[tokio::test]
-async fn a_name_that_does_not_resolve_is_asked_for_again() {
-    let address = "http://no-such-host.invalid".parse().unwrap();
-    let target = Target { address, credentials: None, verification: Verification::System };
-    let options = ClientOptions { retries: 1, ..ClientOptions::default() };
-    let begin = Instant::now();
-    let error = Client::connect(&target, &options).await.err().unwrap();
-    assert!(matches!(error, RedfishError::Unresolved { .. }) && error.is_transient(), "{error}");
-    assert!(begin.elapsed() >= Duration::from_millis(500), "asked once");
-}
-
-#[tokio::test]
 async fn an_answer_that_trickles_or_breaks_off_is_given_up() {
     const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n";
     let options = ClientOptions { retries: 0, request_timeout: Duration::from_millis(500), ..ClientOptions::default() };

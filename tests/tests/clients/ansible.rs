@@ -276,6 +276,21 @@ fn secrets_in_wrong_options_are_not_printed() {
     }
 }
 
+/// As ansible-core 2.16 and 2.17 read a text with words, of which not all have "=". The peers have only a later release.
+const EARLIER_READER: &str = "\
+from ansible_collections.dayone.dayone.plugins.module_utils import quiet
+quiet.check_type_dict = lambda text: dict(word.split('=', 1) for word in text.split())
+print(*quiet._texts('key: ssh-rsa AAAA== me@x'))
+";
+
+#[test]
+fn earlier_releases_of_ansible_also_look_for_secrets_in_texts() {
+    let python = cache().join("ansible-core-2.19.3/bin/python");
+    let mut python = Command::new(python);
+    python.args(["-c", EARLIER_READER]).env("PYTHONPATH", Ansible::collections()).env("PYTHONDONTWRITEBYTECODE", "1");
+    assert!(run_text(&mut python).starts_with("key: ssh-rsa AAAA== me@x"));
+}
+
 /// A redirect would carry the token to another server, and a POST would become a GET there. The page of a proxy is no success.
 #[test]
 fn only_the_server_itself_is_asked_and_believed() {

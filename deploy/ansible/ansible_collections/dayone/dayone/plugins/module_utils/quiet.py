@@ -71,7 +71,8 @@ def _texts(value: t.Any) -> t.Iterator[str]:
         yield repr(text)[1:-1]
         # Ansible makes a list or a dictionary of a text, and its messages quote the names in that dictionary.
         for part in (text, *text.split(",")):
-            with suppress(TypeError):
+            # Before ansible-core 2.18, it is a ValueError if one word of several has no "=".
+            with suppress(TypeError, ValueError):
                 members = check_type_dict(part)
                 yield from _leaves(members)
                 if not part.startswith("{"):

@@ -1,6 +1,6 @@
 //! What an interface has of IPv4 or of IPv6.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::IpNet;
 
@@ -60,6 +60,19 @@ pub struct Address {
     pub network: IpNet,
     /// Where the user's documents say so.
     pub path: DocumentPath,
+}
+
+impl Address {
+    /// Whether the loopback has it on every host.
+    pub(super) fn is_usual_of_loopback(&self) -> bool {
+        let address = self.network.addr();
+        address == Ipv4Addr::LOCALHOST || address == Ipv6Addr::LOCALHOST
+    }
+
+    /// Whether only the host itself reaches it.
+    pub(crate) fn is_of_loopback(&self) -> bool {
+        self.network.addr().is_loopback()
+    }
 }
 
 impl Ip {

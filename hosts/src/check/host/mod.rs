@@ -126,7 +126,7 @@ impl<'a> Network<'a> {
     /// hosts learn routes that are in no document.
     fn announces_addresses(&self) -> bool {
         self.active().any(|interface| {
-            let mut addresses = interface.addresses();
+            let mut addresses = interface.addresses().filter(|address| !address.is_of_loopback());
             let is_whole = |network: &IpNet| network.prefix_len() == network.max_prefix_len();
             match interface.kind {
                 Kind::Loopback | Kind::Dummy => addresses.next().is_some(),
@@ -158,6 +158,9 @@ impl<'a> Network<'a> {
 
 /// Whether an interface has addresses by which others reach it, or gets some.
 fn has_address(interface: &Interface) -> bool {
+    if interface.kind == Kind::Loopback {
+        return interface.addresses().any(|address| !address.is_of_loopback());
+    }
     interface.families().iter().any(|ip| !matches!(ip.method, Method::Disabled | Method::LinkLocal))
 }
 

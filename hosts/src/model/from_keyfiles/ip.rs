@@ -111,5 +111,5 @@ pub(super) fn network(text: &str, next: impl FnOnce() -> Option<u8>, family: Fam
 
 /// Whether it is an address that the loopback has on every host.
 fn is_own_of_loopback(kind: &Kind, address: &Address) -> bool {
-    *kind == Kind::Loopback && address.network.addr().is_loopback()
+    *kind == Kind::Loopback && address.is_usual_of_loopback()
 }

@@ -117,6 +117,19 @@ fn what_nothing_is_said_about_is_as_networkmanager_has_it() {
 }
 
 #[test]
+fn the_loopback_is_there_if_it_has_more_than_on_every_host() {
+    let profile = |more: &str| {
+        format!(
+            "[connection]\nid=lo\ntype=loopback\ninterface-name=lo\n[ipv4]\nmethod=manual\naddress1=127.0.0.1/8\n{more}[ipv6]\n\
+             method=manual\naddress1=::1/128\n"
+        )
+    };
+    let other = topology(&[("0", &profile("address2=127.0.0.2/8\n"))]);
+    assert_eq!(addresses(other.interface("lo").unwrap()), ["0: ipv4.address2 127.0.0.2/8"]);
+    assert!(topology(&[("0", &profile(""))]).interfaces.is_empty());
+}
+
+#[test]
 fn vlans_of_bridges_are_ranges() {
     let bridge = "[connection]\nid=br0\ntype=bridge\n[bridge]\nvlans=30 untagged,25-29, 7 pvid untagged,20-24,9\n";
     let topology = topology(&[("0", bridge)]);

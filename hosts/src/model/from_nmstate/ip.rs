@@ -14,7 +14,7 @@ use crate::nmstate_document::{elements, flag, is_true, mapping, number, small, t
 pub(super) fn of_loopback(entry: &Entry<'_>, family: Family) -> Ip {
     let mut ip = read(entry, family, false);
     ip.method = Method::Static;
-    ip.addresses.retain(|address| !address.network.addr().is_loopback());
+    ip.addresses.retain(|address| !address.is_usual_of_loopback());
     ip
 }
 

@@ -248,6 +248,8 @@ fn addresses_of_the_loopback_are_for_netplan() {
         assert_eq!(value(convert, &yaml)["ethernets"]["lo"], json!({"addresses": ["192.0.2.99/32"]}));
         // As on every host.
         assert_eq!(value(convert, &with(own))["ethernets"].get("lo"), None);
+        let others = with(&format!("{own}, {{ip: 127.0.0.2, prefix-length: 8}}"));
+        assert_eq!(value(convert, &others)["ethernets"]["lo"], json!({"addresses": ["127.0.0.2/8"]}));
     }
     let found = warned(network_config, &yaml, ELSEWHERE);
     assert!(found.len() == 1 && found[0].starts_with("interfaces[0] has these addresses where"), "{found:?}");

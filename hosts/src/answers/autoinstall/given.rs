@@ -209,12 +209,12 @@ fn left_out(network: &Mapping, wanted: &Value, path: &DocumentPath, report: &mut
 fn canonical(network: &Mapping, path: &DocumentPath, report: &mut Report) -> Result<Value, Reported> {
     let (host, mut found) = input::read_network_config(network, path);
     let target = Target { files: NetworkFiles::Netplan, ..Target::default() };
-    let bonds = path.key("bonds");
+    let bonds = bonds_of_networkd(network, path);
     let converted = host.and_then(|host| {
         let (converted, mut findings) = convert_network(&host, target);
         // dayone leaves these out, and the installer gets the user's network as it is.
         let unused = findings.findings().iter().filter(|finding| finding.code == "value-unused");
-        for finding in unused.filter(|finding| finding.path.is_inside(&bonds)) {
+        for finding in unused.filter(|finding| bonds.iter().any(|bond| finding.path.is_inside(bond))) {
             let message = "has no effect with keyfiles, and netplan sets it: the kernel may refuse the whole bond";
             found.error(CODE, &finding.path, message);
         }
@@ -243,6 +243,15 @@ fn canonical(network: &Mapping, path: &DocumentPath, report: &mut Report) -> Res
         let message = format!("has something that dayone cannot compare with the host's documents; {FIX}");
         report.refuse(CODE, path, message)
     })
+}
+
+/// Where the bonds are that netplan gives to systemd-networkd. NetworkManager leaves options without effect out by itself.
+fn bonds_of_networkd(network: &Mapping, path: &DocumentPath) -> Vec<DocumentPath> {
+    let Some(bonds) = network.get("bonds") else { return Vec::new() };
+    let path = path.key("bonds");
+    let all = bonds.as_mapping().into_iter().flatten();
+    let of_networkd = all.filter(|(_, bond)| !netplan::is_of_network_manager(bond, bonds, network));
+    of_networkd.map(|(id, _)| path.key(id.as_str().unwrap_or_default())).collect()
 }
 
 /// The first place at which two networks differ, and what is there. What the user has left to netplan differs from nothing.

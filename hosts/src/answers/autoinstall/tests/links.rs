@@ -20,11 +20,15 @@ fn bond_options_are_words() {
     }
 }
 
-/// dayone itself leaves them out. The installer gets the user's network as it is, and the kernel would refuse the whole bond.
+/// dayone itself and NetworkManager leave them out. The installer gets the user's network as it is, and with systemd-networkd, the
+/// kernel would refuse the whole bond.
 #[test]
 fn bond_options_without_effect_are_refused() {
     let mut own = value(file(&completed(BOND, "version: 1\n").0.unwrap(), AUTOINSTALL_FILE));
     own["network"]["bonds"]["bond0"]["parameters"]["arp-validate"] = "none".into();
+    let mut of_network_manager = own.clone();
+    of_network_manager["network"]["renderer"] = "NetworkManager".into();
+    let of_network_manager = yaml_text::document(&of_network_manager);
     let own = yaml_text::document(&own);
     let with_option = BOND.replace("mode: 802.3ad,", "mode: 802.3ad, options: {arp_validate: none},");
     for documents in [BOND, with_option.as_str()] {
@@ -33,6 +37,8 @@ fn bond_options_without_effect_are_refused() {
         let is_expected =
             |finding: &String| finding.contains(expected) && finding.ends_with("[answers-contradict-network]");
         assert!(files.is_none() && findings.iter().any(is_expected), "{findings:?}");
+        let (files, findings) = completed(documents, &of_network_manager);
+        assert!(files.is_some(), "{findings:?}");
     }
 }
 

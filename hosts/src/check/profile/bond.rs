@@ -247,7 +247,8 @@ fn check_probes(options: &mut Options<'_, '_, '_>, mode: &str) {
     }
     let sends_probes = has_interval && !has_miimon;
     for key in ["updelay", "downdelay"] {
-        if sends_probes && options.number(key) > 0 {
+        // With miimon 0, [`check_monitors`] has refused it.
+        if sends_probes && options.get("miimon").is_none() && options.number(key) > 0 {
             let why = "it counts in intervals of miimon, which a bond with arp_interval does not have";
             options.0.dropped("bond", key, why);
         }

@@ -134,6 +134,7 @@ fn monitors_of_a_bond_that_networkmanager_leaves_out_are_warnings() {
         (format!("mode=active-backup\n{targets}arp_validate=active\n"), &[]),
         (format!("mode=active-backup\n{targets}updelay=200\ndowndelay=0\n"), &["updelay"]),
         ("mode=active-backup\nupdelay=200\n".to_owned(), &[]),
+        (format!("mode=active-backup\nmiimon=0\n{targets}updelay=200\n"), &[]),
     ] {
         let bond = format!(
             "[connection]\nid=bond0\ntype=bond\ninterface-name=bond0\n[bond]\n{options}[ipv4]\nmethod=disabled\n[ipv6]\n\

@@ -285,6 +285,8 @@ fn the_runbooks_have_what_a_server_and_a_sidecar_need() {
 #[test]
 fn every_reason_not_to_be_ready_is_explained() {
     let page = read("docs/runbooks.md");
+    let sources = ["services/controller.rs", "host_images/mod.rs", "host_images/settings.rs", "ironic_agent/mod.rs"];
+    let sources = sources.map(|source| read(&format!("server/src/{source}")));
     for reason in [
         "starting: reading the key",
         "starting: reading the bases",
@@ -294,6 +296,8 @@ fn every_reason_not_to_be_ready_is_explained() {
         "the pull secret is",
         "not all images have been made yet",
     ] {
+        let words = reason.trim_start_matches("starting: ");
+        assert!(sources.iter().any(|source| source.contains(words)), "no program says {reason}");
         assert!(runbook(&page, "DayoneDown").contains(&format!("`{reason}")), "{reason}");
     }
 }

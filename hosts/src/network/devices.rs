@@ -266,7 +266,12 @@ pub(super) fn takes(interface: &Mapping, path: &DocumentPath, findings: &mut Fin
     if text(interface, "state") == Some("down") {
         findings.refuse(&path.key("state"), "the host brings up every interface there; leave the interface out");
     } else if !matches!(kind, "ethernet" | "bond" | "vlan" | "linux-bridge" | "loopback") {
-        let reason = format!("it is {kind}, and dayone writes ethernet, bond, vlan and linux-bridge");
+        let written = if findings.files() == NetworkFiles::NetworkData {
+            "ethernet, bond and vlan"
+        } else {
+            "ethernet, bond, vlan, linux-bridge and addresses of the loopback"
+        };
+        let reason = format!("it is {kind}, and dayone writes {written}");
         findings.refuse(&path.key("type"), &reason);
     } else {
         return true;

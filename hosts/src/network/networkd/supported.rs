@@ -170,6 +170,6 @@ fn problem_of(kind: &str) -> Option<&'static str> {
     match kind {
         "ethernet" | "bond" | "linux-bridge" | "vlan" | "vrf" | "dummy" | "loopback" => None,
         "macsec" => Some("its key would be a secret in a file that everyone can read"),
-        _ => Some("dayone makes units of ethernet, bond, vlan, linux-bridge, vrf and dummy"),
+        _ => Some("dayone makes units of ethernet, bond, vlan, linux-bridge, vrf, dummy and addresses of the loopback"),
     }
 }

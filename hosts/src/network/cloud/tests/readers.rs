@@ -233,6 +233,18 @@ fn netplan_has_the_costs_and_priorities_of_a_bridges_ports() {
     assert!(found.iter().any(|finding| finding.contains("stp-hairpin-mode")), "{found:?}");
 }
 
+#[test]
+fn a_refused_type_is_told_with_those_that_the_format_has() {
+    let dummy = "interfaces: [{name: dummy0, type: dummy, ipv4: {enabled: true, address: [{ip: 192.0.2.9, prefix-length: 32}]}}]";
+    for (convert, types) in [
+        (network_config as Convert, "ethernet, bond, vlan, linux-bridge and addresses of the loopback"),
+        (network_data as Convert, "ethernet, bond and vlan"),
+    ] {
+        let found = refused(convert, dummy);
+        assert!(found.len() == 1 && found[0].ends_with(&format!("dayone writes {types}")), "{found:?}");
+    }
+}
+
 /// netplan has the loopback among the NICs. cloud-init writes a profile of type ethernet for it, which never activates.
 #[test]
 fn addresses_of_the_loopback_are_for_netplan() {

@@ -164,7 +164,7 @@ fn quiet_leaves_warnings() {
         assert_eq!(ended.code, 0, "{}", ended.err);
         ended.err
     };
-    let warning = "warning: initrd: has no NetworkManager, so nothing in it reads keyfiles; ";
+    let warning = "warning: initrd: has no NetworkManager, so nothing in it reads keyfiles, and ";
     assert!(build(&[]).starts_with(warning) && build(&[]).contains("wrote "), "{}", build(&[]));
     assert!(build(&["--quiet"]).starts_with(warning) && !build(&["--quiet"]).contains("wrote "));
 }

@@ -92,11 +92,7 @@ fn an_unknown_format_exits_with_1_and_a_read_error_with_2() {
     let large_sectors = place.write("disk.img", disk);
     for (path, code, sentence) in [
         (text.as_str(), 1, "text is no ISO 9660 image, no initramfs and no image of a disk with a partition table"),
-        (
-            &large_sectors,
-            1,
-            "no image of a disk with sectors of 512 bytes and an EFI system partition in its GPT or MBR",
-        ),
+        (&large_sectors, 1, "disk.img: it is the image of a disk with sectors of 4096 bytes"),
         (&place.write("empty", ""), 1, "empty is empty"),
         (&cut, 1, "cut.iso: "),
         (&cut_initrd, 1, "cut.img: "),

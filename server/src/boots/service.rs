@@ -20,7 +20,7 @@ use super::error::{CreateError, DeleteError};
 use super::id::BootId;
 use super::listing::Listing;
 use super::metrics::BootMetrics;
-use super::permits::Permits;
+use super::permits::{Permit, Permits};
 use super::record::{BootRecord, BootState, NewBoot};
 use super::record_writer::RecordWriter;
 use super::records::{self, Records};
@@ -97,13 +97,15 @@ impl Boots {
         }));
         boots.0.answer_recorded_calls(&found);
         let found = found.into_iter().map(|record| Arc::new(Boot::new(record, true)));
-        // Those that do not wait for a permit take theirs before others get one.
-        let (under_way, others): (Vec<_>, Vec<_>) = found.partition(|boot| boot.is_under_way());
-        for boot in under_way.into_iter().chain(others) {
+        // While a boot that is under way waited for others, its host would stay off, or would call home in vain.
+        let take = |boot: &Arc<Boot>| boot.is_under_way().then(|| boots.0.boot_permits.take());
+        // Before others get a permit.
+        let found: Vec<_> = found.map(|boot| (take(&boot), boot)).collect();
+        for (permit, boot) in found {
             if !boot.record().is_ended() {
                 info!(boot = %boot.id(), state = %boot.record().state, "continuing a boot");
             }
-            boots.add(boot);
+            boots.add(boot, permit);
         }
         Ok(boots)
     }
@@ -196,7 +198,7 @@ impl Boots {
         let begun: Vec<_> = records.into_iter().map(|record| Arc::new(Boot::new(record, false))).collect();
         for boot in &begun {
             info!(boot = %boot.id(), bmc = %boot.record().bmc.address, host = boot.record().host, "a boot begins");
-            self.add(Arc::clone(boot));
+            self.add(Arc::clone(boot), None);
         }
         // The client does not wait for that: thousands of boots may have ended.
         let (boots, task) = (self.clone(), shared.unfinished.begin());
@@ -265,12 +267,12 @@ impl Boots {
         self.0.metrics.measured(count(BootState::Queued), count(BootState::Running));
     }
 
-    fn add(&self, boot: Arc<Boot>) {
+    fn add(&self, boot: Arc<Boot>, permit: Option<Permit>) {
         self.0.boots().insert(boot.id(), Arc::clone(&boot));
         if !boot.record().is_ended() {
             let (shared, task) = (Arc::clone(&self.0), self.0.unfinished.begin());
             tokio::spawn(async move {
-                engine::drive(shared, boot).await;
+                engine::drive(shared, boot, permit).await;
                 drop(task);
             });
         }

@@ -19,6 +19,7 @@ use tracing::{info, warn};
 
 use super::boot::Boot;
 use super::machine::Work;
+use super::permits::Permit;
 use super::record::{BootRecord, BootState};
 use super::shared::Shared;
 use super::step::Step;
@@ -105,22 +106,23 @@ const AGAIN: u32 = 2;
 /// The wait before the first repetition of a step, in pauses between two requests. Each later wait is longer by as much.
 const PAUSES: u32 = 5;
 
-/// Works on a boot until it has ended, is forgotten, or the server stops.
-pub(super) async fn drive(shared: Arc<Shared>, boot: Arc<Boot>) {
+/// Works on a boot until it has ended, is forgotten, or the server stops. With a permit, the boot does not wait for its turn.
+pub(super) async fn drive(shared: Arc<Shared>, boot: Arc<Boot>, permit: Option<Permit>) {
     tokio::select! {
-        () = work(&shared, &boot) => {}
+        () = work(&shared, &boot, permit) => {}
         () = boot.forgotten.cancelled() => {}
         // The next start continues from the record.
         () = shared.stopping.cancelled() => Box::pin(unwritten::write(&shared, &boot)).await,
     }
 }
 
-async fn work(shared: &Arc<Shared>, boot: &Arc<Boot>) {
+async fn work(shared: &Arc<Shared>, boot: &Arc<Boot>, mut permit: Option<Permit>) {
     let mut changes = boot.changes();
     loop {
         changes.mark_unchanged();
+        let permit = permit.take();
         let stopped = match boot.work() {
-            Work::Boot => run(shared, boot).await,
+            Work::Boot => run(shared, boot, permit).await,
             Work::Eject => undo(shared, boot).await,
             Work::Rest => changes.changed().await.map_err(|_| Stop::Deleted),
             Work::Ended => return,
@@ -136,16 +138,14 @@ async fn work(shared: &Arc<Shared>, boot: &Arc<Boot>) {
 }
 
 /// Takes the steps up to `booted`.
-async fn run(shared: &Arc<Shared>, boot: &Arc<Boot>) -> Result<(), Stop> {
+async fn run(shared: &Arc<Shared>, boot: &Arc<Boot>, permit: Option<Permit>) -> Result<(), Stop> {
     let resumed = boot.resumed && boot.record().state == BootState::Running;
-    let _permit = if boot.is_under_way() {
-        // While it waited for other boots, its host would stay off, or would call home in vain.
-        shared.boot_permits.take()
-    } else {
-        tokio::select! {
+    let _permit = match permit {
+        Some(permit) => permit,
+        None => tokio::select! {
             permit = shared.boot_permits.acquire() => permit.map_err(io::Error::other)?,
             () = deleted(boot) => return Ok(()),
-        }
+        },
     };
     shared
         .change(boot, |record| {
@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn a_boot_that_waits_for_its_turn_or_rests_needs_little_memory() {
-        let size = size(drive);
+        let size = size(|shared: Arc<Shared>, boot: Arc<Boot>| drive(shared, boot, None));
         assert!(size <= 2560, "{size} bytes");
     }
 

@@ -66,7 +66,7 @@ async fn a_boot_that_ends_while_its_deletion_waits_is_removed_and_counts_once() 
 async fn a_boot_that_is_deleted_while_it_begins_stays_deleted() {
     let scene = Scene::start().await;
     let boot = scene.add("192.0.2.1");
-    let driven = engine::drive(Arc::clone(&scene.boots.0), Arc::clone(&boot));
+    let driven = engine::drive(Arc::clone(&scene.boots.0), Arc::clone(&boot), None);
     let both = async { tokio::join!(scene.boots.delete(boot.id(), None, false), driven) };
     let (deleted, ()) = tokio::time::timeout(Duration::from_secs(10), both).await.unwrap();
     assert!(matches!(deleted, Ok(Deleted::Ejecting(_))), "{deleted:?}");

@@ -262,6 +262,28 @@ async fn an_eject_fails_if_the_bmc_does_not_show_all_slots() {
         let output = run(command(&["eject", &bmc.origin(), "--slot", slot])).await;
         assert_eq!(output.status.code(), Some(code), "{slot}: {output:?}");
     }
+    // Another failure does not replace the reason. The first request is that of the survey.
+    bmc.inject(Fault { after: 1, ..Fault::new("GET", "/VirtualMedia/1", 1000, Failure::Drop) });
+    let output = run(command(&["eject", &bmc.origin()])).await;
+    let said = text(&output.stderr);
+    assert!(text(&output.stdout).contains("/VirtualMedia/1/ not ejected"), "{output:?}");
+    assert!(said.contains("may have a medium") && said.contains("/VirtualMedia/2"), "{said}");
+}
+
+#[tokio::test]
+async fn an_eject_gives_the_reason_of_each_slot_that_fails() {
+    let bmc = emulated("hpe-ilo6").await;
+    let slots = ["/VirtualMedia/1", "/VirtualMedia/2"];
+    for slot in slots {
+        // The first request is that of the survey.
+        bmc.inject(Fault { after: 1, ..Fault::new("GET", slot, 1000, Failure::Status(403)) });
+    }
+    let output = run(command(&["eject", &bmc.origin()])).await;
+    let (shown, said) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    for slot in slots {
+        assert!(shown.contains(&format!("{slot}/ not ejected")) && said.contains(slot), "{slot}: {output:?}");
+    }
 }
 
 #[tokio::test]

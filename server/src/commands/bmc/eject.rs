@@ -39,10 +39,9 @@ pub(super) async fn run(arguments: &EjectArguments) -> Result<(), Failure> {
         OutputFormat::Json => terminal::print_json(&slots)?,
         OutputFormat::Text => terminal::print(&as_text(&chosen.target.address.to_string(), &slots))?,
     }
-    match slots.into_iter().find_map(|slot| slot.problem).or(hidden) {
-        Some(problem) => Err(Failure::Bmc(problem)),
-        None => Ok(()),
-    }
+    // The table has no reasons.
+    let problems: Vec<String> = slots.into_iter().filter_map(|slot| slot.problem).chain(hidden).collect();
+    if problems.is_empty() { Ok(()) } else { Err(Failure::Bmc(problems.join("; "))) }
 }
 
 /// Ejects the media of the slots that the BMC shows. Also returns why another slot may have a medium.

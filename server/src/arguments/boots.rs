@@ -120,8 +120,8 @@ pub struct BootsShowArguments {
 The server stops a boot that is under way, ejects its medium and resets the boot override. It forgets a boot that has ended. A live \
 system reads its medium for as long as it runs: delete its boot only when the host no longer needs the medium.
 
-Exit codes: 0 success, 1 there is no such boot, or with --wait, the BMC did not eject the medium, 2 wrong arguments, or no server, \
-130 interrupted.
+Exit codes: 0 success, 1 there is no such boot, or with --wait, the BMC did not eject the medium, or somebody has forgotten the boot \
+meanwhile, 2 wrong arguments, or no server, 130 interrupted.
 
 Examples:
   dayone boots rm worker-0 --wait

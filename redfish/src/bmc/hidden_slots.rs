@@ -12,6 +12,8 @@ pub(super) struct HiddenSlots {
     pub(super) refusal: Option<String>,
     /// Sentences about slots that the BMC has, or may have.
     pub(super) sentences: Vec<String>,
+    /// Sentences about Managers that the BMC has, or may have. They may have slots.
+    pub(super) managers: Vec<String>,
 }
 
 impl HiddenSlots {
@@ -34,12 +36,31 @@ impl HiddenSlots {
             return Err(error);
         }
         let sentence = cannot_be_read(path, &error);
-        // Some BMCs link to slots that they do not have.
-        if matches!(error.status(), Some(StatusCode::NOT_FOUND | StatusCode::GONE)) {
+        if is_absent(&error) {
             notes.push(sentence);
         } else {
             self.add(sentence, notes);
         }
         Ok(())
     }
+
+    /// Adds a sentence about Managers, also to the notes.
+    pub(super) fn add_managers(&mut self, sentence: String, notes: &mut Vec<String>) {
+        self.managers.push(sentence.clone());
+        notes.push(sentence);
+    }
+
+    /// Notes that the BMC does not show one Manager or all Managers.
+    pub(super) fn note_managers(&mut self, sentence: String, error: &RedfishError, notes: &mut Vec<String>) {
+        if is_absent(error) {
+            notes.push(sentence);
+        } else {
+            self.add_managers(sentence, notes);
+        }
+    }
+}
+
+/// Whether the BMC does not have the resource: some BMCs link to resources that they do not have.
+fn is_absent(error: &RedfishError) -> bool {
+    matches!(error.status(), Some(StatusCode::NOT_FOUND | StatusCode::GONE))
 }

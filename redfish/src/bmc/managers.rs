@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::Bmc;
 use super::error::BmcError;
+use super::hidden_slots::HiddenSlots;
 use super::properties::{Properties, last_segment};
 use super::refusals::is_about_one_resource;
 
@@ -14,30 +15,33 @@ impl Bmc {
         &self,
         all: Option<String>,
         managed_by: Vec<String>,
+        hidden: &mut HiddenSlots,
         notes: &mut Vec<String>,
     ) -> Result<(Vec<String>, bool), BmcError> {
         if !managed_by.is_empty() {
             return Ok((managed_by, false));
         }
         let Some(path) = all else { return Ok((Vec::new(), false)) };
-        match self.member_paths(&path).await {
-            // One Manager manages all Systems.
-            Ok(paths) => {
-                if paths.len() < 2 {
-                    return Ok((paths, false));
-                }
-                let are_several = match self.systems().await {
-                    Ok(systems) => systems.len() > 1,
-                    Err(BmcError::Redfish(error)) if is_about_one_resource(&error) => true,
-                    Err(error) => return Err(error),
-                };
-                Ok((paths, are_several))
-            }
+        let listed = match self.collection(&path).await {
+            Ok(listed) => listed,
             Err(error) => {
-                notes.push(format!("the Managers cannot be listed: {error}"));
-                Ok((Vec::new(), false))
+                hidden.note_managers(format!("the Managers cannot be listed: {error}"), &error, notes);
+                return Ok((Vec::new(), false));
             }
+        };
+        let paths = listed.paths();
+        if let Some(error) = &listed.incomplete {
+            hidden.add_managers(format!("the list of the Managers ends early: {error}"), notes);
+        } else if paths.len() < 2 {
+            // One Manager manages all Systems.
+            return Ok((paths, false));
         }
+        let are_several = match self.systems().await {
+            Ok(systems) => systems.len() > 1,
+            Err(BmcError::Redfish(error)) if is_about_one_resource(&error) => true,
+            Err(error) => return Err(error),
+        };
+        Ok((paths, are_several))
     }
 }
 

@@ -77,6 +77,7 @@ impl Bmc {
         if missing.is_empty() {
             return Ok(());
         }
+        hidden.sentences.append(&mut hidden.managers);
         let has_none = slots.iter().all(|slot| slot.insert.is_none());
         let mut read = match self.slots(collections, vendor, hidden, notes).await {
             // The System's slots may be enough.

@@ -253,24 +253,33 @@ impl Bmc {
 
         let (mut managers, mut of_managers) = (Vec::new(), Vec::new());
         let (mut vendor, mut unread) = (None, None);
-        let (paths, may_be_others) = self.manager_paths(all_managers, managed_by, &mut notes).await?;
+        let mut hidden = HiddenSlots::default();
+        let (paths, may_be_others) = self.manager_paths(all_managers, managed_by, &mut hidden, &mut notes).await?;
         let most = if may_be_others { MAX_CANDIDATES } else { MAX_MANAGERS };
         for (position, path) in paths.iter().enumerate() {
             // The only Manager of this System may be the last of all.
             let is_missing = may_be_others && managers.is_empty();
             if managers.len() >= MAX_MANAGERS || position >= most && !is_missing {
+                if !may_be_others {
+                    let listed = paths.len();
+                    hidden.add_managers(
+                        format!("the System has {listed} Managers; only the first {position} were read"),
+                        &mut notes,
+                    );
+                }
                 break;
             }
-            let body = match self.read_or_note(path, &mut notes).await {
-                Ok(Some(body)) => body,
-                Ok(None) => continue,
+            let body = match self.client().get(path).await {
+                Ok(resource) => resource.body,
                 // Another Manager may have the slots. One of two may be off, or not be for this account.
-                Err(BmcError::Redfish(error)) if is_answer(&error) => {
-                    notes.push(cannot_be_read(path, &error));
-                    unread.get_or_insert(error);
+                Err(error) if is_answer(&error) => {
+                    hidden.note_managers(cannot_be_read(path, &error), &error, &mut notes);
+                    if !is_about_one_resource(&error) {
+                        unread.get_or_insert(error);
+                    }
                     continue;
                 }
-                Err(error) => return Err(error),
+                Err(error) => return Err(error.into()),
             };
             if may_be_others && !is_manager_of(&body, &own) {
                 continue;
@@ -286,9 +295,12 @@ impl Bmc {
             });
         }
         let vendor = vendor.unwrap_or_else(|| self.vendor(&system, Properties::new(&Value::Null)));
+        if may_be_others && !managers.is_empty() {
+            // The System has its Manager, so the others are those of other Systems, which may be off for months.
+            hidden.managers.clear();
+        }
 
         let mut collections: Vec<String> = virtual_media.into_iter().collect();
-        let mut hidden = HiddenSlots::default();
         let mut slots = self.slots(&collections, vendor, &mut hidden, &mut notes).await?;
         let more: Vec<String> = of_managers.into_iter().filter(|path| !collections.contains(path)).collect();
         self.add_managers_slots(&mut slots, &more, vendor, &mut hidden, &mut notes).await?;
@@ -332,17 +344,5 @@ impl Bmc {
             system: system.manufacturer.clone(),
         });
         if vendor == Vendor::Other { self.expected_vendor() } else { vendor }
-    }
-
-    /// Reads a resource. If the BMC refuses only this one, returns `None` and adds a note.
-    async fn read_or_note(&self, path: &str, notes: &mut Vec<String>) -> Result<Option<Value>, BmcError> {
-        match self.client().get(path).await {
-            Ok(resource) => Ok(Some(resource.body)),
-            Err(error) if is_about_one_resource(&error) => {
-                notes.push(cannot_be_read(path, &error));
-                Ok(None)
-            }
-            Err(error) => Err(error.into()),
-        }
     }
 }

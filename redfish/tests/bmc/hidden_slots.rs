@@ -1,6 +1,32 @@
 //! What a survey says about slots that a BMC does not show.
 
-use crate::boots::{SLOT, SLOTS, connected, refusal, start};
+use redfish::bmc::Survey;
+use serde_json::{Value, json};
+
+use crate::bmc::{Bmc, Canned};
+use crate::boots::{SLOT, SLOTS, SYSTEM, boot, connected, members, refusal, start};
+use crate::managers::{MANAGERS, add_manager, managed};
+
+const LIST: &str = "/redfish/v1/Managers";
+
+fn refused(status: u16) -> Canned {
+    refusal(status, "Base.1.8.GeneralError", &[]).header("Retry-After", "0")
+}
+
+/// Checks whether a note that begins like this also says that slots may be hidden.
+fn check(survey: &Survey, beginning: &str, is_hidden: bool) {
+    let is_named = |sentences: &[String]| sentences.iter().any(|sentence| sentence.starts_with(beginning));
+    assert!(is_named(&survey.notes), "{beginning}: {survey:?}");
+    assert_eq!(is_named(&survey.hidden_slots), is_hidden, "{beginning}: {survey:?}");
+}
+
+/// A BMC whose System names no Manager.
+async fn unmanaged(systems: &[&str]) -> Bmc {
+    let bmc = start().await;
+    bmc.only("GET", "/redfish/v1/", Canned::new(200, &json!({"Managers": {"@odata.id": LIST}})));
+    bmc.on("GET", "/redfish/v1/Systems", members(systems));
+    bmc
+}
 
 #[tokio::test]
 async fn a_survey_names_slots_that_may_be_there_although_the_bmc_does_not_show_them() {
@@ -13,11 +39,78 @@ async fn a_survey_names_slots_that_may_be_there_although_the_bmc_does_not_show_t
         (SLOTS, 404, false),
     ] {
         let bmc = start().await;
-        bmc.only("GET", path, refusal(status, "Base.1.8.GeneralError", &[]));
+        bmc.only("GET", path, refused(status));
         let survey = connected(&bmc).await.survey().await.unwrap();
-        let beginning = format!("{path} cannot be read");
-        let is_named = |sentences: &[String]| sentences.iter().any(|sentence| sentence.starts_with(&beginning));
-        assert!(is_named(&survey.notes), "{path} {status}: {survey:?}");
-        assert_eq!(is_named(&survey.hidden_slots), is_hidden, "{path} {status}: {survey:?}");
+        check(&survey, &format!("{path} cannot be read"), is_hidden);
     }
+}
+
+#[tokio::test]
+async fn a_manager_that_cannot_be_read_may_have_slots() {
+    for (status, is_hidden) in [(403, true), (500, true), (503, true), (404, false)] {
+        for [good, bad] in [MANAGERS, [MANAGERS[1], MANAGERS[0]]] {
+            let bmc = start().await;
+            managed(&bmc, &MANAGERS, &json!({}));
+            add_manager(&bmc, good, &Value::Null);
+            bmc.on("GET", bad, refused(status));
+            let boots = connected(&bmc).await;
+            let beginning = format!("{bad} cannot be read");
+            check(&boots.survey().await.unwrap(), &beginning, is_hidden);
+
+            // The System's own slots are the same devices.
+            managed(&bmc, &MANAGERS, &json!({"VirtualMedia": {"@odata.id": SLOTS}}));
+            let insert = json!({"target": format!("{SLOT}/Actions/VirtualMedia.InsertMedia")});
+            let actions = json!({"#VirtualMedia.InsertMedia": insert});
+            let both = json!({"MediaTypes": ["CD", "USBStick"], "Actions": actions});
+            bmc.only("GET", SLOT, Canned::new(200, &both));
+            check(&boots.survey().await.unwrap(), &beginning, false);
+        }
+    }
+}
+
+/// The nodes of an enclosure share a BMC, and some are always off.
+#[tokio::test]
+async fn another_systems_manager_hides_nothing() {
+    let bmc = unmanaged(&[SYSTEM, "/redfish/v1/Systems/2"]).await;
+    bmc.only("GET", SYSTEM, Canned::new(200, &json!({"PowerState": "On", "Boot": boot("None", "UEFI")})));
+    bmc.on("GET", LIST, members(&MANAGERS));
+    bmc.on("GET", MANAGERS[0], refused(503));
+    add_manager(&bmc, MANAGERS[1], &json!([{"@odata.id": SYSTEM}]));
+    let survey = connected(&bmc).await.survey().await.unwrap();
+    check(&survey, &format!("{} cannot be read", MANAGERS[0]), false);
+}
+
+#[tokio::test]
+async fn managers_that_are_not_listed_may_have_slots() {
+    for (status, is_hidden) in [(403, true), (500, true), (404, false)] {
+        let bmc = unmanaged(&[SYSTEM]).await;
+        bmc.on("GET", LIST, refused(status));
+        let survey = connected(&bmc).await.survey().await.unwrap();
+        check(&survey, "the Managers cannot be listed", is_hidden);
+    }
+
+    // The only Manager that is listed may be that of another System.
+    for (systems, managers) in [(&[SYSTEM][..], 1), (&[SYSTEM, "/redfish/v1/Systems/2"][..], 0)] {
+        let bmc = unmanaged(systems).await;
+        let next = format!("{LIST}/2/Members");
+        let list = json!({"Members": [{"@odata.id": MANAGERS[0]}], "Members@odata.nextLink": next});
+        bmc.on("GET", LIST, Canned::new(200, &list));
+        bmc.on("GET", &next, refused(500));
+        add_manager(&bmc, MANAGERS[0], &Value::Null);
+        let survey = connected(&bmc).await.survey().await.unwrap();
+        check(&survey, "the list of the Managers ends early", true);
+        assert_eq!(survey.managers.len(), managers, "{systems:?}: {survey:?}");
+    }
+}
+
+#[tokio::test]
+async fn managers_that_are_not_read_because_there_are_too_many_may_have_slots() {
+    let bmc = start().await;
+    let managers: Vec<String> = (0..5).map(|number| format!("{LIST}/{number}")).collect();
+    managed(&bmc, &managers.iter().map(String::as_str).collect::<Vec<_>>(), &json!({}));
+    for manager in &managers {
+        add_manager(&bmc, manager, &Value::Null);
+    }
+    let survey = connected(&bmc).await.survey().await.unwrap();
+    check(&survey, "the System has 5 Managers; only the first 4 were read", true);
 }

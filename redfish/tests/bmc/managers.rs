@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use crate::bmc::{Bmc, Canned};
 use crate::boots::{SLOT, SLOTS, SYSTEM, boot, connected, members, planned, refusal, slot, start};
 
-const MANAGERS: [&str; 2] = ["/redfish/v1/Managers/2", "/redfish/v1/Managers/1"];
+pub(super) const MANAGERS: [&str; 2] = ["/redfish/v1/Managers/2", "/redfish/v1/Managers/1"];
 
 /// A Manager of these Systems with one slot, which is empty.
-fn add_manager(bmc: &Bmc, manager: &str, systems: &Value) {
+pub(super) fn add_manager(bmc: &Bmc, manager: &str, systems: &Value) {
     let slots = format!("{manager}/VirtualMedia");
     let links = json!({"ManagerForServers": systems});
     let resource = json!({"Links": links, "VirtualMedia": {"@odata.id": slots}});
@@ -20,7 +20,7 @@ fn add_manager(bmc: &Bmc, manager: &str, systems: &Value) {
 }
 
 /// A System of these Managers. `more` are its other properties.
-fn managed(bmc: &Bmc, managers: &[&str], more: &Value) {
+pub(super) fn managed(bmc: &Bmc, managers: &[&str], more: &Value) {
     let managers: Vec<Value> = managers.iter().map(|path| json!({"@odata.id": path})).collect();
     let mut system = json!({"PowerState": "On", "Boot": boot("None", "UEFI"), "Links": {"ManagedBy": managers}});
     if let (Some(system), Some(more)) = (system.as_object_mut(), more.as_object()) {

@@ -167,8 +167,10 @@ impl Shared {
         let image = boot.record().image;
         let had = |other: &Arc<Boot>| {
             let record = other.record();
+            // A boot that was deleted before its turn never had the image.
+            let began = record.step(Step::Insert).is_some_and(|step| step.started.is_some());
             let ended = record.step(Step::Ejected).and_then(|step| step.ended);
-            other.id() != boot.id() && record.image == image && ended.is_some_and(|ended| ended >= moment)
+            other.id() != boot.id() && record.image == image && began && ended.is_some_and(|ended| ended >= moment)
         };
         self.is_shared(boot) || self.boots().values().any(had)
     }

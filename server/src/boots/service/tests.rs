@@ -8,6 +8,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::boots::credentials::CredentialsSource;
 use crate::boots::samples::new_boot;
+use crate::boots::time::Timestamp;
 
 /// The boots of a server without images.
 struct Scene {
@@ -48,6 +49,25 @@ impl Scene {
 
 fn fail(record: &mut BootRecord) {
     record.fail(Step::Insert, "no answer");
+}
+
+fn eject(record: &mut BootRecord) {
+    record.delete();
+    record.begin(Step::Ejected);
+    record.ejected("");
+}
+
+#[tokio::test]
+async fn a_boot_that_was_deleted_before_its_turn_never_had_the_image() {
+    let scene = Scene::start().await;
+    let (boot, since) = (scene.add("192.0.2.1"), Timestamp::now());
+    scene.add("192.0.2.2").show(eject);
+    assert!(!scene.boots.0.was_shared_since(&boot, since));
+    scene.add("192.0.2.3").show(|record| {
+        record.begin(Step::Insert);
+        eject(record);
+    });
+    assert!(scene.boots.0.was_shared_since(&boot, since));
 }
 
 #[tokio::test]

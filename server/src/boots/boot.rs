@@ -157,10 +157,13 @@ impl Boot {
         Ok((old, record))
     }
 
-    /// Ends all work on the boot. After this returns, nobody writes its record any more.
-    pub(super) async fn forget(&self) {
+    /// Removes the record, and ends all work on the boot. After this, nobody writes the record any more. If the removal fails, the work goes
+    /// on: a failure may have to get to the disk, so that the next start does not begin the boot.
+    pub(super) async fn forget(&self, remove: impl Future<Output = io::Result<()>>) -> io::Result<()> {
+        let _lock = self.writer.lock().await;
+        remove.await?;
         self.forgotten.cancel();
-        drop(self.writer.lock().await);
+        Ok(())
     }
 
     /// Changes the record only in memory: if the disk accepts no change, users should still see it. The next [`update`](Self::update)

@@ -226,9 +226,10 @@ impl Boots {
                 return Ok(Deleted::Ejecting(boot));
             }
         }
-        boot.forget().await;
-        self.0.remove(id).await.map_err(DeleteError::Write)?;
-        self.0.boots().remove(&id);
+        let (boots, forgotten) = (self.clone(), Arc::clone(&boot));
+        // A task of its own runs to its end, even if the client does not wait for it.
+        let removed = tokio::spawn(async move { boots.forget(&forgotten).await }).await;
+        removed.map_err(|error| DeleteError::Write(io::Error::other(error)))?.map_err(DeleteError::Write)?;
         if !boot.record().is_ended() {
             warn!(boot = %id, bmc = %boot.record().bmc.address, "a boot was forgotten; its BMC may still have the medium");
         }
@@ -278,6 +279,13 @@ impl Boots {
         }
     }
 
+    /// Removes the record of a boot, and ends all work on it.
+    async fn forget(&self, boot: &Boot) -> io::Result<()> {
+        boot.forget(self.0.remove(boot.id())).await?;
+        self.0.boots().remove(&boot.id());
+        Ok(())
+    }
+
     /// Removes the oldest boots that have ended.
     async fn prune(&self) {
         let Ok(_pruning) = self.0.pruning.try_lock() else { return };
@@ -287,11 +295,8 @@ impl Boots {
             if self.0.stopping.is_cancelled() {
                 return;
             }
-            // If the disk has not accepted its record yet, nobody may write that after its removal.
-            boot.forget().await;
-            match self.0.remove(boot.id()).await {
-                Ok(()) => drop(self.0.boots().remove(&boot.id())),
-                Err(error) => warn!(boot = %boot.id(), %error, "cannot remove the record of a boot that has ended"),
+            if let Err(error) = self.forget(boot).await {
+                warn!(boot = %boot.id(), %error, "cannot remove the record of a boot that has ended");
             }
         }
     }

@@ -1,4 +1,5 @@
 use std::fs;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use prometheus_client::encoding::text;
@@ -36,6 +37,11 @@ impl Scene {
         let boot = Arc::new(Boot::new(BootRecord::new(id, new, CredentialsSource::None), false));
         self.boots.0.boots().insert(id, Arc::clone(&boot));
         boot
+    }
+
+    /// The path of a boot's record.
+    fn record(&self, boot: &Boot) -> PathBuf {
+        self.data.path().join(format!("boots/{}.json", boot.id()))
     }
 
     /// How many boots have failed, as the metrics have it.
@@ -101,9 +107,44 @@ async fn what_the_disk_has_not_accepted_is_written_with_the_next_change() {
     assert!(boot.is_unwritten() && boot.record().is_ended());
     scene.boots.0.change(&boot, |_| ()).await.unwrap();
     assert!(!boot.is_unwritten());
-    let written = fs::read(scene.data.path().join(format!("boots/{}.json", boot.id()))).unwrap();
-    assert_eq!(written, boot.record().to_json().unwrap());
+    assert_eq!(fs::read(scene.record(&boot)).unwrap(), boot.record().to_json().unwrap());
     assert_eq!(scene.failed(), "1");
+}
+
+#[tokio::test]
+async fn what_the_disk_has_not_accepted_is_written_although_an_old_record_could_not_be_removed() {
+    let scene = Scene::start().await;
+    let oldest = scene.add("192.0.2.1");
+    scene.boots.0.show_unwritten(&oldest, fail).await;
+    for _ in 0..MAX_ENDED {
+        scene.add("192.0.2.1").show(fail);
+    }
+    let record = scene.record(&oldest);
+    // A directory is not removed like a file.
+    fs::create_dir(&record).unwrap();
+    scene.boots.prune().await;
+    fs::remove_dir(&record).unwrap();
+    scene.boots.0.change(&oldest, |_| ()).await.unwrap();
+    assert_eq!(fs::read(&record).unwrap(), oldest.record().to_json().unwrap());
+    scene.boots.prune().await;
+    assert!(scene.boots.find(oldest.id()).is_none() && !record.exists());
+}
+
+#[tokio::test]
+async fn a_boot_whose_record_cannot_be_removed_goes_on() {
+    let scene = Scene::start().await;
+    let boot = scene.add("192.0.2.1");
+    let record = scene.record(&boot);
+    fs::create_dir(&record).unwrap();
+    let deleted = scene.boots.delete(boot.id(), None, true).await;
+    assert!(matches!(deleted, Err(DeleteError::Write(_))), "{deleted:?}");
+    fs::remove_dir(&record).unwrap();
+    scene.boots.0.change(&boot, fail).await.unwrap();
+    assert!(record.is_file());
+    let deleted = scene.boots.delete(boot.id(), None, false).await;
+    assert!(matches!(deleted, Ok(Deleted::Forgotten)), "{deleted:?}");
+    scene.boots.0.change(&boot, |record| record.remark("late")).await.unwrap_err();
+    assert!(!record.exists());
 }
 
 #[tokio::test]

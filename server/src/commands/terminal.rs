@@ -3,6 +3,9 @@
 use std::io::{self, IsTerminal, Write as _};
 use std::process::ExitCode;
 
+use anstream::adapter::strip_str;
+use anstream::stream::RawStream;
+use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
@@ -19,6 +22,12 @@ pub(super) const HEADING: Style = Style::new().bold();
 /// Whether a live view or a bar can be drawn there: on a terminal that can move its cursor. indicatif draws nothing on others.
 pub(super) fn can_draw(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && !console::is_dumb()
+}
+
+/// Text for a live view there: with colours only if `NO_COLOR` is not set.
+pub(super) fn coloured(text: String, stream: &impl RawStream) -> String {
+    let has_colours = AutoStream::choice(stream) != ColorChoice::Never;
+    if has_colours { text } else { strip_str(&text).to_string() }
 }
 
 /// Prints text to standard output, with colours only on a terminal and only if `NO_COLOR` is not set.

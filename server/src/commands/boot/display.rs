@@ -5,8 +5,6 @@ use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use anstream::ColorChoice;
-use anstream::adapter::strip_str;
 use console::Term;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
@@ -191,14 +189,13 @@ impl Shown {
 
 /// The live part of the terminal. It is drawn again five times a second, for the current size of the terminal.
 fn live(view: Arc<Mutex<View>>, begun: Instant) -> ProgressBar {
-    let has_colours = anstream::AutoStream::choice(&std::io::stderr()) != ColorChoice::Never;
     let draw = move |_: &ProgressState, text: &mut dyn fmt::Write| {
         let (height, width) = Term::stderr().size();
         // The cursor needs one line.
         let height = usize::from(height).saturating_sub(1);
         let lines = locked(&view).lines(width.into(), height, begun.elapsed()).join("\n");
         // Writing to a terminal's buffer does not fail.
-        let _ = if has_colours { text.write_str(&lines) } else { write!(text, "{}", strip_str(&lines)) };
+        let _ = text.write_str(&terminal::coloured(lines, &std::io::stderr()));
     };
     let style = ProgressStyle::with_template("{hosts}").unwrap_or_else(|_| ProgressStyle::default_spinner());
     let region = ProgressBar::new_spinner().with_style(style.with_key("hosts", draw));

@@ -5,8 +5,6 @@ use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use anstream::ColorChoice;
-use anstream::adapter::strip_str;
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
@@ -159,7 +157,6 @@ fn summary(boot: &Watched) -> String {
 
 /// The live part of the terminal. It is drawn again five times a second, for the current size of the terminal.
 fn live(shown: Arc<Mutex<Shown>>) -> ProgressBar {
-    let has_colours = anstream::AutoStream::choice(&std::io::stdout()) != ColorChoice::Never;
     let draw = move |_: &ProgressState, text: &mut dyn fmt::Write| {
         let (height, width) = Term::stdout().size();
         let shown = locked(&shown);
@@ -167,7 +164,7 @@ fn live(shown: Arc<Mutex<Shown>>) -> ProgressBar {
         let height = usize::from(height).saturating_sub(1);
         let lines = view::lines(&shown.board, shown.is_disconnected, width.into(), height).join("\n");
         // Writing to a terminal's buffer does not fail.
-        let _ = if has_colours { text.write_str(&lines) } else { write!(text, "{}", strip_str(&lines)) };
+        let _ = text.write_str(&terminal::coloured(lines, &std::io::stdout()));
     };
     let style = ProgressStyle::with_template("{hosts}").unwrap_or_else(|_| ProgressStyle::default_spinner());
     let region = ProgressBar::with_draw_target(None, ProgressDrawTarget::stdout());

@@ -148,6 +148,16 @@ impl KernelArguments {
         self.0.push(argument.0.clone());
     }
 
+    /// Appends each of these arguments, unless the line has one of its key.
+    pub(crate) fn append_missing(&mut self, arguments: &[KernelArgument]) {
+        for argument in arguments {
+            let key = key_of(&argument.0);
+            if !self.iter().any(|own| key_of(own) == key) {
+                self.append(argument);
+            }
+        }
+    }
+
     /// These arguments without all arguments of a key.
     #[must_use]
     pub fn without(&self, key: &str) -> Self {

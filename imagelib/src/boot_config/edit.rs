@@ -9,7 +9,7 @@ use super::entry::{BootEntry, Boots, LinuxBoot};
 use super::error::{BootConfigError, NotEditable};
 use super::length::check_length;
 use super::{BootConfig, BootPath, Loader};
-use crate::kernel_arguments::{KernelArgumentEdits, KernelArgumentError, KernelArguments};
+use crate::kernel_arguments::{KernelArgument, KernelArgumentEdits, KernelArgumentError, KernelArguments};
 
 /// The entries to change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,6 +45,8 @@ pub struct Edits {
     pub selection: Selection,
     /// Changes to their kernel arguments. An argument to delete or replace must be in at least one entry.
     pub arguments: KernelArgumentEdits,
+    /// Arguments for each of them that has none of the same key after these changes.
+    pub missing: Vec<KernelArgument>,
     /// Initrds to load in addition to those that the entries already load.
     pub initrds: Vec<BootPath>,
 }
@@ -85,6 +87,11 @@ impl Edits {
         Ok(Edited { texts, skipped })
     }
 
+    /// The kernel arguments of a selected entry after the changes.
+    pub fn changed(&self, arguments: &KernelArguments) -> KernelArguments {
+        self.edited_arguments(arguments, &mut Vec::new())
+    }
+
     /// The selected entries that cannot be changed. An error if a selected entry does not exist, or none can be changed.
     fn skipped(&self, configs: &[&BootConfig]) -> Result<Vec<Skipped>, BootConfigError> {
         let entries = || configs.iter().flat_map(|config| config.entries());
@@ -116,7 +123,7 @@ impl Edits {
             }
         }
         let target = entries().filter(is_linux).find(|entry| self.selection.has(entry));
-        if target.is_none() && !(self.arguments.is_empty() && self.initrds.is_empty()) {
+        if target.is_none() && !(self.arguments.is_empty() && self.missing.is_empty() && self.initrds.is_empty()) {
             return Err(BootConfigError::NothingToEdit(available()));
         }
         Ok(skipped)
@@ -154,7 +161,7 @@ impl Edits {
         Ok(Some(edited.text))
     }
 
-    /// Like [`KernelArgumentEdits::apply_to`], but an argument that this entry lacks may be in another one.
+    /// Applies the changes. Unlike in [`KernelArgumentEdits::apply_to`], an argument that this entry lacks may be in another one.
     fn edited_arguments(
         &self,
         arguments: &KernelArguments,
@@ -164,6 +171,7 @@ impl Edits {
         let mut results: Vec<_> = self.arguments.delete.iter().map(|argument| edited.delete(argument)).collect();
         self.arguments.append.iter().for_each(|argument| edited.append(argument));
         results.extend(self.arguments.replace.iter().map(|replacement| edited.replace(replacement)));
+        edited.append_missing(&self.missing);
         if found.is_empty() {
             *found = results;
         } else {

@@ -129,6 +129,26 @@ fn what_only_some_entries_have_is_deleted_and_replaced_there() {
 }
 
 #[test]
+fn what_is_missing_goes_to_the_entries_that_have_no_argument_of_its_key() {
+    let menu = config(Loader::Grub, MENU);
+    let missing = || vec!["x=2".parse().unwrap()];
+    let edits = Edits { missing: missing(), ..Edits::default() };
+    assert_eq!(edited(&edits, &menu), MENU.replace("/b quiet", "/b quiet x=2"));
+    let other = Edits { arguments: arguments(serde_json::json!({"replace": ["x=1=3"]})), ..edits };
+    assert_eq!(edited(&other, &menu), MENU.replace("x=1", "x=3").replace("/b quiet", "/b quiet x=2"));
+    let own = Edits { missing: missing(), ..appending("x") };
+    assert_eq!(edited(&own, &menu), edited(&appending("x"), &menu));
+    for (edits, expected) in [(other, ["x=3 quiet", "quiet x=2"]), (own, ["x=1 quiet x", "quiet x"])] {
+        let entries = menu.entries().iter().take(2);
+        let changed: Vec<String> = entries.map(|entry| edits.changed(&linux(entry).arguments).to_string()).collect();
+        assert_eq!(changed, expected);
+    }
+    let disk = config(Loader::Syslinux, "label disk\n localboot 0\n");
+    let edits = Edits { missing: missing(), ..Edits::default() };
+    assert!(matches!(edits.apply_to(&[&disk]), Err(BootConfigError::NothingToEdit(_))));
+}
+
+#[test]
 fn an_argument_that_the_loader_takes_for_itself_is_refused() {
     let error = appending("initrd=/other").apply_to(&[&config(Loader::Syslinux, SYSLINUX)]).unwrap_err();
     assert!(matches!(error, BootConfigError::NotPassedOn { loader: Loader::Syslinux, .. }), "{error}");
@@ -313,7 +333,7 @@ proptest! {
         let edits = Edits {
             selection: Selection::Titles(chosen.clone()),
             arguments: arguments(serde_json::json!({"append": appended, "delete": deleted})),
-            initrds: Vec::new(),
+            ..Edits::default()
         };
         let result = edits.apply_to(&[&config]);
         if chosen.is_empty() {

@@ -22,7 +22,7 @@ use crate::delivery::{self, DeliveryProfile};
 use crate::disk::fat::FatEdit;
 use crate::iso::Extent;
 use crate::iso::edit::Edit;
-use crate::kernel_arguments::{KernelArgument, KernelArgumentEdits, KernelArguments};
+use crate::kernel_arguments::{KernelArgument, KernelArgumentEdits};
 use crate::overlay::{Overlay, Segment, Sizes};
 use crate::recipe::{Recipe, RootfsLocation, RootfsUrl};
 use crate::source::Role;
@@ -64,18 +64,21 @@ pub(super) fn plan(
     }
     // The menus come first, because this step knows which entries exist.
     let mut arguments = arguments(recipe, live, &selection, &mut report);
+    let missing: BTreeSet<_> = live.chosen(&selection).flat_map(|entry| missing_for_ignition(recipe, entry)).collect();
     let mut edits = MediumEdits::default();
     if let Some(minimal) = &minimal {
         minimal.add_arguments(&mut arguments);
         report.append(minimal::left_alone(live, &selection));
         edits.iso.extend(minimal.paths.iter().map(|path| Edit::Remove { path: path.clone() }));
     }
+    let menus =
+        Edits { selection: selection.clone(), arguments, missing: missing.into_iter().collect(), initrds: Vec::new() };
     let mut addons = uki::plan(recipe, live)?;
     let has_addons = !addons.is_empty();
     if !has_addons || live.entries().next().is_some() {
-        changed_menus(recipe, live, &selection, &arguments, &mut edits, &mut report)?;
+        changed_menus(recipe, live, &menus, &mut edits, &mut report)?;
     }
-    warn_of_arguments(recipe, live, &selection, &arguments, &mut report);
+    warn_of_arguments(recipe, live, &menus, &mut report);
     let mut embedded = grown_initrds(recipe, live, &selection, has_addons, &mut edits, &mut report)?;
     add(&mut addons, recipe, &mut edits)?;
     report.append(std::mem::take(&mut addons.report));
@@ -104,33 +107,20 @@ pub(super) fn plan(
         let rootfs = Overlay::concatenated(&Sizes::from([(Role::Iso, size)]), vec![minimal.rootfs.clone()])?;
         files.insert(minimal.file_name, rootfs);
     }
-    let kernel_arguments = live.chosen(&selection).next().and_then(|entry| changed(&arguments, entry));
-    let kernel_arguments = kernel_arguments.map(|arguments| arguments.to_string());
+    let kernel_arguments =
+        live.chosen(&selection).next().map(|entry| menus.changed(&entry.linux.arguments).to_string());
     let kernel_arguments = kernel_arguments.or_else(|| uki::kernel_arguments(recipe, live));
     let image = Image { files, embedded, kernel_arguments, rootfs_argument: None, changes, report };
     Ok(PlannedMedium { image, moved })
 }
 
-/// The kernel arguments of an entry after these changes.
-fn changed(edits: &KernelArgumentEdits, entry: EntryView<'_>) -> Option<KernelArguments> {
-    // Another entry may have what this one lacks: the menus were checked as a whole.
-    let mut own = edits.clone();
-    own.delete.retain(|deleted| entry.linux.arguments.iter().any(|argument| argument == deleted.trim()));
-    own.apply_to(&entry.linux.arguments).ok()
-}
-
 /// Warns about arguments with which the chosen entries bring up NICs that the documents do not mention.
-fn warn_of_arguments(
-    recipe: &Recipe,
-    live: &LiveIso,
-    selection: &Selection,
-    edits: &KernelArgumentEdits,
-    report: &mut Report,
-) {
+fn warn_of_arguments(recipe: &Recipe, live: &LiveIso, menus: &Edits, report: &mut Report) {
     let mut keys = BTreeSet::new();
-    for entry in live.chosen(selection) {
-        let (Some(initrd), Some(arguments)) = (entry.initrd, changed(edits, entry)) else { continue };
+    for entry in live.chosen(&menus.selection) {
+        let Some(initrd) = entry.initrd else { continue };
         let Ok(surveyed) = &initrd.state else { continue };
+        let arguments = menus.changed(&entry.linux.arguments);
         let profile = delivered(recipe, initrd);
         keys.extend(delivery::network_arguments(profile, &surveyed.tree, &recipe.additions, arguments.iter()));
     }
@@ -159,14 +149,12 @@ fn add(addons: &mut Addons, recipe: &Recipe, edits: &mut MediumEdits) -> Result<
 fn changed_menus(
     recipe: &Recipe,
     live: &LiveIso,
-    selection: &Selection,
-    arguments: &KernelArgumentEdits,
+    wanted: &Edits,
     edits: &mut MediumEdits,
     report: &mut Report,
 ) -> Result<(), ImageError> {
     let configurations = live.configurations();
     let configs: Vec<_> = configurations.iter().map(|configuration| &configuration.found.config).collect();
-    let wanted = Edits { selection: selection.clone(), arguments: arguments.clone(), initrds: Vec::new() };
     let edited = wanted.apply_to(&configs)?;
     for Skipped { title, reason } in edited.skipped.iter().filter(|_| !recipe.boot_entries.is_empty()) {
         let message = format!("does not change: {reason}");
@@ -196,8 +184,7 @@ fn changed_menus(
     Ok(())
 }
 
-/// The user's changes. Also deletes the arguments that make the system verify the medium's checksum, which dayone removes, and appends
-/// those without which the system of a chosen entry would ignore its Ignition config.
+/// The user's changes. Also deletes the arguments that make the system verify the medium's checksum, which dayone removes.
 fn arguments(recipe: &Recipe, live: &LiveIso, selection: &Selection, report: &mut Report) -> KernelArgumentEdits {
     let mut edits = recipe.kernel_arguments.clone();
     if recipe.changes_nothing() && recipe.format != Format::MinimalIso {
@@ -219,8 +206,6 @@ fn arguments(recipe: &Recipe, live: &LiveIso, selection: &Selection, report: &mu
         report.warning("medium-check-removed", &DocumentPath::document("boot entries"), message);
     }
     edits.delete.extend(checks);
-    let missing: BTreeSet<_> = live.chosen(selection).flat_map(|entry| missing_for_ignition(recipe, entry)).collect();
-    edits.append.extend(missing);
     edits
 }
 
@@ -229,8 +214,10 @@ fn missing_for_ignition(recipe: &Recipe, entry: EntryView<'_>) -> Vec<KernelArgu
     if recipe.additions.is_empty() && recipe.ignition.is_none() {
         return Vec::new();
     }
-    let appended = recipe.kernel_arguments.append.iter().map(KernelArgument::as_str);
-    let command_line: Vec<&str> = entry.linux.arguments.iter().chain(appended).collect();
+    let KernelArgumentEdits { append, delete, .. } = &recipe.kernel_arguments;
+    // Users who delete an argument do not want one of its key in any entry.
+    let named = append.iter().map(KernelArgument::as_str).chain(delete.iter().map(String::as_str).map(str::trim));
+    let command_line: Vec<&str> = entry.linux.arguments.iter().chain(named).collect();
     let missing = |initrd| delivered(recipe, initrd).missing_for_ignition(command_line.iter().copied());
     entry.initrds().flat_map(missing).collect()
 }

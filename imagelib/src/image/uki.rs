@@ -166,15 +166,20 @@ fn payload(
     }
 }
 
-/// The kernel arguments in the addon: those of the recipe, and those without which the system would ignore its Ignition config.
+/// The kernel arguments in the addon: those of the recipe, and those without which the system would ignore its Ignition config, started
+/// with the program's own arguments or by a boot entry.
 fn appended(recipe: &Recipe, usable: &UsableUki) -> Vec<KernelArgument> {
     let mut appended = recipe.kernel_arguments.append.clone();
     if recipe.additions.is_empty() && recipe.ignition.is_none() {
         return appended;
     }
     let profile = recipe.delivery.unwrap_or(usable.surveyed.detected.profile);
-    let command_line = usable.command_line_parts().flat_map(str::split_whitespace);
-    let missing = profile.missing_for_ignition(command_line.chain(appended.iter().map(KernelArgument::as_str)));
+    let others = usable.appended.iter().map(String::as_str).chain(appended.iter().map(KernelArgument::as_str));
+    let others: Vec<&str> = others.flat_map(str::split_whitespace).collect();
+    // The options of a boot entry stand in place of the program's own arguments, and the addon is for both.
+    let lines = std::iter::once(&usable.arguments).chain(&usable.options);
+    let missing = |line: &String| profile.missing_for_ignition(line.split_whitespace().chain(others.iter().copied()));
+    let missing: BTreeSet<_> = lines.flat_map(missing).collect();
     appended.extend(missing);
     appended
 }

@@ -8,7 +8,7 @@ use imagelib::iso::TreeKind;
 use imagelib::recipe::Recipe;
 
 use crate::live_media::{
-    file_in, file_of, identity, iso, isolinux, kernel, live_boot, output, planned, probe, unified_with,
+    file_in, file_of, identity, iso, isolinux, kernel, live_boot, output, planned, probe, systemd_boot, unified_with,
 };
 use crate::uki::{ADDON, LOADER, NEW, in_esp, section};
 
@@ -88,6 +88,25 @@ fn an_argument_of_the_key_is_left_as_it_is() {
     assert_eq!(menu(&output(&base, &made(&base, Format::Iso, "{}"))), menu(&base));
 }
 
+#[test]
+fn of_several_entries_those_get_the_argument_that_have_none_of_its_key() {
+    let menu_of =
+        |[first, second]: [&str; 2]| entry(first) + &entry(second).replace("flatcar\n  menu default", "other");
+    for (own, edits, expected) in [
+        (["flatcar.first_boot=detected", "b"], "{}", ["flatcar.first_boot=detected", "b flatcar.first_boot=1"]),
+        (["a", "flatcar.first_boot=detected"], "{}", ["a flatcar.first_boot=1", "flatcar.first_boot=detected"]),
+        // Whoever removes it wants it nowhere.
+        (["a flatcar.first_boot=1", "b"], r#"{"delete": ["flatcar.first_boot=1"]}"#, ["a", "b"]),
+        // The first entry lacks what changes.
+        (["a", "b x=1"], r#"{"replace": ["x=1=2"]}"#, ["a flatcar.first_boot=1", "b x=2 flatcar.first_boot=1"]),
+    ] {
+        let base = flatcar(&menu_of(own));
+        let image = made(&base, Format::Iso, edits);
+        assert_eq!(menu(&output(&base, &image)), menu(&flatcar(&menu_of(expected))));
+        assert_eq!(image.kernel_arguments.as_deref(), Some(expected[0]));
+    }
+}
+
 /// The initramfs has the whole system in it, as for PXE.
 #[test]
 fn flatcars_iso_also_boots_from_the_network() {
@@ -111,5 +130,30 @@ fn the_addon_of_a_unified_kernel_image_has_the_argument() {
         let addon = in_esp(&output(&base, &image), ADDON).unwrap();
         let arguments = section(&addon, ".cmdline").unwrap_or_default();
         assert_eq!(String::from_utf8(arguments).unwrap(), appended);
+    }
+}
+
+/// The options of a boot entry stand in place of the program's own arguments: a host starts with the ones or the others.
+#[test]
+fn the_addon_has_the_argument_if_the_program_or_one_of_its_entries_lacks_it() {
+    const HAS: &str = "quiet flatcar.first_boot=1";
+    for (own, options, appended) in [
+        (HAS, "quiet", "flatcar.first_boot=1"),
+        ("quiet", HAS, "flatcar.first_boot=1"),
+        (HAS, "flatcar.first_boot=detected", ""),
+    ] {
+        let entry = format!("title Flatcar\nefi /EFI/Linux/flatcar.efi\noptions {options}\n").into_bytes();
+        let base = iso(
+            &[],
+            &[
+                (LOADER, systemd_boot()),
+                ("EFI/Linux/flatcar.efi", unified_with(NEW, "flatcar", own, &[("usr.squashfs", "x")])),
+                ("loader/entries/flatcar.conf", entry),
+            ],
+        );
+        let made = output(&base, &made(&base, Format::Iso, "{}"));
+        let addon = in_esp(&made, "EFI/Linux/flatcar.efi.extra.d/host.addon.efi").unwrap();
+        let arguments = section(&addon, ".cmdline").unwrap_or_default();
+        assert_eq!(String::from_utf8(arguments).unwrap(), appended, "{own}, {options}");
     }
 }

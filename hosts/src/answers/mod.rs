@@ -84,7 +84,11 @@ pub fn names_other_file(kind: Installer, argument: &str) -> bool {
         // With `inst.ks.all`, Anaconda skips dayone's `file:` (`dracut/parse-anaconda-kickstart.sh`).
         Installer::Kickstart => &["inst.ks", "inst.ks.all", "ks"],
         Installer::Autoinstall => &["subiquity.autoinstallpath"],
-        Installer::Agama => &["inst.auto", "agama.auto"],
+        // Agama ignores the case of keys (`rust/agama-utils/src/kernel_cmdline.rs`).
+        Installer::Agama => {
+            let key = argument.split('=').next().unwrap_or_default();
+            return ["inst.auto", "agama.auto"].iter().any(|known| key.eq_ignore_ascii_case(known));
+        }
     };
     argument.split('=').next().is_some_and(|key| keys.contains(&key))
 }
@@ -140,6 +144,7 @@ mod tests {
             (Installer::Autoinstall, "subiquity.autoinstallpath=/cdrom/other.yaml", true, true),
             (Installer::Autoinstall, "autoinstall", false, false),
             (Installer::Agama, "inst.auto=http://192.0.2.1/other.json", true, true),
+            (Installer::Agama, "Inst.Auto=http://192.0.2.1/other.json", true, true),
             (Installer::Agama, "inst.auto_insecure=1", false, false),
             (Installer::Preseed, "preseed/file=/cdrom/other.cfg", true, true),
             (Installer::Preseed, "priority=critical", false, false),

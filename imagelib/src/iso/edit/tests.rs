@@ -185,6 +185,8 @@ fn the_note_is_a_tag_of_its_own() {
         full[start + 883..start + 1395].fill(b'x');
     }
     assert_eq!(marked(&full), (false, "x".repeat(512)));
+    // The descriptor of Joliet has room.
+    assert_eq!(marked(&tagged(&"x".repeat(512))), (false, "x".repeat(512)));
 }
 
 fn extent(image: &Vec<u8>, path: &str) -> Extent {

@@ -92,11 +92,15 @@ impl Draft<'_> {
     }
 
     fn write_mark(&mut self) {
-        let mut written = false;
+        let mut in_primary = None;
         for block in &mut self.descriptors {
-            written |= mark::write(block);
+            let written = mark::write(block);
+            // `is_marked` looks at the first primary descriptor, whose type is 1.
+            if block.first() == Some(&1) {
+                in_primary.get_or_insert(written);
+            }
         }
-        if written {
+        if in_primary == Some(true) {
             self.changes.push(Change::structure("volume descriptors", ChangeKind::Marked));
         }
     }

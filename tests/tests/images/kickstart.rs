@@ -227,11 +227,15 @@ fn a_base_whose_menus_name_another_file_is_refused_unless_anaconda_reads_that_of
         }
     }
     fs::remove_file(directory.path().join("out.iso")).unwrap();
-    for argument in ["ks=cdrom:/ks.cfg", "inst.ks.all"] {
+    // The menus keep what they got before.
+    for (argument, keys) in [("ks=cdrom:/ks.cfg", "ks"), ("inst.ks.all", "inst.ks.all, ks")] {
         let iso = answers::remade(directory.path(), &menus, "inst.stage2=", argument);
         let refused = order(directory.path(), &iso, "text\n", &[]);
         let errors = errors(&refused);
-        assert!(!refused.status.success() && errors.contains("boot entries: name an answer file"), "{errors}");
+        let expected = format!(
+            "boot entries: name an answer file, and the order has another one; leave out {keys}, or the order's file"
+        );
+        assert!(!refused.status.success() && errors.contains(&expected), "{errors}");
     }
 }
 

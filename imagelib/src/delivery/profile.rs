@@ -65,10 +65,7 @@ impl DeliveryProfile {
 
     /// The kernel arguments without which such a system ignores its Ignition config, unless its command line has others of the same
     /// keys: those may have another value for a reason, such as `ignition.platform.id=qemu`.
-    pub(crate) fn missing_for_ignition<'a>(
-        self,
-        command_line: impl IntoIterator<Item = &'a str>,
-    ) -> Vec<KernelArgument> {
+    pub fn missing_for_ignition<'a>(self, command_line: impl IntoIterator<Item = &'a str>) -> Vec<KernelArgument> {
         if !self.reads_ignition() {
             return Vec::new();
         }

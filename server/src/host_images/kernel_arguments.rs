@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use imagelib::delivery::DeliveryProfile;
 use imagelib::kernel_arguments::{KernelArgument, KernelArgumentError, KernelArguments};
 
 /// The annotation with the arguments to append, separated by spaces.
@@ -32,9 +33,33 @@ pub fn of(
     Ok(arguments)
 }
 
+/// The arguments without which a system that boots from the network ignores what is in its initramfs, unless the host's own arguments have
+/// others of the same keys.
+pub(super) fn for_network_boot(profile: DeliveryProfile, own: &[KernelArgument]) -> Vec<KernelArgument> {
+    // Ironic's settings have those of CoreOS.
+    if profile != DeliveryProfile::Flatcar {
+        return Vec::new();
+    }
+    profile.missing_for_ignition(own.iter().map(KernelArgument::as_str))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn flatcar_needs_an_argument_unless_the_host_has_one_of_its_key() {
+        for (profile, own, expected) in [
+            (DeliveryProfile::Flatcar, "quiet", "flatcar.first_boot=1"),
+            (DeliveryProfile::Flatcar, "flatcar.first_boot=detected", ""),
+            (DeliveryProfile::Coreos, "quiet", ""),
+            (DeliveryProfile::RootInInitramfs, "quiet", ""),
+        ] {
+            let needed = for_network_boot(profile, &[own.parse().unwrap()]);
+            let needed: Vec<&str> = needed.iter().map(KernelArgument::as_str).collect();
+            assert_eq!(needed.join(" "), expected, "{profile}, {own}");
+        }
+    }
 
     fn read(labels: &[(&str, &str)], annotation: Option<&str>) -> Result<Vec<String>, String> {
         let labels = labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();

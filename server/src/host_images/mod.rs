@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use imagelib::base::Role;
+use imagelib::base::{DeliveryProfile, Role};
 use imagelib::image::FileName;
 use imagelib::recipe::RecipeId;
 use parking_lot::{Mutex, RwLock};
@@ -150,7 +150,7 @@ impl HostImages {
             HostFormat::Initrd => PublishedImage {
                 base: Some(name),
                 kernel_url: planned.image.files.contains_key(&FileName::Kernel).then(|| of(FileName::Kernel).url),
-                extra_kernel_parameters: self.extra_kernel_parameters(request, is_host),
+                extra_kernel_parameters: self.extra_kernel_parameters(request, open.base.profile(), is_host),
                 report,
                 ..of(FileName::Initrd)
             },
@@ -164,13 +164,14 @@ impl HostImages {
         }
     }
 
-    fn extra_kernel_parameters(&self, request: &ImageRequest<'_>, is_host: bool) -> String {
+    fn extra_kernel_parameters(&self, request: &ImageRequest<'_>, profile: DeliveryProfile, is_host: bool) -> String {
         let rootfs = self.environment.rootfs_url.as_ref().map(|template| {
             let architecture = (!is_host).then_some(request.architecture);
             let url = ironic_agent::rootfs_url(template, request.stream, architecture);
             format!("coreos.live.rootfs_url={url}")
         });
-        let ours = request.kernel_arguments.iter().map(|argument| argument.as_str().to_owned());
+        let needed = kernel_arguments::for_network_boot(profile, request.kernel_arguments);
+        let ours = needed.iter().chain(request.kernel_arguments).map(|argument| argument.as_str().to_owned());
         rootfs.into_iter().chain(ours).collect::<Vec<_>>().join(" ")
     }
 

@@ -13,6 +13,7 @@ use acceptance::kubernetes::ApiServer;
 use acceptance::metal3::{AgentBases, Replica, ReplicaSettings, Site, image_url, is_true};
 use acceptance::peers::{peer, run, run_text};
 use acceptance::server::dayone;
+use imagelib::cpio::Archive;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -179,6 +180,24 @@ fn kernel_arguments_of_one_host_are_in_its_image_or_beside_its_kernel() {
     let bad = json!({"annotations": {KERNEL_ARGUMENTS: "a\nb=\"c"}});
     site.create_image_with("bad", &bad, &spec("iso"));
     site.wait_for_error("bad", "ImageBuildInvalid");
+}
+
+#[test]
+fn an_initramfs_of_flatcar_comes_with_the_argument_without_which_ignition_does_not_run() {
+    let site = Site::new(ApiServer::shared());
+    let mut initramfs = Archive::new();
+    initramfs.file("usr.squashfs".parse().unwrap(), 0o644, "x").unwrap();
+    fs::write(site.bases.path("coreos-x86_64-initrd.img"), initramfs.to_bytes()).unwrap();
+    let _replica = site.start();
+    let own = json!({"labels": {"karg.dayone.metal3.io/flatcar.first_boot": "detected"}});
+    site.create_image("usual", &spec("initrd"));
+    site.create_image_with("own", &own, &spec("initrd"));
+    for (name, expected) in [("usual", ".rootfs flatcar.first_boot=1"), ("own", ".rootfs flatcar.first_boot=detected")]
+    {
+        let image = site.wait_until_ready(name);
+        let parameters = image["status"]["extraKernelParams"].as_str().unwrap();
+        assert!(parameters.ends_with(expected), "{parameters}");
+    }
 }
 
 #[test]

@@ -140,12 +140,13 @@ async fn work(shared: &Arc<Shared>, boot: &Arc<Boot>, mut permit: Option<Permit>
 /// Takes the steps up to `booted`.
 async fn run(shared: &Arc<Shared>, boot: &Arc<Boot>, permit: Option<Permit>) -> Result<(), Stop> {
     let resumed = boot.resumed && boot.record().state == BootState::Running;
-    let _permit = match permit {
-        Some(permit) => permit,
-        None => tokio::select! {
+    let _permit = if let Some(permit) = permit {
+        permit
+    } else {
+        tokio::select! {
             permit = shared.boot_permits.acquire() => permit.map_err(io::Error::other)?,
             () = deleted(boot) => return Ok(()),
-        },
+        }
     };
     shared
         .change(boot, |record| {

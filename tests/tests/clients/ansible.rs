@@ -251,7 +251,7 @@ fn secrets_in_wrong_options_are_not_printed() {
         order.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         ("image", order)
     };
-    for ((module, arguments), words) in [
+    let (tasks, words): (Vec<_>, Vec<_>) = [
         (image(json!({"answers": secret_text})), "dictionary"),
         (image(json!({"answers": {"kind": "preseed", "txt": secret_text}})), "text found in answers"),
         (image(json!({"answers": {"kind": secret_text, "text": "x"}})), "got: ********"),
@@ -268,8 +268,10 @@ fn secrets_in_wrong_options_are_not_printed() {
         (("boot", json!({"base": "coreos", "bmc": format!("{secret}=")})), "bmc.********"),
         (("base", json!({"name": "coreos", "file": {"iso": secret_text}})), "files"),
         (("base_info", json!({"api_tokn": secret_text})), "api_tokn"),
-    ] {
-        let task = ansible.task(module, &arguments, &[]);
+    ]
+    .into_iter()
+    .unzip();
+    for (task, words) in ansible.tasks(&tasks, &[]).into_iter().zip(words) {
         assert!(!task.printed.contains(secret), "{}", task.printed);
         let failed = task.failed(words);
         assert!(!failed.to_string().contains(secret), "{failed:#}");

@@ -75,16 +75,24 @@ impl Ansible {
 
     /// Runs one task, which may fail.
     pub(crate) fn task(&self, module: &str, arguments: &Value, more: &[&str]) -> TaskResult {
-        let result = self.directory.path().join("result.json");
-        // It is here of another task.
+        self.tasks(&[(module, arguments.clone())], more).remove(0)
+    }
+
+    /// Runs tasks in one playbook, which costs less time than one for each. They may fail. All have the output of the playbook.
+    pub(crate) fn tasks(&self, tasks: &[(&str, Value)], more: &[&str]) -> Vec<TaskResult> {
+        let result = self.directory.path().join("results.json");
+        // It is here of another playbook.
         let _ = fs::remove_file(&result);
+        let names = (0..tasks.len()).map(|number| format!("result_{number}")).collect::<Vec<_>>();
+        let run = tasks.iter().zip(&names).map(|((module, arguments), name)| {
+            json!({(format!("dayone.dayone.{module}")): arguments, "register": name, "ignore_errors": true})
+        });
+        let content = format!("{{{{ [{}] | to_json }}}}", names.join(", "));
+        let keep = json!({"ansible.builtin.copy": {"content": content, "dest": result}, "check_mode": false});
         let play = json!([{
             "hosts": "localhost",
             "gather_facts": false,
-            "tasks": [
-                {(format!("dayone.dayone.{module}")): arguments, "register": "result", "ignore_errors": true},
-                {"ansible.builtin.copy": {"content": "{{ result | to_json }}", "dest": result}, "check_mode": false},
-            ],
+            "tasks": run.chain([keep]).collect::<Vec<_>>(),
         }]);
         let output = self.play(&play, more);
         let logged = fs::read_to_string(self.directory.path().join("log")).expect("what modules log");
@@ -94,7 +102,9 @@ impl Ansible {
         // That of Ansible's own module.
         assert!(logged.contains("Invoked with"), "{logged}");
         let text = fs::read_to_string(&result).unwrap_or_else(|error| panic!("{error}\n{printed}"));
-        TaskResult { result: serde_json::from_str(&text).expect("JSON"), printed: printed.into_owned() }
+        let results: Vec<Value> = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(results.len(), tasks.len(), "{text}");
+        results.into_iter().map(|result| TaskResult { result, printed: printed.to_string() }).collect()
     }
 
     fn play(&self, play: &Value, more: &[&str]) -> Output {

@@ -37,7 +37,7 @@ impl Bmc {
             return Ok((paths, false));
         }
         let are_several = match self.systems().await {
-            Ok(systems) => systems.len() > 1,
+            Ok(systems) => systems.incomplete.is_some() || systems.paths().len() > 1,
             Err(BmcError::Redfish(error)) if is_about_one_resource(&error) => true,
             Err(error) => return Err(error),
         };

@@ -90,6 +90,7 @@ pub use survey::{Insert, Manager, Reset, Slot, Survey, System};
 pub use vendor::Vendor;
 
 use super::{Client, ClientOptions, Dialect, RequestRecord, Target};
+use collection::Collection;
 use interrupt::Interrupt;
 use limits::Poll;
 use properties::Properties;
@@ -193,7 +194,7 @@ impl Bmc {
             Ok(resource) if self.may_be_system(&path, &resource.body) => Ok((path, resource.body)),
             Err(error) if error.status().is_none_or(|status| status.as_u16() != 404) => Err(error.into()),
             other => {
-                let systems = self.systems().await?;
+                let systems = self.systems().await?.paths();
                 let is_listed = systems.iter().any(|system| system.trim_end_matches('/') == path.trim_end_matches('/'));
                 match other {
                     Ok(resource) if is_listed => Ok((path, resource.body)),
@@ -217,18 +218,21 @@ impl Bmc {
     }
 
     async fn find_system(&self) -> Result<String, BmcError> {
-        let mut systems = self.systems().await?;
-        match systems.len() {
-            0 => Err(BmcError::NoSystem),
-            1 => Ok(systems.remove(0)),
+        let listed = self.systems().await?;
+        let mut systems = listed.paths();
+        match (systems.len(), listed.incomplete) {
+            // The BMC may have others.
+            (0 | 1, Some(error)) => Err(error.into()),
+            (0, None) => Err(BmcError::NoSystem),
+            (1, None) => Ok(systems.remove(0)),
             _ => Err(BmcError::SeveralSystems(systems)),
         }
     }
 
-    async fn systems(&self) -> Result<Vec<String>, BmcError> {
+    async fn systems(&self) -> Result<Collection, BmcError> {
         let linked = Properties::new(&self.client.root()).link("Systems");
         let collection = linked.unwrap_or_else(|| "/redfish/v1/Systems".to_owned());
-        Ok(self.member_paths(&collection).await?)
+        Ok(self.collection(&collection).await?)
     }
 
     /// The vendor that the scheme of the address names.

@@ -298,6 +298,9 @@ impl Bmc {
         if may_be_others && !managers.is_empty() {
             // The System has its Manager, so the others are those of other Systems, which may be off for months.
             hidden.managers.clear();
+        } else if may_be_others && !paths.is_empty() {
+            let sentence = "no Manager that was read names the System, so their slots were not read";
+            hidden.add_managers(sentence.to_owned(), &mut notes);
         }
 
         let mut collections: Vec<String> = virtual_media.into_iter().collect();

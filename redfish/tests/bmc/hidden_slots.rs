@@ -1,6 +1,7 @@
 //! What a survey says about slots that a BMC does not show.
 
-use redfish::bmc::Survey;
+use redfish::ClientOptions;
+use redfish::bmc::{Bmc as Boots, Survey};
 use serde_json::{Value, json};
 
 use crate::bmc::{Bmc, Canned};
@@ -66,6 +67,38 @@ async fn a_manager_that_cannot_be_read_may_have_slots() {
             check(&boots.survey().await.unwrap(), &beginning, false);
         }
     }
+}
+
+/// One of them may be the host's, and have slots.
+#[tokio::test]
+async fn managers_of_which_none_names_the_system_may_have_slots() {
+    let bmc = unmanaged(&[SYSTEM, "/redfish/v1/Systems/2"]).await;
+    bmc.on("GET", LIST, members(&MANAGERS));
+    for manager in MANAGERS {
+        add_manager(&bmc, manager, &Value::Null);
+    }
+    check(&connected(&bmc).await.survey().await.unwrap(), "no Manager that was read names the System", true);
+}
+
+/// A medium in the slot of another machine's Manager, or a restart of another machine, would be worse than an error.
+#[tokio::test]
+async fn a_list_of_systems_that_ends_early_may_have_more() {
+    let bmc = start().await;
+    let root = json!({"Managers": {"@odata.id": LIST}, "Systems": {"@odata.id": "/redfish/v1/Systems"}});
+    bmc.only("GET", "/redfish/v1/", Canned::new(200, &root));
+    let next = "/redfish/v1/Systems/2/Members";
+    let list = json!({"Members": [{"@odata.id": SYSTEM}], "Members@odata.nextLink": next});
+    bmc.on("GET", "/redfish/v1/Systems", Canned::new(200, &list));
+    bmc.on("GET", next, refused(403));
+    bmc.on("GET", LIST, members(&MANAGERS));
+    for manager in MANAGERS {
+        add_manager(&bmc, manager, &Value::Null);
+    }
+    assert_eq!(connected(&bmc).await.survey().await.unwrap().managers.len(), 0);
+
+    let boots = Boots::connect(&bmc.target(true), &ClientOptions::default()).await.unwrap();
+    let error = boots.survey().await.unwrap_err();
+    assert!(error.to_string().contains(next), "{error}");
 }
 
 /// The nodes of an enclosure share a BMC, and some are always off.

@@ -169,10 +169,19 @@ impl ApiServer {
         &self.authority
     }
 
-    /// Returns the requests of `user` since the first start, oldest first. The server logs a request when it answers it, so the last
-    /// one may be missing for a moment.
+    /// Returns the requests of `user` since the first start, oldest first. The server logs a request after it has told the watches of
+    /// its effect, so this waits until no more requests come into the log for a moment.
     pub fn requests(&self, user: &str) -> Vec<Request> {
-        audit::read(&self.directory().join("audit.log"), user)
+        let read = || audit::read(&self.directory().join("audit.log"), user);
+        let mut requests = read();
+        for _ in 0..10 {
+            std::thread::sleep(Duration::from_millis(150));
+            let before = std::mem::replace(&mut requests, read());
+            if before.len() == requests.len() {
+                break;
+            }
+        }
+        requests
     }
 
     /// Kills the API server, and leaves etcd running. The server must not be shared.

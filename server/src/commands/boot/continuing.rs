@@ -37,14 +37,17 @@ impl Unfinished {
         Ok(if boots.is_empty() { Self::default() } else { Self::of(boots, &order.hosts()) })
     }
 
-    fn of(boots: Vec<Boot>, hosts: &[(String, BmcAddress)]) -> Self {
+    fn of(boots: Vec<Boot>, hosts: &[(String, Option<BmcAddress>)]) -> Self {
         let key = |boot: &Boot| boot.bmc.address.parse::<BmcAddress>().ok().map(|address| BmcKey::of(&address));
-        let hosts: Vec<(&String, BmcKey)> = hosts.iter().map(|(name, address)| (name, BmcKey::of(address))).collect();
-        let is_ours = |boot: &Boot| key(boot).is_some_and(|key| hosts.iter().any(|(_, host)| host.overlaps(&key)));
+        let hosts: Vec<(&String, Option<BmcKey>)> =
+            hosts.iter().map(|(name, address)| (name, address.as_ref().map(BmcKey::of))).collect();
+        let keys = || hosts.iter().filter_map(|(_, host)| host.as_ref());
+        let is_ours = |boot: &Boot| key(boot).is_some_and(|key| keys().any(|host| host.overlaps(&key)));
         let (ours, others): (Vec<Boot>, Vec<Boot>) = boots.into_iter().partition(is_ours);
         let continued: Vec<BmcKey> = ours.iter().filter_map(key).collect();
-        let is_left_out = |host: &BmcKey| !continued.is_empty() && !continued.iter().any(|key| key.overlaps(host));
-        let left_out = hosts.iter().filter(|(_, host)| is_left_out(host)).map(|(name, _)| (*name).clone());
+        let is_continued = |host: &BmcKey| continued.iter().any(|key| key.overlaps(host));
+        let is_left_out = |host: Option<&BmcKey>| !continued.is_empty() && !host.is_some_and(is_continued);
+        let left_out = hosts.iter().filter(|(_, host)| is_left_out(host.as_ref())).map(|(name, _)| (*name).clone());
         Self { ours, others, left_out: left_out.collect() }
     }
 
@@ -103,21 +106,22 @@ mod tests {
 
     #[test]
     fn a_command_continues_the_boots_of_its_hosts_and_leaves_those_of_others() {
-        let host = |name: &str, address: &str| (name.to_owned(), address.parse::<BmcAddress>().unwrap());
-        let hosts = [host("a", "redfish://192.0.2.1/redfish/v1/Systems/1"), host("b", "192.0.2.2")];
+        let host = |name: &str, address: &str| (name.to_owned(), Some(address.parse::<BmcAddress>().unwrap()));
+        let without_address = ("d".to_owned(), None);
+        let hosts = [host("a", "redfish://192.0.2.1/redfish/v1/Systems/1"), host("b", "192.0.2.2"), without_address];
         let found = || vec![boot("a", "192.0.2.1"), boot("c", "192.0.2.3")];
 
         let both = Unfinished::of(found(), &hosts);
         assert_eq!((names(&both.ours), names(&both.others)), (vec!["a"], vec!["c"]));
-        assert_eq!(both.left_out, ["b"]);
+        assert_eq!(both.left_out, ["b", "d"]);
         let text = both.as_text();
         assert!(text.starts_with("continuing the boots in --data-dir that have not ended: a\n"), "{text}");
         assert!(
-            text.contains("no boots of the other hosts: b\n") && text.ends_with("while this program runs: c\n"),
+            text.contains("no boots of the other hosts: b, d\n") && text.ends_with("while this program runs: c\n"),
             "{text}"
         );
         assert!(
-            matches!(all_begun(&both.left_out), Err(Failure::Input(message)) if message.contains("no boots of b,"))
+            matches!(all_begun(&both.left_out), Err(Failure::Input(message)) if message.contains("no boots of b, d,"))
         );
 
         let other = Unfinished::of(found(), &hosts[1..]);

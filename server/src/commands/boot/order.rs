@@ -125,8 +125,9 @@ impl Order {
         })
     }
 
-    /// Returns the names of the hosts and the addresses of their BMCs, as far as dayone can read the documents.
-    pub(super) fn hosts(&self) -> Vec<(String, BmcAddress)> {
+    /// Returns the names of the hosts, as far as dayone can read the documents, and the addresses of their BMCs. There is none for a host whose
+    /// address is missing or not valid.
+    pub(super) fn hosts(&self) -> Vec<(String, Option<BmcAddress>)> {
         let contents: Vec<(&str, Cow<'_, [u8]>)> = self.documents.iter().map(DocumentFile::content).collect();
         let texts = contents.iter().map(|(name, text)| Text { name: Some(*name), text: text.as_ref() });
         let every = EveryHost::convert(input::read_all(texts), Target::default());
@@ -135,10 +136,11 @@ impl Order {
             None => every.into_hosts(),
         };
         let of_host = |ConvertedHost { host, .. }: ConvertedHost| {
-            let address = self.bmc.address.as_deref().or_else(|| Some(host.bmc.as_ref()?.address.as_str()))?;
-            Some((host.name.clone().unwrap_or_else(|| address.to_owned()), address.parse::<BmcAddress>().ok()?))
+            let address = self.bmc.address.as_deref().or_else(|| Some(host.bmc.as_ref()?.address.as_str()));
+            let name = host.name.as_deref().or(address).unwrap_or("a host without a name");
+            (name.to_owned(), address.and_then(|address| address.parse::<BmcAddress>().ok()))
         };
-        hosts.into_iter().filter_map(of_host).collect()
+        hosts.into_iter().map(of_host).collect()
     }
 }
 

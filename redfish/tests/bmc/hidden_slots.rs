@@ -30,7 +30,7 @@ async fn unmanaged(systems: &[&str]) -> Bmc {
 }
 
 #[tokio::test]
-async fn a_survey_names_slots_that_may_be_there_although_the_bmc_does_not_show_them() {
+async fn a_survey_names_slots_that_the_bmc_may_have_but_does_not_show() {
     for (path, status, is_hidden) in [
         (SLOT, 403, true),
         (SLOT, 500, true),
@@ -69,7 +69,7 @@ async fn a_manager_that_cannot_be_read_may_have_slots() {
     }
 }
 
-/// One of them may be the host's, and have slots.
+/// One of them may manage the host, and have slots.
 #[tokio::test]
 async fn managers_of_which_none_names_the_system_may_have_slots() {
     let bmc = unmanaged(&[SYSTEM, "/redfish/v1/Systems/2"]).await;

@@ -90,7 +90,7 @@ async fn a_session_ends_even_if_nobody_waits_for_it_any_more() {
 }
 
 #[tokio::test]
-async fn an_old_session_ends_even_if_nobody_waits_for_the_request_any_more() {
+async fn an_old_session_ends_even_if_the_request_is_dropped() {
     let bmc = Bmc::start(true).await;
     bmc.on("POST", SESSIONS, created("first", "/s/1"));
     bmc.on("POST", SESSIONS, created("second", "/s/2"));
@@ -207,7 +207,7 @@ async fn a_bmc_may_say_with_403_that_a_session_has_ended() {
 }
 
 #[tokio::test]
-async fn a_lost_answer_to_a_login_is_not_one_to_the_request_behind_it() {
+async fn a_lost_answer_to_a_login_is_not_one_to_the_request_after_it() {
     let bmc = Bmc::start(true).await;
     bmc.on("POST", SESSIONS, created("first", "/s/1"));
     bmc.on("POST", SESSIONS, Canned::silence());

@@ -159,7 +159,7 @@ async fn an_answer_may_end_with_its_connection_without_an_announcement_in_tls() 
     ] {
         let outcome = over_tls(certificate.der().clone(), &key, &certificate.pem(), move |mut stream| async move {
             stream.write_all(answer.as_bytes()).await.unwrap();
-            // Dropping it closes the connection of TCP, and says nothing in TLS.
+            // Then drops the stream, which closes the TCP connection without `close_notify`.
             stream.flush().await.unwrap();
         })
         .await;
@@ -177,11 +177,11 @@ async fn tls_that_breaks_after_a_request_is_a_connection_that_broke() {
     })
     .await;
     let error = outcome.unwrap_err();
-    // It may have been carried out, and nothing speaks for plain HTTP.
+    // The BMC may have carried it out, and there is no sign of plain HTTP.
     assert!(matches!(error, RedfishError::Broken { .. }) && !error.to_string().contains("+http"), "{error}");
 }
 
-/// Connects to a BMC that reads one request and answers it so.
+/// Connects to a BMC that reads one request, and then calls `answer`.
 async fn over_tls<F>(
     certificate: CertificateDer<'static>,
     key: &KeyPair,

@@ -1,4 +1,4 @@
-//! `dayone base add` while others change the base of its name.
+//! `dayone base add` while other requests change the base of its name.
 
 use std::process::{Child, Command, Stdio};
 
@@ -7,13 +7,11 @@ use serde_json::json;
 
 use super::added_bases::{add, delete, iso, next_release, settled, start, wait_for};
 use super::http_source::HttpSource;
-use super::support::Dayone;
+use super::support::{Dayone, without_settings};
 
 fn base_add(dayone: &Dayone, arguments: &[&str]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dayone"));
-    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("DAYONE_")) {
-        command.env_remove(name);
-    }
+    without_settings(&mut command);
     command.args(["base", "add"]).args(arguments).args(["--server", &dayone.url("/")]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
@@ -26,7 +24,7 @@ async fn ended(child: Child) -> (Option<i32>, String, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_base_that_was_there_is_not_that_of_a_command_whose_fetch_somebody_has_ended() {
+async fn base_add_whose_fetch_has_been_stopped_does_not_report_the_older_base() {
     let source = HttpSource::start().await;
     let dayone = start(&source).await;
     let first = iso(&dayone);
@@ -53,7 +51,7 @@ async fn a_base_that_was_there_is_not_that_of_a_command_whose_fetch_somebody_has
         assert!(said.contains("somebody has stopped this fetch"), "{said}");
     }
 
-    // The files of this order are found to be the same only when they have arrived.
+    // dayone finds that these files are the same only when they have arrived.
     let same = dayone.place.path("coreos.iso").display().to_string();
     let (code, printed, said) = ended(base_add(&dayone, &["fcos", &same])).await;
     assert_eq!(code, Some(0), "{said}");

@@ -123,10 +123,10 @@ async fn a_base_that_is_configured_while_another_of_its_name_is_fetched_stays() 
     assert_eq!(base["fetch"]["state"], "failed", "{base}");
     let error = base["fetch"]["error"].as_str().unwrap();
     assert!(error.contains("configuration") && error.contains("dayone base rm fcos --fetch-only"), "{error}");
-    // Neither does the same request continue the attempt.
+    // The same request does not continue the attempt, either.
     add(&dayone, &order).await.problem("base-configured");
 
-    // It would not start with two bases of one name.
+    // With two bases of one name, the server would not start.
     let dayone = dayone.restart_with(configure).await;
     assert_eq!(settled(&dayone, "fcos").await["fetch"]["state"], "failed");
     let stopped = Answer::of(dayone.client.delete(dayone.url("/v1/bases/fcos/fetch"))).await;

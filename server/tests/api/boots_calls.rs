@@ -1,7 +1,7 @@
-//! Boots of one image, and the calls of their hosts.
+//! Calls home from hosts that boot from the same image.
 
 use std::fs;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use data_encoding::BASE64;
 use dayone::boots::BootSettings;
@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use crate::boots::{delete, host, start, until};
 use crate::emulated_bmc::EmulatedBmc;
-use crate::support::{Answer, Place};
+use crate::support::{Answer, Dayone, Place};
 
-/// The URL that the host of an image calls, as the script in its record says.
+/// The URL that the host of an image calls, from the script in the image's record.
 fn call_home(place: &Place, image: &Value) -> String {
     fn texts<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
         match value {
@@ -31,8 +31,15 @@ fn call_home(place: &Place, image: &Value) -> String {
     script.lines().find_map(|line| line.strip_prefix("url='")?.strip_suffix('\'')).unwrap().to_owned()
 }
 
+/// A part of the time that the BMC takes for its answer.
+const JUST_NOW: Duration = Duration::from_millis(500);
+
+async fn metrics(dayone: &Dayone) -> String {
+    String::from_utf8(Answer::of(dayone.get("/metrics")).await.body).unwrap()
+}
+
 #[tokio::test]
-async fn a_call_may_be_that_of_a_host_whose_boot_has_ended_since() {
+async fn a_call_may_come_from_a_host_whose_boot_has_ended_since() {
     let (bmc, other) = (EmulatedBmc::start().await, EmulatedBmc::start().await);
     bmc.machine.lock().unwrap().slow_after_start = Duration::from_secs(3);
     let client = ClientOptions { pace: Duration::ZERO, ..ClientOptions::default() };
@@ -44,10 +51,18 @@ async fn a_call_may_be_that_of_a_host_whose_boot_has_ended_since() {
     until(&dayone, &another, "started", |boot| boot["steps"][3]["state"] == "done").await;
     until(&dayone, &boot, "started", |boot| boot["steps"][3]["state"] == "done").await;
 
-    // dayone asks the BMC for the progress of the boot, and looks for calls when it has the answer.
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    // dayone has just asked the BMC for the progress of the boot, and looks for calls when it has the answer.
+    let is_asked = || bmc.machine.lock().unwrap().asked_after_start.is_some_and(|at| at.elapsed() < JUST_NOW);
+    let begin = Instant::now();
+    while !is_asked() {
+        assert!(begin.elapsed() < Duration::from_secs(20), "dayone does not ask the BMC");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
     let call = tokio::spawn(dayone.client.get(call_home(&dayone.place, &boot["image"])).send());
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    while !metrics(&dayone).await.contains("dayone_media_connections 1\n") {
+        assert!(begin.elapsed() < Duration::from_secs(20), "the call does not arrive");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
     assert_eq!(delete(&dayone, &another, "").await, 202);
     until(&dayone, &another, "ejected", |boot| boot["state"] == "ejected").await;
     let ignored = |boot: &Value| boot["remarks"].to_string().contains("dayone cannot tell which one it was");

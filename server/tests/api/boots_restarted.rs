@@ -1,16 +1,22 @@
 //! Boots across a restart of the server.
 
 use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use dayone::boots::BootSettings;
 use redfish::ClientOptions;
 use redfish::bmc::Limits;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 
 use crate::boots::{Silent, delete, host, start, until};
 use crate::emulated_bmc::EmulatedBmc;
 use crate::support::{Answer, Place};
+
+fn exchange(one: &Path, other: &Path) {
+    renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).unwrap();
+}
 
 fn settings(at_once: usize, pause: Duration) -> BootSettings {
     let client = ClientOptions { pace: Duration::ZERO, ..ClientOptions::default() };
@@ -38,9 +44,11 @@ async fn a_boot_that_failed_because_of_the_disk_stays_failed() {
         let metrics = String::from_utf8(Answer::of(dayone.get("/metrics")).await.body).unwrap();
         assert!(metrics.contains("dayone_boots_total{outcome=\"failed\"} 1\n"), "{metrics}");
 
-        // What a full disk leaves is the older record.
-        fs::remove_dir(&record).unwrap();
-        fs::write(&record, &queued).unwrap();
+        // A full disk leaves the older record. In one step, so that this does not replace a record that the server has just written.
+        let older = dayone.place.path("older.json");
+        fs::write(&older, &queued).unwrap();
+        exchange(&older, &record);
+        fs::remove_dir(&older).unwrap();
         let deadline = Instant::now() + Duration::from_secs(10);
         while pause < Duration::from_secs(1) && fs::read(&record).unwrap() == queued {
             assert!(Instant::now() < deadline, "the record is not written");

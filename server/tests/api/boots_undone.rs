@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::boots::{delete, host, start, until};
 use crate::emulated_bmc::EmulatedBmc;
-use crate::support::{Answer, Dayone, Place};
+use crate::support::{Answer, Dayone, Place, without_settings};
 
 /// The option of env(1) with which the program handles the signals.
 const DEFAULT_SIGNALS: &str = "--default-signal=INT,TERM,HUP";
@@ -84,9 +84,7 @@ fn command(place: &Place, bmc: &EmulatedBmc, signals: &str) -> Command {
     fs::write(place.path("host.yaml"), host("worker-0", &bmc.url())).unwrap();
     let mut command = Command::new("env");
     command.args([signals, env!("CARGO_BIN_EXE_dayone")]);
-    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("DAYONE_")) {
-        command.env_remove(name);
-    }
+    without_settings(&mut command);
     let media = ["--media-listen", "127.0.0.1:0", "--media-url", "http://127.0.0.1:1"];
     command.args(["boot", "host.yaml", "--base", "coreos.iso"]).args(media).current_dir(place.path(""));
     command

@@ -6,14 +6,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use super::support::Place;
+use super::support::{Place, without_settings};
 
 fn serve(place: &Place, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dayone"));
     command.arg("serve").args(arguments).stdout(Stdio::null()).stderr(Stdio::piped());
-    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("DAYONE_")) {
-        command.env_remove(name);
-    }
+    without_settings(&mut command);
     command.current_dir(place.path(""));
     command
 }

@@ -1,7 +1,7 @@
 //! A BMC on loopback with one slot, as plain as the schemas allow. It fetches nothing. What other BMCs do is in the acceptance tests.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
@@ -56,8 +56,10 @@ pub(crate) struct Machine {
     pub(crate) slot_while_off: WhileOff,
     /// The end of the path of an action that the BMC carries out and never answers.
     pub(crate) never_answers: Option<&'static str>,
-    /// How long the BMC takes to show its System after it was told to start the host.
+    /// How long each answer about the System takes after the BMC was told to start the host.
     pub(crate) slow_after_start: Duration,
+    /// When it was last asked for such an answer.
+    pub(crate) asked_after_start: Option<Instant>,
     pub(crate) account: Account,
     /// How the BMC shows the URL of an inserted image, and the values of a boot override.
     pub(crate) shows: fn(&str) -> String,
@@ -91,6 +93,7 @@ impl EmulatedBmc {
             slot_while_off: WhileOff::Same,
             never_answers: None,
             slow_after_start: Duration::ZERO,
+            asked_after_start: None,
             account: Account::Open,
             shows: str::to_owned,
             image: None,
@@ -133,6 +136,7 @@ async fn answer(State(machine): State<Arc<Mutex<Machine>>>, request: Request<Bod
         let is_started = machine.sent.iter().any(|sent| sent == "On");
         let is_slow = is_started && parts.method == Method::GET && path == SYSTEM;
         let takes = if is_slow { machine.slow_after_start } else { Duration::ZERO };
+        machine.asked_after_start = is_slow.then(Instant::now).or(machine.asked_after_start);
         (machine.answer(parts, &body), never_answers, takes)
     };
     if !takes.is_zero() {

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use dayone::arguments::Settings;
@@ -28,6 +29,13 @@ pub(crate) fn bare_metal_host(name: &str) -> String {
          apiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {{name: {name}}}\n\
          spec: {{preprovisioningNetworkDataName: {name}-network}}\n"
     )
+}
+
+/// Removes dayone's settings from the environment of a command.
+pub(crate) fn without_settings(command: &mut Command) {
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("DAYONE_")) {
+        command.env_remove(name);
+    }
 }
 
 /// A client that reads the system's certificate authorities only if it needs them, as few tests do.

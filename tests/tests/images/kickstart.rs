@@ -210,7 +210,7 @@ fn what_anaconda_would_not_read_is_refused() {
     }
 }
 
-/// Anaconda takes the last `inst.ks=`, and that is dayone's. Other arguments of the base count more (`dracut/parse-anaconda-kickstart.sh`).
+/// Anaconda takes the last `inst.ks=`, and that is dayone's. Other arguments of the base win over it (`dracut/parse-anaconda-kickstart.sh`).
 #[test]
 fn a_base_whose_menus_name_another_file_is_refused_unless_anaconda_reads_that_of_dayone() {
     let directory = TempDir::new().unwrap();
@@ -222,7 +222,9 @@ fn a_base_whose_menus_name_another_file_is_refused_unless_anaconda_reads_that_of
     for menu in menus {
         let menu = extracted(&directory.path().join("out.iso"), &format!("/{menu}"), directory.path());
         let text = fs::read_to_string(menu).unwrap();
-        for line in text.lines().filter(|line| line.contains("inst.ks=")) {
+        let lines: Vec<&str> = text.lines().filter(|line| line.contains("inst.ks=")).collect();
+        assert!(!lines.is_empty(), "{text}");
+        for line in lines {
             assert_eq!(line.rfind("inst.ks="), line.find(KICKSTART_ARGUMENT), "{line}");
         }
     }

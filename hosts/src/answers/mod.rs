@@ -79,24 +79,22 @@ pub fn kernel_argument(kind: Installer) -> Option<&'static str> {
 
 /// Whether a kernel argument makes the installer read another file than dayone's.
 pub fn names_other_file(kind: Installer, argument: &str) -> bool {
-    let keys: &[&str] = match kind {
-        Installer::Preseed => return preseed::names_other_file(argument),
+    let key = argument.split('=').next().unwrap_or_default();
+    match kind {
+        Installer::Preseed => preseed::names_other_file(argument),
         // With `inst.ks.all`, Anaconda skips dayone's `file:` (`dracut/parse-anaconda-kickstart.sh`).
-        Installer::Kickstart => &["inst.ks", "inst.ks.all", "ks"],
-        Installer::Autoinstall => &["subiquity.autoinstallpath"],
+        Installer::Kickstart => ["inst.ks", "inst.ks.all", "ks"].contains(&key),
+        Installer::Autoinstall => key == "subiquity.autoinstallpath",
         // Agama ignores the case of keys (`rust/agama-utils/src/kernel_cmdline.rs`).
-        Installer::Agama => {
-            let key = argument.split('=').next().unwrap_or_default();
-            return ["inst.auto", "agama.auto"].iter().any(|known| key.eq_ignore_ascii_case(known));
-        }
-    };
-    argument.split('=').next().is_some_and(|key| keys.contains(&key))
+        Installer::Agama => ["inst.auto", "agama.auto"].iter().any(|known| key.eq_ignore_ascii_case(known)),
+    }
 }
 
-/// Whether a kernel argument of a base makes the installer read another file, although [`kernel_argument`] comes behind it.
+/// Whether a kernel argument of a base makes the installer read another file, even though dayone's [`kernel_argument`] follows it.
 ///
-/// Anaconda takes the last `inst.ks`, but looks for `ks` first, as long as it knows that (RHEL 8). Agama loads the files of all its arguments,
-/// one after the other. Subiquity's argument names no file, and it looks for the file that another argument names before it looks for dayone's.
+/// Anaconda takes the last `inst.ks`, but the releases that still know `ks` (RHEL 8) look for that first. Agama loads the files of all its
+/// arguments, one after the other. dayone's argument for Subiquity names no file, and Subiquity first looks for the file that another
+/// argument names.
 pub fn names_file_despite_own(kind: Installer, argument: &str) -> bool {
     let is_overridden = kind == Installer::Kickstart && argument.split('=').next() == Some("inst.ks");
     names_other_file(kind, argument) && !is_overridden

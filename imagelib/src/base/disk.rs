@@ -4,7 +4,7 @@ use std::io;
 
 use super::live::{LiveIso, NotCustomisable, esps_of_disk};
 use super::{BaseError, DeliveryProfile, Format};
-use crate::disk;
+use crate::disk::{self, gpt};
 use crate::source::{Role, Source};
 use crate::talos::meta::MetaPartition;
 
@@ -87,7 +87,6 @@ impl DiskBase {
 /// `metal4k`).
 fn has_large_sectors(source: &dyn Source) -> io::Result<bool> {
     const SECOND: u64 = 4096;
-    const GPT: &[u8] = b"EFI PART";
-    let length = GPT.len() as u64;
-    Ok(source.size() >= SECOND + length && source.read_vec(SECOND, length)? == GPT)
+    let length = gpt::SIGNATURE.len() as u64;
+    Ok(source.size() >= SECOND + length && source.read_vec(SECOND, length)? == gpt::SIGNATURE)
 }

@@ -45,7 +45,7 @@ pub struct Edits {
     pub selection: Selection,
     /// Changes to their kernel arguments. An argument to delete or replace must be in at least one entry.
     pub arguments: KernelArgumentEdits,
-    /// Arguments for each of them that has none of the same key after these changes.
+    /// Arguments to append to each of them that has none of the same key after these changes.
     pub missing: Vec<KernelArgument>,
     /// Initrds to load in addition to those that the entries already load.
     pub initrds: Vec<BootPath>,

@@ -15,10 +15,10 @@ pub(super) const ANACONDA: &str = "lib/anaconda-lib.sh";
 pub(super) const AGAMA: &str = "cmdline/99-agama-cmdline-conf.sh";
 /// What mounts the live system of Ubuntu's media.
 pub(super) const CASPER: &str = "scripts/casper";
-/// How Alpine's initramfs finds its medium. mkinitfs, which makes such an initramfs, is of the same package.
+/// How Alpine's initramfs finds its medium. mkinitfs, which makes such an initramfs, comes in the same package.
 const FIND_MEDIUM: [&str; 2] = ["sbin/nlplug-findfs", "usr/sbin/nlplug-findfs"];
 const MKINITFS: [&str; 2] = ["sbin/mkinitfs", "usr/sbin/mkinitfs"];
-/// The end of the name of NixOS' first program, unless systemd is that (`nixos/modules/system/boot/stage-1.nix`).
+/// The end of the name of NixOS' first program, unless that is systemd (`nixos/modules/system/boot/stage-1.nix`).
 const NIXOS_STAGE_1: &[u8] = b"-stage-1-init.sh";
 /// Where dracut has its hooks: in releases of 2025 and later, and before.
 const DRACUT_HOOKS: [&str; 3] = ["var/lib/dracut/hooks", "usr/lib/dracut/hooks", "lib/dracut/hooks"];
@@ -64,8 +64,8 @@ pub(super) fn dracut_hooks(tree: &Tree) -> Option<&'static str> {
     DRACUT_HOOKS.into_iter().find(|path| has_directory(tree, path))
 }
 
-/// The program by which an initramfs of Alpine's mkinitfs finds its medium. A system with mkinitfs in it, to make other initramfs images with,
-/// is not such an initramfs.
+/// The program by which an initramfs of Alpine's mkinitfs finds its medium. A system that has mkinitfs itself, to make other initramfs
+/// images, is not such an initramfs.
 pub(super) fn mkinitfs(tree: &Tree) -> Option<&'static str> {
     let has_maker = MKINITFS.iter().any(|path| has_file(tree, path));
     FIND_MEDIUM.into_iter().find(|path| has_file(tree, path)).filter(|_| !has_maker)

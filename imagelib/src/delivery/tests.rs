@@ -262,7 +262,7 @@ fn what_dracut_lacks_decides_what_it_gets() {
     assert!(!paths.iter().any(|path| path.starts_with("etc/")), "{paths:?}");
     assert!(paths.contains(&"var/lib/dracut/hooks/pre-pivot/90-dayone.sh".to_owned()), "{paths:?}");
     assert_eq!(members.report.findings().first().unwrap().code, "network-manager-assumed");
-    // A medium that was changed has no check sum any more.
+    // A changed medium no longer has a checksum.
     let drop_in = "etc/systemd/system/checkisomd5@.service.d/dayone.conf".to_owned();
     assert!(!paths.contains(&drop_in));
     for unit in ["etc/systemd/system/checkisomd5@.service", "usr/lib/systemd/system/checkisomd5@.service"] {

@@ -211,11 +211,11 @@ fn arguments(recipe: &Recipe, live: &LiveIso, selection: &Selection, report: &mu
 
 /// The kernel arguments without which the system of an entry would ignore what it gets. The menu of Flatcar's own ISO lacks one.
 fn missing_for_ignition(recipe: &Recipe, entry: EntryView<'_>) -> Vec<KernelArgument> {
-    if recipe.additions.is_empty() && recipe.ignition.is_none() {
+    if !recipe.has_files() {
         return Vec::new();
     }
     let KernelArgumentEdits { append, delete, .. } = &recipe.kernel_arguments;
-    // Users who delete an argument do not want one of its key in any entry.
+    // If the recipe deletes an argument, no entry gets one of its key.
     let named = append.iter().map(KernelArgument::as_str).chain(delete.iter().map(String::as_str).map(str::trim));
     let command_line: Vec<&str> = entry.linux.arguments.iter().chain(named).collect();
     let missing = |initrd| delivered(recipe, initrd).missing_for_ignition(command_line.iter().copied());
@@ -242,7 +242,7 @@ impl<'a> Reasons<'a> {
         let menus = live.configurations().iter().map(|menu| place(menu.esp).unwrap_or(&menu.found.path));
         let mut reasons = Self { additions: initrds.collect(), arguments: menus.collect(), left_out: &[] };
         for place in addons.esps().into_iter().filter_map(|esp| place(Some(esp))) {
-            if !recipe.additions.is_empty() || recipe.ignition.is_some() {
+            if recipe.has_files() {
                 reasons.additions.insert(place);
             }
             if !recipe.kernel_arguments.is_empty() {

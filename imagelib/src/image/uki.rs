@@ -145,7 +145,7 @@ fn payload(
     let tree = &usable.surveyed.tree;
     let report = delivery::report(profile, tree, Some(&recipe.additions), path);
     let payload = Payload { arguments, report, ..Payload::default() };
-    if recipe.additions.is_empty() && recipe.ignition.is_none() {
+    if !recipe.has_files() {
         return Ok(payload);
     }
     match &usable.files {
@@ -166,11 +166,11 @@ fn payload(
     }
 }
 
-/// The kernel arguments in the addon: those of the recipe, and those without which the system would ignore its Ignition config, started
-/// with the program's own arguments or by a boot entry.
+/// The kernel arguments in the addon: those of the recipe, and those without which the system would ignore its Ignition config, whether
+/// it starts with the program's own arguments or with those of a boot entry.
 fn appended(recipe: &Recipe, usable: &UsableUki) -> Vec<KernelArgument> {
     let mut appended = recipe.kernel_arguments.append.clone();
-    if recipe.additions.is_empty() && recipe.ignition.is_none() {
+    if !recipe.has_files() {
         return appended;
     }
     let profile = recipe.delivery.unwrap_or(usable.surveyed.detected.profile);

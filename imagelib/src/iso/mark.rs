@@ -14,7 +14,7 @@ pub(super) const APPLICATION_USE: Range<usize> = 883..1395;
 /// The end of the field.
 const PLACE: Range<usize> = APPLICATION_USE.end - TEXT.len()..APPLICATION_USE.end;
 
-/// Writes the note into a descriptor, unless somebody else needs the place. Returns whether it is there.
+/// Writes the note into a descriptor, unless something else is in its place. Returns whether it is there.
 pub(super) fn write(descriptor: &mut [u8]) -> bool {
     let Some(field) = descriptor.get_mut(APPLICATION_USE) else { return false };
     let Some((before, place)) = field.split_last_chunk_mut::<{ TEXT.len() }>() else { return false };

@@ -95,7 +95,12 @@ impl Recipe {
 
     /// Whether the system in the image gets neither files nor kernel arguments.
     pub(crate) fn changes_nothing(&self) -> bool {
-        self.kernel_arguments.is_empty() && self.additions.is_empty() && self.ignition.is_none()
+        self.kernel_arguments.is_empty() && !self.has_files()
+    }
+
+    /// Whether the system in the image gets files or an Ignition config.
+    pub(crate) fn has_files(&self) -> bool {
+        !self.additions.is_empty() || self.ignition.is_some()
     }
 
     /// The same recipe with its parts in canonical order.

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use redfish::BmcAddress;
 use url::Host;
 
+use super::id::BootId;
+
 /// A machine at a BMC, in a form that does not depend on how its address was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BmcKey {
@@ -51,25 +53,25 @@ enum Systems<'a> {
     Named(&'a str),
 }
 
-/// The greatest value of each machine, such as the id of its last boot. Looking one up takes the same time, however many Systems a BMC has.
+/// The last boot of each machine. A lookup takes the same time, however many Systems a BMC has.
 #[derive(Debug)]
-pub(super) struct Greatest<'a, T>(HashMap<(&'a Host<String>, Option<u16>, Systems<'a>), T>);
+pub(super) struct LastBoots<'a>(HashMap<(&'a Host<String>, Option<u16>, Systems<'a>), BootId>);
 
-impl<'a, T: Copy + Ord> Greatest<'a, T> {
-    /// The greatest of these values of machines.
-    pub(super) fn of(values: impl Iterator<Item = (&'a BmcKey, T)>) -> Self {
-        let mut greatest = Self(HashMap::new());
-        for (key, value) in values {
+impl<'a> LastBoots<'a> {
+    /// Finds the last of these boots for each machine. Later boots have greater ids.
+    pub(super) fn of(boots: impl Iterator<Item = (&'a BmcKey, BootId)>) -> Self {
+        let mut last = Self(HashMap::new());
+        for (key, id) in boots {
             for systems in [Systems::All, key.systems()] {
-                let known = greatest.0.entry((&key.host, key.port, systems)).or_insert(value);
-                *known = value.max(*known);
+                let known = last.0.entry((&key.host, key.port, systems)).or_insert(id);
+                *known = id.max(*known);
             }
         }
-        greatest
+        last
     }
 
-    /// The greatest value of those machines that may be this one ([`overlaps`](BmcKey::overlaps)).
-    pub(super) fn at(&self, key: &BmcKey) -> Option<T> {
+    /// Returns the last boot of the machines that may be this one ([`overlaps`](BmcKey::overlaps)).
+    pub(super) fn at(&self, key: &BmcKey) -> Option<BootId> {
         let of = |systems: Systems<'_>| self.0.get(&(&key.host, key.port, systems)).copied();
         match &key.system {
             None => of(Systems::All),

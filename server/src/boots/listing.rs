@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::bmc_key::{BmcKey, Greatest};
+use super::bmc_key::{BmcKey, LastBoots};
 use super::boot::{Boot, View};
 use super::group::{Counted, Group};
 use super::id::BootId;
@@ -108,7 +108,7 @@ impl Listing {
 
 /// The groups of these boots.
 fn groups(known: &[Arc<KnownBoot>]) -> Vec<Group> {
-    let last = Greatest::of(known.iter().map(|boot| (&*boot.key, boot.view.record.id)));
+    let last = LastBoots::of(known.iter().map(|boot| (&*boot.key, boot.view.record.id)));
     let group = |boot: &Arc<KnownBoot>| {
         let record = &boot.view.record;
         Group::of(record, last.at(&boot.key) == Some(record.id))

@@ -32,11 +32,11 @@ pub(super) fn coloured(text: String, stream: &impl RawStream) -> String {
 
 /// Prints text to standard output, with colours only on a terminal and only if `NO_COLOR` is not set.
 pub(super) fn print(text: &str) -> Result<(), Failure> {
-    let mut out = anstream::stdout().lock();
-    written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+    print_to_reader(text)?;
+    Ok(())
 }
 
-/// Prints text to standard output as [`print`] does. Returns whether somebody still reads it.
+/// Prints text to standard output as [`print`] does. Returns false if the reader has closed the pipe.
 pub(super) fn print_to_reader(text: &str) -> Result<bool, Failure> {
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

@@ -7,10 +7,10 @@ use imagelib::digest::Digest;
 use kube::config::{AuthInfo, Cluster, Kubeconfig, KubeconfigError};
 
 /// The files that a setting for the kubeconfig names. As in kubectl, `KUBECONFIG` may be a list; files in it that do not exist are left
-/// out. One that dayone cannot look at is an error when it is read: without it, another cluster may be the current one.
+/// out. A file that dayone cannot look for stays in the list, and reading it is an error: without it, another cluster may be the current one.
 pub fn kubeconfig_files(setting: &Path) -> Vec<PathBuf> {
-    let may_exist = |file: &PathBuf| !matches!(file.try_exists(), Ok(false));
-    let listed: Vec<PathBuf> = std::env::split_paths(setting).filter(may_exist).collect();
+    let listed: Vec<PathBuf> =
+        std::env::split_paths(setting).filter(|file| file.try_exists().unwrap_or(true)).collect();
     if setting.exists() || listed.is_empty() { vec![setting.to_owned()] } else { listed }
 }
 

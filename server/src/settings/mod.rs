@@ -121,9 +121,9 @@ fn path(program: Program, matches: &ArgMatches, is_drop_in: bool) -> Option<Path
     }
 }
 
-/// Whether a file is there, or nobody can tell. A server would give up its tokens if it took a file in a closed directory for missing.
+/// Whether a file is there, or dayone cannot tell. If a server took a file in a closed directory for missing, it would run without its tokens.
 fn may_exist(path: &Path) -> bool {
-    !matches!(path.try_exists(), Ok(false))
+    path.try_exists().unwrap_or(true)
 }
 
 impl Loaded {

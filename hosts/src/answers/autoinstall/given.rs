@@ -245,7 +245,7 @@ fn canonical(network: &Mapping, path: &DocumentPath, report: &mut Report) -> Res
     })
 }
 
-/// Where the bonds are that netplan gives to systemd-networkd. NetworkManager leaves options without effect out by itself.
+/// The paths of the bonds that netplan gives to systemd-networkd. NetworkManager itself leaves out options without effect.
 fn bonds_of_networkd(network: &Mapping, path: &DocumentPath) -> Vec<DocumentPath> {
     let Some(bonds) = network.get("bonds") else { return Vec::new() };
     let path = path.key("bonds");

@@ -16,13 +16,13 @@ fn dhcp_is_switched_off_only_where_something_reads_the_network_of_ours() {
 }
 
 #[test]
-fn no_root_file_system_behind_the_initramfs_is_said_to_get_the_keyfiles() {
+fn the_warning_promises_keyfiles_to_no_other_root_file_system() {
     let made = planned(DeliveryProfile::RootInInitramfs, &additions(), &["init"]);
     let [finding] = made.report.findings() else { panic!("{:?}", made.report) };
     assert_eq!(finding.code, "no-network-manager");
     assert!(finding.message.contains("nothing hands them to another root file system"), "{}", finding.message);
     assert!(made.embedded.iter().all(|file| file.delivered_by == DeliveredBy::Initramfs), "{:?}", made.embedded);
-    // The profiles that the advice for an unknown system names take files wherever there is no hook.
+    // The profiles that the advice for an unknown system names deliver files without a hook in the initramfs.
     let advice = DeliveryError::UnknownSystem.to_string();
     for profile in [DeliveryProfile::RootInInitramfs, DeliveryProfile::Networkd] {
         assert!(advice.contains(profile.as_str()), "{advice}");

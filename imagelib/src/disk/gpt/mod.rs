@@ -19,7 +19,8 @@ use crate::source::Source;
 
 pub use partition::Partition;
 
-const SIGNATURE: [u8; 8] = *b"EFI PART";
+/// How the header begins.
+pub(crate) const SIGNATURE: [u8; 8] = *b"EFI PART";
 const HEADER: usize = 92;
 const ENTRY_SIZE: u32 = 128;
 const ENTRY: usize = ENTRY_SIZE as usize;

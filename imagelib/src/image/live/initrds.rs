@@ -26,7 +26,7 @@ pub(super) fn grown_initrds(
     report: &mut Report,
 ) -> Result<Vec<EmbeddedFile>, ImageError> {
     let mut embedded = Vec::new();
-    if recipe.additions.is_empty() && recipe.ignition.is_none() && recipe.initramfs_network.is_none() {
+    if !recipe.has_files() && recipe.initramfs_network.is_none() {
         report.append(talos_findings(recipe, live, selection));
         return Ok(embedded);
     }

@@ -218,7 +218,7 @@ fn apply(image: &mut [u8], patch: Patch) {
     image[at..at + bytes.len()].copy_from_slice(&bytes);
 }
 
-/// The same with a partition of so many sectors that begins where the file of this path does.
+/// An ISO with a boot image, and with a partition of so many sectors that begins where the file of this path does.
 fn with_partition(path: &str, sectors: u32) -> Vec<u8> {
     let mut image = with_boot_image();
     let first_sector = u32::try_from(extent(&image, path).offset / 512).unwrap();
@@ -242,7 +242,7 @@ fn an_entry_of_one_sector_is_not_the_partition_of_the_volume() {
     }
 }
 
-/// The same with a partition of a GPT that begins where the boot image does, and has this last sector.
+/// An ISO with a boot image, and with a partition of a GPT that begins where the boot image does, and has this last sector.
 fn with_gpt(last: u64) -> Vec<u8> {
     let mut image = with_boot_image();
     let first = extent(&image, "/boot/efi.img").offset / 512;

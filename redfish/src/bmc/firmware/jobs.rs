@@ -6,7 +6,7 @@ use crate::RedfishError;
 use crate::bmc::Bmc;
 use crate::bmc::collection::Collection;
 use crate::bmc::error::BmcError;
-use crate::bmc::properties::{Properties, clean};
+use crate::bmc::properties::{Properties, clean, last_segment};
 use crate::without_tokens;
 
 /// Maximum number of jobs that are read one by one, the newest first.
@@ -103,7 +103,7 @@ impl Bmc {
     /// The job that the `Location` of an answer names, as a job, a task or the monitor of a task: all have the job's id. `None` if it has
     /// ended, or is of another kind.
     pub(super) async fn named_job(&self, jobs: &str, location: &str) -> Result<Option<Job>, BmcError> {
-        let id = location.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        let id = last_segment(location);
         if !id.starts_with("JID_") || !id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
             return Ok(None);
         }

@@ -42,7 +42,7 @@ fn bond_options_without_effect_are_refused() {
     }
 }
 
-/// The kernel gives a port a cost by its speed, and NetworkManager gives all of them the same.
+/// The kernel derives the cost of a port from its speed, and NetworkManager gives all ports the same cost.
 #[test]
 fn a_bridge_without_the_costs_of_its_ports_is_a_warning() {
     let bridge = "

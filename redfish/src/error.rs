@@ -305,11 +305,11 @@ pub(crate) fn is_busy(status: StatusCode) -> bool {
     )
 }
 
-/// The key of an iLO's answer to a change of the override, with 400, while its host is in POST.
+/// The message key with which an iLO refuses (400) a change of the override while its host is in POST.
 pub(crate) const IN_POST: &str = "UnableToModifyDuringSystemPOST";
 
-/// What iDRAC and iLO answer while they are busy with an earlier request, or an iLO while its host is in POST, with a status that means
-/// something else.
+/// Whether an iDRAC or iLO says that it is busy with an earlier request, or an iLO that its host is in POST. They say so with a status
+/// that means something else.
 fn not_ready(message: &Message) -> bool {
     message.key() == "SYS518"
         || message.id.starts_with("iLO.") && matches!(message.key(), "InvalidOperationForSystemState" | IN_POST)

@@ -356,7 +356,7 @@ fn no_handshake(error: &rustls::Error) -> String {
     format!("{versions}: update its firmware, or put a proxy with newer TLS in front of it")
 }
 
-/// Whether this may say that the other side demands a client certificate.
+/// Whether the error may mean that the other side demands a client certificate.
 pub(super) fn may_demand_certificate(error: &rustls::Error) -> bool {
     use rustls::AlertDescription as Alert;
     matches!(

@@ -39,8 +39,8 @@ pub(super) fn decompressed<'a>(
     Ok(Cow::Owned(unpacked))
 }
 
-/// Returns the size of a text, or for a gzip stream what it says to unpack to (RFC 1952, section 2.3.1). If that is wrong, dayone refuses
-/// the stream.
+/// Returns the size of a text; for a gzip stream, the unpacked size that it states (RFC 1952, section 2.3.1). dayone refuses a stream that
+/// states a wrong size.
 pub(super) fn unpacked_size(bytes: &[u8]) -> usize {
     match bytes.split_last_chunk::<4>() {
         Some((stream, size)) if stream.starts_with(&MAGIC) => {

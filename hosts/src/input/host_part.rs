@@ -124,7 +124,7 @@ impl HostPart {
             self.leaves_verification = leaves_verification;
         }
         if let (Some((mine, _)), Some((theirs, _))) = (&mut self.bmc, &mut other) {
-            // A site cannot say it, and its operator switches the verification off in every BareMetalHost that it makes.
+            // A site has no such setting, and its operator switches the verification off in every BareMetalHost that it makes.
             if self.leaves_verification {
                 mine.disable_certificate_verification = theirs.disable_certificate_verification;
             } else if leaves_verification {

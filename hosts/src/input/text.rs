@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compressed_counts_with_what_it_unpacks_to() {
+    fn a_compressed_text_counts_with_its_unpacked_size() {
         let documents = b"# nothing\n".repeat(10_000);
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         std::io::Write::write_all(&mut encoder, &documents).unwrap();
@@ -324,7 +324,7 @@ mod tests {
             (None, &documents[..], documents.len()),
             (None, &packed[..], documents.len()),
             (Some("racks.csv.gz"), &packed[..], documents.len()),
-            // Nothing unpacks to less.
+            // A stream counts at least with its own size.
             (None, b"\x1f\x8b\x08\0\0\0\0", 7),
             (None, b"\x1f\x8b\x08", 3),
             (None, b"", 0),

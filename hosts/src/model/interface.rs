@@ -234,10 +234,10 @@ const WORDS: &[(&str, &[&str])] = &[
 impl Bond {
     /// The maximum number of targets of a family that a bond can monitor (`BOND_MAX_ARP_TARGETS`, `BOND_MAX_NS_TARGETS`).
     pub const MOST_TARGETS: usize = 16;
-    /// How often NetworkManager looks at a bond's links where nobody says it, in milliseconds. The kernel would not look at all.
+    /// How often NetworkManager looks at a bond's links by default, in milliseconds. The kernel would not look at all.
     pub const USUAL_MIIMON: u64 = 100;
 
-    /// Whether the bond finds out by ARP or by neighbour discovery if it has a link. NetworkManager leaves that out beside miimon.
+    /// Whether the bond finds out by ARP or by neighbour discovery if it has a link. NetworkManager does not do so if miimon is set.
     pub fn asks_for_targets(&self) -> bool {
         let is_positive = |option: &str| self.number(option).is_some_and(|interval| interval > 0);
         is_positive("arp_interval") && !is_positive("miimon")

@@ -1,8 +1,8 @@
 //! Options of bonds that have no effect with keyfiles.
 //!
-//! NetworkManager leaves them out. systemd-networkd sends them to the kernel, also if netplan has written its units, and the kernel
-//! refuses the whole bond (`bond_opt_check_deps`, `_bond_option_delay_set`, `bond_changelink`). So these forms leave them out, too. The
-//! checks of the profile have warned about them.
+//! NetworkManager leaves them out. systemd-networkd sends them to the kernel, even if netplan wrote its units, and the kernel refuses the
+//! whole bond (`bond_opt_check_deps`, `_bond_option_delay_set`, `bond_changelink`). So dayone leaves them out of these forms, too. The
+//! checks of the profile have already warned about them.
 
 use crate::check::profile::is_bond_option_of_mode;
 use crate::model::Bond;

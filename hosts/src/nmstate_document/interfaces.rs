@@ -115,7 +115,7 @@ fn read_one<'a>(map: &'a Mapping, path: DocumentPath, index: usize, report: &mut
     Some(interface)
 }
 
-/// Reports an interface of another type with the name of the loopback, which nmstate refuses with words about the running system.
+/// Reports an interface of another type with the name of the loopback. nmstate also refuses it, but its error is about the running system.
 fn check_loopback(Interface { map, path, name, kind, .. }: &Interface<'_>, report: &mut Report) {
     if *name != "lo" || *kind == "loopback" {
         return;

@@ -112,7 +112,7 @@ fn bmcs_are_read_from_openshifts_files() {
     assert_eq!(reason, "platform.baremetal.hosts[0].bmc.password is a number without quotes; a text belongs here");
 }
 
-/// A site cannot say whether the BMC's certificate is verified, and the `BareMetalHost` that its operator makes says it.
+/// A site cannot say whether the BMC's certificate is verified. The `BareMetalHost` that its operator makes says so.
 #[test]
 fn a_site_does_not_contradict_the_host_that_its_operator_made() {
     const SITE: &str = "apiVersion: siteconfig.open-cluster-management.io/v1alpha1

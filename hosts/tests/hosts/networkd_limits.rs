@@ -1,4 +1,4 @@
-//! What the kernel refuses of systemd-networkd, and what systemd-networkd does not send to the kernel. The acceptance tests boot a machine
+//! What the kernel refuses from systemd-networkd, and what systemd-networkd does not send to the kernel. The acceptance tests boot a machine
 //! with such units.
 
 use vocabulary::report::Report;

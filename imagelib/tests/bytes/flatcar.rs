@@ -76,7 +76,7 @@ fn an_argument_of_the_key_is_left_as_it_is() {
     for (own, edits, expected) in [
         ("flatcar.first_boot=detected", "{}", "flatcar.first_boot=detected"),
         ("quiet", r#"{"append": ["flatcar.first_boot=yes"]}"#, "quiet flatcar.first_boot=yes"),
-        // Whoever removes it does not want it.
+        // A user who removes it does not want it.
         ("quiet flatcar.first_boot=1", r#"{"delete": ["flatcar.first_boot=1"]}"#, "quiet"),
     ] {
         let image = made(&flatcar(&entry(own)), Format::Iso, edits);
@@ -89,13 +89,13 @@ fn an_argument_of_the_key_is_left_as_it_is() {
 }
 
 #[test]
-fn of_several_entries_those_get_the_argument_that_have_none_of_its_key() {
+fn only_the_entries_without_an_argument_of_the_key_get_it() {
     let menu_of =
         |[first, second]: [&str; 2]| entry(first) + &entry(second).replace("flatcar\n  menu default", "other");
     for (own, edits, expected) in [
         (["flatcar.first_boot=detected", "b"], "{}", ["flatcar.first_boot=detected", "b flatcar.first_boot=1"]),
         (["a", "flatcar.first_boot=detected"], "{}", ["a flatcar.first_boot=1", "flatcar.first_boot=detected"]),
-        // Whoever removes it wants it nowhere.
+        // A user who removes it does not want it in any entry.
         (["a flatcar.first_boot=1", "b"], r#"{"delete": ["flatcar.first_boot=1"]}"#, ["a", "b"]),
         // The first entry lacks what changes.
         (["a", "b x=1"], r#"{"replace": ["x=1=2"]}"#, ["a flatcar.first_boot=1", "b x=2 flatcar.first_boot=1"]),

@@ -274,7 +274,7 @@ fn who_knows_better_chooses_the_profile() {
 }
 
 #[test]
-fn what_compares_the_medium_with_its_check_sum_goes_and_that_is_said() {
+fn arguments_that_verify_the_medium_are_removed_with_a_warning() {
     let menu = "label check\n linux /live/vmlinuz\n append initrd=/live/initrd.img rd.live.check mediacheck=1 quiet\n";
     let dracut = initramfs(&["init", "usr/lib/dracut/hooks/pre-pivot/a.sh"]);
     let base = menu_iso(menu, &[("live/initrd.img", dracut)]);

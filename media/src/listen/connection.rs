@@ -143,7 +143,7 @@ async fn serve_http<T, S, B, D>(
         // Boxed, because it is larger than all else here, and a BMC that reads an image never needs it.
         let rest = Box::pin(by_hyper(Rewound::new(read, stream), service, options, inner_phase, refused));
         rest.await.map_err(|error| {
-            // hyper reads the heads that are too long for a conversation.
+            // hyper reads heads that are too long for `Conversation`, and has its own timer for them.
             if error.is_timeout() {
                 count_silence(standing, options);
             }

@@ -53,7 +53,7 @@ impl FileRange {
 
 /// Whether `sendfile(2)` could not read the file. All other errors are those of the socket.
 fn is_of_file(errno: Errno) -> bool {
-    // Apart from EIO, file systems have these for wrong checksums and damaged structures, and NFS has the last one for a file that is
+    // Besides EIO, file systems return these for wrong checksums and damaged structures. NFS returns the last one for a file that is
     // gone.
     [Errno::IO, Errno::NODATA, Errno::BADMSG, Errno::UCLEAN, Errno::STALE].contains(&errno)
 }

@@ -24,9 +24,9 @@ pub struct Options {
     /// one, the listener closes the oldest connection from there that waits for a request and never had such an answer. If no
     /// connection can be closed, the listener closes the new one. Default: 5120.
     pub max_per_address: u32,
-    /// How long a connection may be idle, without a byte in either direction, unless the service has a request and no answer yet. A
-    /// service that reads the body of a request must itself limit the time for that. A transfer may take any time, because some
-    /// BMCs read at 50 KB/s. Default: 5 minutes.
+    /// How long a connection may be idle, without a byte in either direction. While the service has a request and no answer yet,
+    /// there is no limit: a service that reads the body of a request must itself limit the time for that. A transfer may take any
+    /// time, because some BMCs read at 50 KB/s. Default: 5 minutes.
     pub idle_timeout: Duration,
     /// How long a client may take to send the head of its first request, from the connection or the end of the TLS
     /// handshake. A shorter [`idle_timeout`](Self::idle_timeout) or [`header_timeout`](Self::header_timeout) limits it, too. Default:

@@ -112,7 +112,7 @@ async fn an_idle_connection_is_closed_and_a_slow_one_is_not() {
 }
 
 #[tokio::test]
-async fn a_connection_is_idle_while_nothing_is_read_of_an_answer_but_not_while_it_is_made() {
+async fn a_connection_is_idle_while_its_client_reads_nothing_but_not_while_the_service_makes_the_answer() {
     let idle_timeout = Duration::from_millis(300);
     let listener = Listener::bind(([127, 0, 0, 1], 0).into(), Options { idle_timeout, ..Options::default() });
     let listener = listener.await.unwrap();
@@ -142,7 +142,7 @@ async fn a_connection_without_a_request_is_counted_whichever_limit_ends_it() {
     let server = start_with(Options { metrics, ..Options::default() }).await;
     let (short, long) = (Duration::from_millis(300), Duration::from_mins(5));
     let half = "GET /i/abc".to_owned();
-    // Too long for all but hyper, which has a timer of its own.
+    // A head so long that hyper reads it, with its own timer.
     let much = format!("GET {ISO} HTTP/1.1\r\nX: {}", "x".repeat(10_000));
     let cases = [
         ([short, long, long], &half),

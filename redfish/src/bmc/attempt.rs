@@ -42,7 +42,7 @@ impl Attempt {
         self.error.is_none()
     }
 
-    /// Whether the BMC refused the request in a way in which some refuse it only while the host is on.
+    /// Whether the refusal is one that some BMCs give only while the host is on.
     pub fn may_need_host_off(&self) -> bool {
         self.status == Some(409) || self.error.as_ref().is_some_and(|error| error.contains(IN_POST))
     }
@@ -219,7 +219,7 @@ fn by_text(messages: &[Message]) -> Option<Meaning> {
         |keys: &[&str]| messages.iter().any(|message| keys.iter().any(|key| message.key().eq_ignore_ascii_case(key)));
     let texts = messages.iter().map(|message| message.text.to_ascii_lowercase()).collect::<Vec<_>>();
     let any_word = |words: &[&str]| texts.iter().any(|text| words.iter().any(|word| text.contains(word)));
-    // iLO gives no texts, only keys such as LicenseKeyRequired.
+    // iLO sends no texts, only keys such as LicenseKeyRequired.
     let has_licence_key = messages.iter().any(|message| message.key().to_ascii_lowercase().contains("licens"));
     if has_licence_key || any_word(&["licens", "licenc", "product key"]) {
         Some(Meaning::Licence)

@@ -124,7 +124,7 @@ impl Bmc {
                         if error.says("UnsupportedOperation") {
                             forms.retain(|other| other.target().is_none());
                         }
-                        // Such an iLO takes an override when its host is off. A boot order would stay after the boot.
+                        // Such an iLO accepts an override when its host is off. A boot order would outlast the boot.
                         if error.says(IN_POST) {
                             forms.retain(|other| matches!(other, OverrideForm::NextReset { .. }));
                         }

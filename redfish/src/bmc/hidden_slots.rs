@@ -1,4 +1,4 @@
-//! Notes the slots that a BMC does not show.
+//! Collects sentences about slots that a BMC does not show.
 
 use http::StatusCode;
 
@@ -17,7 +17,7 @@ pub(super) struct HiddenSlots {
 }
 
 impl HiddenSlots {
-    /// Adds a sentence, also to the notes.
+    /// Adds a sentence about slots, here and to the notes.
     pub(super) fn add(&mut self, sentence: String, notes: &mut Vec<String>) {
         self.sentences.push(sentence.clone());
         notes.push(sentence);
@@ -44,7 +44,7 @@ impl HiddenSlots {
         Ok(())
     }
 
-    /// Adds a sentence about Managers, also to the notes.
+    /// Adds a sentence about Managers, here and to the notes.
     pub(super) fn add_managers(&mut self, sentence: String, notes: &mut Vec<String>) {
         self.managers.push(sentence.clone());
         notes.push(sentence);

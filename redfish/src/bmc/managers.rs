@@ -1,4 +1,4 @@
-//! Which Managers are those of a System, and what a Manager links to.
+//! Finds the Managers of a System, and reads their links.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use super::refusals::is_about_one_resource;
 
 impl Bmc {
     /// The paths of the System's Managers, or of all Managers if the System names none; and whether these may be Managers of other
-    /// Systems. To insert a medium there would change another machine.
+    /// Systems. A medium inserted at such a Manager would change another machine.
     pub(super) async fn manager_paths(
         &self,
         all: Option<String>,

@@ -49,7 +49,7 @@ fn rank(survey: &Survey, slot: &Slot, medium: Medium, position: usize) -> Rank {
         (Vendor::Hpe, Medium::Cd) => &["2"],
         (Vendor::Hpe, Medium::Usb) => &["1"],
         (Vendor::Dell, _) if is_idrac_10(survey) => &["1"],
-        // The slots of the System have numbers, in any order, and some machines boot only from the first.
+        // The BMC may list the System's slots, which have numbers, in any order. Some machines boot only from slot 1.
         (Vendor::Dell, Medium::Cd) => &["CD", "1"],
         (Vendor::Dell, Medium::Usb) => &["RemovableDisk", "1"],
         _ => &[],

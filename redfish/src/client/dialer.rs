@@ -70,8 +70,8 @@ impl Dialer {
     }
 }
 
-/// A TLS connection whose end counts even if the BMC does not announce it (`close_notify`): Python's `http.server` never does. An answer
-/// that is cut off is still found, by its length, by its chunks, or because its JSON has no end.
+/// A TLS connection that may end although the BMC does not announce it (`close_notify`): Python's `http.server` never does. dayone still
+/// notices that an answer is cut off: by its length, by its chunks, or because its JSON is incomplete.
 struct Tls(TlsStream<TcpStream>);
 
 impl AsyncRead for Tls {

@@ -156,7 +156,7 @@ impl Exchange {
         let message = request.message(url, authorization).map_err(|error| self.explain(request, &error.into()))?;
         let begin = Instant::now();
         let answer = connection.send(message, request.timeout, limit).await;
-        // The kernel may give a connection up before the limit.
+        // The kernel may give up a connection before the limit.
         let waited = Request { timeout: begin.elapsed().min(request.timeout), ..request };
         let (head, mut body) = answer.map_err(|error| self.explain(waited, &error))?;
         let line = self.request_line(request);
@@ -184,8 +184,8 @@ impl Exchange {
             if let Some(unresolved) = cause.downcast_ref::<Unresolved>() {
                 return RedfishError::Unresolved { host: host(), reason: unresolved.to_string() };
             }
-            // After the handshake, the BMC may have carried out the request, unless it demands a client certificate: with TLS 1.3, it
-            // says so only then.
+            // After the handshake, the BMC may have carried out the request. But a BMC with TLS 1.3 that demands a client certificate
+            // also says so only after the handshake.
             if let Some(of_tls) = cause.downcast_ref::<rustls::Error>()
                 && (!matches!(error, ConnectionError::Broken(_)) || tls::may_demand_certificate(of_tls))
             {

@@ -19,7 +19,7 @@ use crate::error::RedfishError;
 /// How long to wait before sending a password again that the BMC has accepted before, and now refuses.
 const PASSWORD_RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// A session that no client has yet. Dropping this ends the session.
+/// A new session that the client has not taken yet. Dropping this ends the session.
 struct Offered {
     exchange: Arc<Exchange>,
     session: Option<Session>,
@@ -133,8 +133,8 @@ impl Client {
         }
     }
 
-    /// Begins a session, in a task of its own: if nobody waits for the session any more, the task ends it. The BMC would keep it for half
-    /// an hour.
+    /// Begins a session in a separate task. If the caller is dropped meanwhile, the session still ends: otherwise, the BMC would keep it
+    /// for half an hour.
     async fn begin_session(
         &self,
         collection: String,
@@ -147,7 +147,7 @@ impl Client {
         tokio::spawn(async move {
             let unwanted = begun.closed();
             let outcome = session::begin(&exchange, &collection, &credentials, is_refused, pin!(unwanted)).await;
-            // If nobody waits any more, this ends the session.
+            // If the caller was dropped, this ends the session.
             drop(begun.send(outcome.map(|session| Offered { exchange, session })));
             drop(task);
         });

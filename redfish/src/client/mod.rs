@@ -201,7 +201,7 @@ impl Client {
         }
     }
 
-    /// Closes the session, if there is one, in a task of its own.
+    /// Closes the session, if there is one, in a separate task.
     fn end_session(&mut self) -> Option<tokio::task::JoinHandle<()>> {
         let session = self.take_session()?;
         session::end_in_task(&self.exchange, session)

@@ -32,7 +32,7 @@ pub struct ClientOptions {
     pub retries: u32,
     /// The maximum size of an answer, in bytes. Default: 2 MiB.
     pub max_body: usize,
-    /// Counts logins that are under way, and sessions that are being closed, also for clients that were dropped. Wait for them before
+    /// Counts logins that are under way, and sessions that are being closed, including those of dropped clients. Wait for them before
     /// the runtime ends.
     pub unfinished: Unfinished,
 }

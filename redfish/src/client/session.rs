@@ -67,8 +67,8 @@ pub(super) fn basic(credentials: &Credentials) -> Authorization {
 }
 
 /// Begins a session. Returns `None` if the BMC grants none, so that each request must have the password. `is_refused` says that the BMC
-/// has refused the password in a request: another refusal is about the password. `unwanted` completes when nobody waits any more: the
-/// password is not sent again then.
+/// has refused the password in a request: another refusal is about the password. `unwanted` completes when the caller was dropped: this
+/// does not send the password again then.
 pub(super) async fn begin(
     exchange: &Exchange,
     collection: &str,
@@ -164,7 +164,7 @@ async fn from_reply(
     Ok(Some(session))
 }
 
-/// Closes a session in a task of its own, which goes on if nobody waits for it any more. `None` without a runtime.
+/// Closes a session in a separate task, which goes on even if its handle is dropped. Returns `None` without a runtime.
 pub(super) fn end_in_task(exchange: &Arc<Exchange>, session: Session) -> Option<JoinHandle<()>> {
     let runtime = Handle::try_current().ok()?;
     let exchange = Arc::clone(exchange);

@@ -1,4 +1,4 @@
-//! Waits for what clients do in the background, also after they were dropped.
+//! Waits for the background tasks of clients, including those of dropped clients.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use tokio::sync::watch;
 /// Counts tasks that are not finished. Clones count together.
 ///
 /// A [`Client`](crate::Client) begins and closes its sessions in tasks, which go on when it is dropped. The runtime must not end before
-/// them: a BMC has few sessions, and would keep one that is not closed for half an hour.
+/// them: a BMC has few sessions, and would keep an open one for half an hour.
 #[derive(Debug, Clone, Default)]
 pub struct Unfinished(Arc<watch::Sender<usize>>);
 

@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn problems_with_the_status_503_say_when_to_come_again() {
+    fn problems_with_the_status_503_say_when_to_retry() {
         for kind in ProblemKind::ALL {
             let response = Problem::new(*kind, "any").into_response();
             let is_unavailable = kind.status() == StatusCode::SERVICE_UNAVAILABLE;

@@ -1,8 +1,8 @@
 //! Queues for conversions: a request for one host does not wait behind requests for thousands.
 //!
-//! dayone converts documents in three queues, by the size of the body or of what it unpacks to, each in order of arrival. The
-//! number of processors bounds how many conversions run at a time, and so their memory, which is many times the size of the
-//! documents.
+//! dayone converts documents in three queues, each in order of arrival. The size of the body, or its unpacked size, selects the
+//! queue. The number of processors bounds how many conversions run at a time, and so their memory, which is many times the size
+//! of the documents.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -48,8 +48,8 @@ impl Queues {
         Arc::clone(self.queue(size)).acquire_owned().await
     }
 
-    /// Waits until a body that has a place in a queue, and has turned out to be of `size` bytes, may be converted. It keeps its place if
-    /// that is the same queue.
+    /// Waits until dayone may convert a body that has a place in a queue, and whose unpacked size has turned out to be `size` bytes. The body
+    /// keeps its place if the new size selects the same queue.
     pub(super) async fn reacquire(
         &self,
         permit: OwnedSemaphorePermit,
@@ -58,7 +58,7 @@ impl Queues {
         if Arc::ptr_eq(permit.semaphore(), self.queue(size)) {
             return Ok(permit);
         }
-        // First, so that it does not occupy two places.
+        // Before the wait, so that the body does not occupy two places.
         drop(permit);
         self.acquire(size).await
     }
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_that_unpacks_to_more_leaves_the_small_ones() {
+    async fn a_body_that_unpacks_to_more_moves_to_the_queue_for_large_ones() {
         let queues = Queues::for_processors(1);
         let free = |size| queues.queue(size).available_permits();
         let permit = queues.acquire(SMALL).await.unwrap();

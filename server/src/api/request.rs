@@ -106,8 +106,8 @@ impl<R: DocumentRequest> Received<R> {
     }
 }
 
-/// Waits in the queue for bodies of this size, reads the request, and works on it. If its documents unpack to more, it first waits in
-/// the queue for such documents.
+/// Waits in the queue for bodies of this size, reads the request, and works on it. If the documents are larger when they are unpacked,
+/// waits in the queue for that size before the work.
 async fn process_json<R: DocumentRequest, T: Send + 'static>(
     queues: &Queues,
     body: Bytes,
@@ -122,7 +122,7 @@ async fn process_json<R: DocumentRequest, T: Send + 'static>(
     holding(permit, move || work(request)).await?
 }
 
-/// Does the work, which keeps its place in the queue until it ends, even if the client does not wait for it.
+/// Does the work, which keeps its place in the queue until it ends, even if the client has gone.
 async fn holding<T: Send + 'static>(
     permit: OwnedSemaphorePermit,
     work: impl FnOnce() -> T + Send + 'static,
@@ -234,7 +234,7 @@ mod tests {
     use crate::api::check::CheckRequest;
 
     #[tokio::test]
-    async fn a_small_request_waits_in_the_queue_for_what_its_documents_unpack_to() {
+    async fn a_small_request_waits_in_the_queue_for_the_unpacked_size_of_its_documents() {
         let queues = Queues::for_processors(1);
         let packed = Compression::Gzip.compress(&b"# nothing\n".repeat(100_000)).unwrap();
         let packed = BASE64_STANDARD.encode(packed);

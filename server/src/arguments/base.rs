@@ -53,8 +53,8 @@ the old one, with their URLs and bytes. The server removes the old one when no i
 
 A URL needs --sha256 or --signature. The server must allow it (serve --base-source).
 
-Exit codes: 0 the base is available, 1 the server refuses the base or cannot fetch it, or somebody has stopped the fetch or has ordered \
-another base of this name, 2 wrong arguments, or no server.
+Exit codes: 0 the base is available, 1 the server refuses the base or cannot fetch it, or somebody stops the fetch or orders another \
+base of this name, 2 wrong arguments, or no server.
 
 {ADD_EXAMPLES}"))]
 pub struct BaseAddArguments {

@@ -170,7 +170,7 @@ pub struct ServingArguments {
     #[arg(long, value_name = "FILE", conflicts_with = "url")]
     pub site_certificate: Option<PathBuf>,
 
-    /// Directory for the records of boots; if boots of these hosts there have not ended, dayone continues them and begins no others
+    /// Directory for the records of boots; if it has unfinished boots of these hosts, dayone continues them and begins no others
     /// [default: a directory that dayone removes at the end]
     #[arg(long, value_name = "DIR", conflicts_with = "url")]
     pub data_dir: Option<PathBuf>,

@@ -39,7 +39,7 @@ The last boot of each host counts. On a terminal, the hosts are in a live view; 
 no host is booting any more. Ctrl-C ends it earlier; the server continues the boots.
 
 Exit codes: 0 all hosts have booted, 1 a host has failed, or there is no boot, or none is left, 2 wrong arguments, or no server, \
-3 no host has failed, and dayone cannot tell whether a host has booted, or nobody reads the output any more, 130 interrupted.
+3 no host has failed, and dayone cannot tell whether a host has booted, or the reader of the output has gone, 130 interrupted.
 
 Examples:
   dayone boots watch
@@ -120,8 +120,8 @@ pub struct BootsShowArguments {
 The server stops a boot that is under way, ejects its medium and resets the boot override. It forgets a boot that has ended. A live \
 system reads its medium for as long as it runs: delete its boot only when the host no longer needs the medium.
 
-Exit codes: 0 success, 1 there is no such boot, or with --wait, the BMC did not eject the medium, or somebody has forgotten the boot \
-meanwhile, 2 wrong arguments, or no server, 130 interrupted.
+Exit codes: 0 success, 1 there is no such boot, or with --wait, the BMC did not eject the medium, or somebody deleted the boot with \
+--forget meanwhile, 2 wrong arguments, or no server, 130 interrupted.
 
 Examples:
   dayone boots rm worker-0 --wait

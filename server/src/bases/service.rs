@@ -118,7 +118,7 @@ impl BaseFetches {
     async fn add_checked(&self, record: BaseRecord) -> Result<Added, AddError> {
         let inner = &self.0;
         let _alone = inner.changing.lock().await;
-        // Before an earlier attempt goes on: it may be from a time when the name was free.
+        // First, because an earlier attempt may be from a time when the name was free, and must not go on.
         if inner.store.is_configured(record.name.as_str()) {
             return Err(AddBaseError::Configured(record.name).into());
         }
@@ -293,7 +293,7 @@ impl BaseFetches {
         progress: &FetchProgress,
         cancelled: &CancellationToken,
     ) -> Result<Finished, Unfetched> {
-        // The configuration may have taken the name since the request. The files would be fetched in vain.
+        // A base with this name may have been configured since the request. dayone would fetch the files in vain.
         if self.0.store.is_configured(record.name.as_str()) {
             return Err(Unfetched::Failed(FinishBaseError::Configured(record.name.clone()).to_string()));
         }

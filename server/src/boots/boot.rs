@@ -128,7 +128,7 @@ impl Boot {
         self.view.borrow().record.work()
     }
 
-    /// Whether the boot was running when the server started, and its BMC or its host may have changed before.
+    /// Whether the boot was running when the server started, and dayone may have changed its BMC or its host before that.
     pub(super) fn is_under_way(&self) -> bool {
         let record = self.record();
         self.resumed && record.state == BootState::Running && record.is_inserted()
@@ -139,7 +139,7 @@ impl Boot {
         self.is_unwritten.load(Ordering::Relaxed)
     }
 
-    /// Changes the record, and returns it as it was before and as it is now. When this returns, it is on disk.
+    /// Changes the record, and returns it as it was before and as it is now. When this returns, the new record is on disk.
     pub(super) async fn update(&self, writer: &RecordWriter, change: Change<'_>) -> io::Result<OldAndNew> {
         let lock = Arc::clone(&self.writer).lock_owned().await;
         if self.forgotten.is_cancelled() {
@@ -157,8 +157,8 @@ impl Boot {
         Ok((old, record))
     }
 
-    /// Removes the record, and ends all work on the boot. After this, nobody writes the record any more. If the removal fails, the work goes
-    /// on: a failure may have to get to the disk, so that the next start does not begin the boot.
+    /// Removes the record, and ends all work on the boot. No later change writes the record again. If the removal fails, the work goes on: it
+    /// may have to write that the boot failed, so that the next start does not begin the boot.
     pub(super) async fn forget(&self, remove: impl Future<Output = io::Result<()>>) -> io::Result<()> {
         let _lock = self.writer.lock().await;
         remove.await?;
@@ -166,7 +166,7 @@ impl Boot {
         Ok(())
     }
 
-    /// Changes the record only in memory: if the disk accepts no change, users should still see it. The next [`update`](Self::update)
+    /// Changes the record only in memory: users should see a change even if the disk does not accept it. The next [`update`](Self::update)
     /// writes the record, even if it changes nothing.
     pub(super) async fn show_unwritten(&self, change: impl FnOnce(&mut BootRecord)) -> OldAndNew {
         let _lock = self.writer.lock().await;

@@ -17,10 +17,10 @@ struct Inner {
 
 #[derive(Debug)]
 struct Numbers {
-    /// How many permits there are when nobody has one.
+    /// How many permits there are when no boot has one.
     most: usize,
-    /// How many permits to take away when they are given back, because more are taken than there may be. The semaphore cannot do that: whoever
-    /// waits for a permit gets each one that is given back to it.
+    /// How many permits to take away when they are given back, because more are taken than there may be. The semaphore cannot do that: it gives
+    /// each returned permit to the next boot that waits.
     excess: usize,
 }
 
@@ -42,7 +42,7 @@ impl Permits {
         Ok(Permit(Arc::clone(&self.0)))
     }
 
-    /// Takes a permit without waiting. If none is left, nobody else gets one until as many are given back.
+    /// Takes a permit without waiting. If none is left, the next one that is given back is gone.
     pub(super) fn take(&self) -> Permit {
         let mut numbers = self.0.numbers.lock();
         if let Ok(permit) = self.0.semaphore.try_acquire() {
@@ -53,7 +53,7 @@ impl Permits {
         Permit(Arc::clone(&self.0))
     }
 
-    /// Changes the number of permits. Nobody loses a permit: if more are taken than there may be, the next ones that are given
+    /// Changes the number of permits. No boot loses its permit: if more are taken than there may be, the next ones that are given
     /// back are gone, however many boots wait.
     pub(super) fn set(&self, new: usize) {
         let mut numbers = self.0.numbers.lock();

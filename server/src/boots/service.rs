@@ -97,9 +97,9 @@ impl Boots {
         }));
         boots.0.answer_recorded_calls(&found);
         let found = found.into_iter().map(|record| Arc::new(Boot::new(record, true)));
-        // While a boot that is under way waited for others, its host would stay off, or would call home in vain.
+        // If a boot that is under way waited for others, its host would stay off, or would call home in vain.
         let take = |boot: &Arc<Boot>| boot.is_under_way().then(|| boots.0.boot_permits.take());
-        // Before others get a permit.
+        // These boots take their permits before any other boot gets one.
         let found: Vec<_> = found.map(|boot| (take(&boot), boot)).collect();
         for (permit, boot) in found {
             if !boot.record().is_ended() {
@@ -215,7 +215,7 @@ impl Boots {
         let boot = self.find(id).ok_or(DeleteError::Unknown)?;
         if !boot.record().is_ended() && !forget {
             let change = |record: &mut BootRecord| {
-                // The boot may have ended while this waited for its record. Then nobody works on it any more.
+                // The boot may have ended while this waited for its record. Then no task works on it.
                 if !record.is_ended() {
                     record.options.power_off = power_off.unwrap_or(record.options.power_off);
                     record.delete();

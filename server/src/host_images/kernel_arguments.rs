@@ -33,8 +33,8 @@ pub fn of(
     Ok(arguments)
 }
 
-/// The arguments without which a system that boots from the network ignores what is in its initramfs, unless the host's own arguments have
-/// others of the same keys.
+/// Returns the arguments without which a system that boots from the network ignores what dayone added to its initramfs. Leaves out those
+/// whose keys are in the host's own arguments.
 pub(super) fn for_network_boot(profile: DeliveryProfile, own: &[KernelArgument]) -> Vec<KernelArgument> {
     // Ironic's settings have those of CoreOS.
     if profile != DeliveryProfile::Flatcar {

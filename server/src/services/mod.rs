@@ -257,7 +257,7 @@ fn media_options(config: &Config, metrics: &ListenMetrics) -> Options {
     }
 }
 
-/// What the listeners for images have in common in all programs.
+/// The options of a listener for images that are the same in all programs.
 fn options_for_bmcs(connections: MediaConnections, idle: Duration) -> Options {
     Options {
         idle_timeout: idle,

@@ -49,7 +49,7 @@ pub enum Finished {
 /// Why files that have arrived are not a base.
 #[derive(Debug, thiserror::Error)]
 pub enum FinishBaseError {
-    /// A configured base has the name since a restart.
+    /// Since a restart, a configured base has this name.
     #[error(
         "the base '{0}' is now in the server's configuration (--base): remove it there, or forget this fetch (dayone base rm {0} \
          --fetch-only)"

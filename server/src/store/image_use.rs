@@ -35,7 +35,7 @@ impl StoredImage {
         self.common.ordered_again.load(Ordering::Relaxed)
     }
 
-    /// Whether both are from one publication. The same image at its addresses under two installation keys is.
+    /// Whether both are from one publication, such as an image at its addresses under two installation keys.
     pub(super) fn is_same_publication(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.common, &other.common)
     }

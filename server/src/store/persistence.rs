@@ -14,10 +14,10 @@ use super::record_files::{ReadError, RecordFile};
 
 /// The time of publication of images in memory, in seconds since 1970: 1 January 2000.
 ///
-/// Every replica publishes the same image, again after every restart, and nobody records the first time. A URL stands for the
-/// same bytes, unless another version of dayone makes other ones, so any time in the past is right: Ironic discards its cached
-/// copy if the file on the server is newer. The time is after 1980, because a client may set it on a file on FAT, which has no
-/// earlier times.
+/// Every replica publishes the same image again after every restart, and no record has the time of the first publication. Ironic
+/// discards its cached copy if the file on the server is newer, so any time in the past is right while a URL stands for the same
+/// bytes. If another version of dayone makes other bytes, rotate the key, so that Ironic fetches them. The time is after 1980,
+/// because a client may set it on a file on FAT, which has no earlier times.
 const CONSTANT: u64 = 946_684_800;
 
 /// Where the records are.

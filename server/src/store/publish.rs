@@ -177,14 +177,14 @@ impl Store {
         self.release_locked(id)
     }
 
-    /// Releases images that were just published for a request that has failed since, unless somebody has ordered them
-    /// again meanwhile. Returns the images that it has released.
+    /// Releases images that were published for a request that then failed, unless another request has ordered them again
+    /// meanwhile. Returns the images that it has released.
     pub fn withdraw(&self, images: Vec<Arc<StoredImage>>) -> Vec<Arc<StoredImage>> {
         let mut released = Vec::new();
         for image in images {
             let id = image.id();
             let _lock = self.locks.lock(id);
-            // Somebody may have deleted it, and somebody else may have published the same content again.
+            // Meanwhile, one request may have deleted the image, and another may have published the same content again.
             let is_present = self.images.get(&id).is_some_and(|present| present.is_same_publication(&image));
             if !is_present || image.is_ordered_again() {
                 continue;

@@ -79,7 +79,7 @@ fn publishing_releasing_and_looking_at_bases_at_once_leaves_memory_and_disk_of_o
 }
 
 #[test]
-fn a_failed_request_withdraws_only_what_is_its_own() {
+fn a_failed_request_withdraws_only_its_own_images() {
     let place = Place::new();
     let store = place.open();
     let [own, ordered_again, deleted] = [1, 2, 3].map(|number| publish(&store, number));

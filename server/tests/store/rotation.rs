@@ -287,7 +287,7 @@ fn every_publication_has_a_url_that_works_while_the_key_is_rotated() {
 }
 
 #[test]
-fn a_failed_request_withdraws_its_image_also_after_a_rotation() {
+fn a_failed_request_withdraws_its_image_even_after_a_rotation() {
     let place = Place::new();
     let store = place.open();
     let image = publish(&store, 1);

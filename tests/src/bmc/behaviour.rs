@@ -195,7 +195,7 @@ pub(super) struct Boot {
     pub(super) starts: Vec<String>,
     /// Whether the firmware refuses this while the machine runs.
     pub(super) needs_power_off: bool,
-    /// Whether the machine is in POST whenever it runs, in which an iLO refuses this.
+    /// Whether the machine stays in POST while it runs. An iLO refuses this in POST.
     pub(super) in_post: bool,
     /// The path of Dell's attributes.
     pub(super) attributes: Option<String>,

@@ -237,7 +237,7 @@ fn secrets_in_structures_are_not_printed_and_results_are_whole() {
     }
 }
 
-/// Of options with the wrong form, Ansible does not know which values are secret, and its messages quote some of them.
+/// If an option has the wrong form, Ansible does not know which of its values are secret, and its messages quote some of them.
 #[test]
 fn secrets_in_wrong_options_are_not_printed() {
     let secret = "hunter2-hunter2";
@@ -278,7 +278,7 @@ fn secrets_in_wrong_options_are_not_printed() {
     }
 }
 
-/// As ansible-core 2.16 and 2.17 read a text with words, of which not all have "=". The peers have only a later release.
+/// Reads a text in which not all words have "=", as ansible-core 2.16 and 2.17 do. The peers have only a later release.
 const EARLIER_READER: &str = "\
 from ansible_collections.dayone.dayone.plugins.module_utils import quiet
 quiet.check_type_dict = lambda text: dict(word.split('=', 1) for word in text.split())

@@ -81,7 +81,7 @@ impl Ansible {
     /// Runs tasks in one playbook, which costs less time than one for each. They may fail. All have the output of the playbook.
     pub(crate) fn tasks(&self, tasks: &[(&str, Value)], more: &[&str]) -> Vec<TaskResult> {
         let result = self.directory.path().join("results.json");
-        // It is here of another playbook.
+        // An earlier playbook may have left it.
         let _ = fs::remove_file(&result);
         let names = (0..tasks.len()).map(|number| format!("result_{number}")).collect::<Vec<_>>();
         let run = tasks.iter().zip(&names).map(|((module, arguments), name)| {

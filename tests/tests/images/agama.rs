@@ -91,7 +91,7 @@ fn agama_gets_the_completed_profile_and_the_argument_that_names_it() {
     let (entries, named) = (menu.matches("menuentry \"").count(), menu.matches(AGAMA_ARGUMENT).count());
     assert!(entries == 2 && named == 2, "{menu}");
 
-    // Agama finds in it what it finds in the user's profile, and two scripts more, behind the user's own.
+    // Agama finds in it what it finds in the user's profile, and two more scripts after the user's own.
     let before = evaluated(&fixtures("answers/agama.json"));
     let mut after = evaluated(&profile);
     let scripts = after["scripts"]["post"].as_array_mut().unwrap();

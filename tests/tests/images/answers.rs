@@ -42,7 +42,7 @@ pub(crate) fn remade(directory: &Path, menus: &[&str], mark: &str, argument: &st
     iso
 }
 
-/// What the kernel makes of the part of an image's initramfs that is behind `base`'s.
+/// What the kernel makes of the part of an image's initramfs that follows `base`'s.
 pub(crate) fn unpacked(image: &Path, base: &Path, initrd: &str, directory: &Path) -> PathBuf {
     let [before, after, tree] = ["before", "after", "unpacked"].map(|name| directory.join(name));
     for path in [&before, &after, &tree] {

@@ -106,7 +106,7 @@ fn subiquity_gets_the_answers_as_they_are_and_the_network_of_the_document() {
         );
         assert!(port.contains("Bond=bond0"), "{port}");
 
-        // Nobody is asked, whatever entry starts.
+        // The installer asks nothing, whatever entry starts.
         let menu = fs::read_to_string(extracted(&path("out.iso"), "/boot/grub/grub.cfg", &tree)).unwrap();
         let kernels: Vec<&str> = menu.lines().filter(|line| line.trim().starts_with("linux\t")).collect();
         assert_eq!(kernels.len(), 2);

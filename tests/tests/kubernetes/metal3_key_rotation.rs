@@ -49,7 +49,7 @@ fn all_replicas_serve_both_urls_and_give_out_the_new_one_until_the_previous_one_
 
     // The replicas notice it before they give out a URL of the new key.
     rotate(&site, 20);
-    // So only this shows the rotation of a Secret that is not immutable to an operator: docs/runbooks.md.
+    // The creation time stays, so only this shows an operator that the key was rotated (docs/runbooks.md).
     assert!(secret(&site, "dayone-key").unwrap()["data"]["rotated-at"].is_string());
     assert_eq!(created(), created_before);
     let url = || {

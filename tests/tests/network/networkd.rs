@@ -240,7 +240,7 @@ fn check_links(machine: &Machine) {
     ] {
         assert_eq!(machine.setting("bonds", file), value, "{file}");
     }
-    // Its address is a port's, not one that somebody made up.
+    // Its address is that of a port, not a made-up one.
     let mac = machine.interface("bond0")["address"].as_str().unwrap().to_owned();
     assert!(["52:54:00:aa:00:00", "52:54:00:aa:00:01"].contains(&mac.as_str()), "{mac}");
     for (file, value) in [

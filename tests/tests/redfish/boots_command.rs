@@ -218,7 +218,7 @@ async fn a_boot_that_is_forgotten_while_somebody_waits_is_not_called_ejected() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_watch_ends_without_a_server_a_reader_or_when_it_is_interrupted() {
+async fn a_watch_ends_without_a_server_without_a_reader_and_when_it_is_interrupted() {
     let fleet = fleet(1, Duration::from_hours(1)).await;
     let documents = fleet.documents();
     beside(move || {

@@ -34,7 +34,7 @@ fn events_pass_nginx_at_once() {
     }
 }
 
-/// What nginx does for the images' address according to docs/commands.md. The address is `media` here.
+/// nginx's configuration for the images' address from docs/commands.md, with `media` as that address.
 fn documented(media: &str) -> String {
     let (_, rest) = include_str!("../../../docs/commands.md").split_once("\n    location /media/").unwrap();
     let (block, _) = rest.split_once("\n    }\n").unwrap();
@@ -79,7 +79,7 @@ fn a_slow_reader_behind_a_proxy_gets_the_whole_image() {
     let more = ["--media-url", &url, "--media-idle-seconds", "3"];
     let server = Server::start_at(&free_address(), &media, "coreos", &coreos_iso(&["--size-mib", "64"]), &more);
     nginx.kill();
-    // By default, it is a GiB, and images are larger.
+    // nginx's default is 1 GiB, and images are larger.
     nginx.start_again(&format!("proxy_max_temp_file_size 16m; {}", documented(&media)));
     let image = server.image("coreos", &fixtures("scenarios").join("static-ipv4-baremetalhost.yaml"));
     let client = Client::builder().no_proxy().timeout(Duration::from_secs(60)).build().unwrap();

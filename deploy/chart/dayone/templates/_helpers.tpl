@@ -14,7 +14,7 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 
-{{/* A label of the values may be one of dayone's own, which YAML would refuse twice. */}}
+{{/* The values may have one of dayone's own labels, and YAML refuses a key that appears twice. */}}
 {{- define "dayone.monitoringLabels" -}}
 {{- mergeOverwrite (include "dayone.labels" . | fromYaml) (.Values.monitoring.labels | default dict) | toYaml -}}
 {{- end }}

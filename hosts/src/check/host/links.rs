@@ -99,8 +99,8 @@ fn pair(network: &Network<'_>, interface: &Interface, peer: &str, report: &mut R
     }
 }
 
-/// A user's own profile of another type for the loopback, which dayone refuses in NMState. NetworkManager has a type for the loopback since
-/// 1.42, and leaves it alone before that.
+/// A user's own profile for the loopback that has another type. In NMState, dayone refuses such an interface. NetworkManager has a type for
+/// the loopback since 1.42; older releases leave the loopback alone.
 fn of_the_loopback(network: &Network<'_>, interface: &Interface, report: &mut Report) {
     if network.is_nmstate() || interface.device != Device::Name || interface.name != "lo" {
         return;
@@ -137,10 +137,10 @@ fn of_another_type(network: &Network<'_>, interface: &Interface, report: &mut Re
     report.warning("type-unlike-name", &network.place(interface, &["type"], &["connection", "type"]), message);
 }
 
-/// The characters that stand around the names of placeholders in templates.
+/// The characters that mark placeholders in templates.
 const OF_PLACEHOLDERS: [char; 5] = ['$', '{', '}', '<', '>'];
 
-/// A NIC whose name has a character that looks like another one, or like none, or is that of a placeholder. The kernel compares names byte
+/// A NIC whose name has an invisible character, one that looks like another one, or one of a placeholder. The kernel compares names byte
 /// by byte.
 fn of_odd_name(network: &Network<'_>, interface: &Interface, report: &mut Report) {
     if interface.device != Device::Name {
@@ -149,7 +149,7 @@ fn of_odd_name(network: &Network<'_>, interface: &Interface, report: &mut Report
     let is_odd = |c: &char| !c.is_ascii_graphic() || OF_PLACEHOLDERS.contains(c);
     let Some(odd) = interface.name.chars().find(is_odd) else { return };
     let what = if OF_PLACEHOLDERS.contains(&odd) {
-        format!("contains {odd}, like a placeholder that nobody has filled in")
+        format!("contains {odd}, like a placeholder that was not filled in")
     } else {
         format!("contains the character U+{:04X}", u32::from(odd))
     };

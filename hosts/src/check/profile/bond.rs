@@ -233,8 +233,8 @@ fn check_monitors(options: &mut Options<'_, '_, '_>, mode: &str) {
     }
 }
 
-/// NetworkManager monitors links by ARP only without miimon. It leaves out miimon for ARP, and for `arp_validate` alone, too
-/// (`_bond_get_option_normalized`, `_platform_lnk_bond_init_from_setting`).
+/// NetworkManager monitors links by ARP only if miimon is not set. It leaves out miimon for a bond that does so, and also for one that has
+/// only `arp_validate` (`_bond_get_option_normalized`, `_platform_lnk_bond_init_from_setting`).
 fn check_probes(options: &mut Options<'_, '_, '_>, mode: &str) {
     if !WITH_ARP.contains(&mode) {
         return;

@@ -49,8 +49,8 @@ pub(super) fn warn(network: &Network<'_>, findings: &mut Findings<'_>) {
     for device in &network.devices {
         let interface = device.interface.as_ref();
         if interface.kind == Kind::Loopback {
-            let message = "has these addresses where cloud-init writes netplan (Ubuntu); for NetworkManager, cloud-init writes a profile of \
-                           type ethernet, which never activates on the loopback";
+            let message = "has these addresses only where cloud-init writes netplan (Ubuntu); for NetworkManager, cloud-init writes a profile \
+                           of type ethernet, which never activates on the loopback";
             findings.warn("only-with-netplan", &interface.path, message);
         } else {
             warn_of_routers(interface, findings);

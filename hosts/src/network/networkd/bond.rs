@@ -11,7 +11,7 @@ use crate::nmstate_document::is_true;
 use vocabulary::host::MacAddress;
 use vocabulary::report::DocumentPath;
 
-/// Options that units call otherwise: NMState's name, the unit's, and what stands behind a number.
+/// Options that have another name in units: NMState's name, the unit's, and what follows a number.
 const OPTIONS: &[(&str, &str, &str)] = &[
     ("ad_select", "AdSelect", ""),
     ("all_slaves_active", "AllSlavesActive", ""),

@@ -8,7 +8,7 @@ use vocabulary::host::HostName;
 /// Writes both families of an interface into its `.network`.
 pub(super) fn write(interface: &Interface, network: &mut Content, findings: &mut Findings<'_>) {
     let Interface { ipv4, ipv6, kind, mtu, .. } = interface;
-    // It is not on a link: it has no link-local address, and nothing comes to it from a network.
+    // The loopback is on no link: it has no link-local address, and gets nothing from a network.
     if *kind == Kind::Loopback {
         for Ip { addresses, metric, .. } in [ipv4, ipv6] {
             for Address { network: address, path: _ } in addresses {

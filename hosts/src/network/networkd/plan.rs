@@ -156,7 +156,7 @@ impl Node<'_> {
         }
     }
 
-    /// What has no address must say so, and nobody waits for it.
+    /// The unit of an interface without addresses must say so, and the boot does not wait for the interface.
     fn set_addressing(&mut self) {
         let Interface { active, kind, ipv4, ipv6, .. } = self.interface.as_ref();
         if !active {

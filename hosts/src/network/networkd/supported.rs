@@ -65,7 +65,7 @@ const SECTIONS: &[Section] = &[
            updelay",
         &[
             ("arp_validate", Words(&["none", "0", "active", "1", "backup", "2", "all", "3"])),
-            // The kernel has no other way any more.
+            // The kernel no longer has another way.
             ("use_carrier", Words(&["true", "1"])),
             (
                 "xmit_hash_policy",

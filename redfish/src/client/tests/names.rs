@@ -4,11 +4,11 @@ use super::super::*;
 use crate::Verification;
 
 #[tokio::test]
-async fn a_name_that_does_not_resolve_is_asked_for_again() {
+async fn a_name_that_does_not_resolve_is_looked_up_again() {
     let address = "http://no-such-host.invalid".parse().unwrap();
     let target = Target { address, credentials: None, verification: Verification::System };
     let options = ClientOptions { retries: 1, ..ClientOptions::default() };
-    // A client that has not connected: the error of `Client::connect` does not say how often it has asked.
+    // Without `Client::connect`, whose error does not say how often the client has tried.
     let client = Client {
         exchange: Arc::new(Exchange::new(&target, &options).unwrap()),
         root: Box::default(),

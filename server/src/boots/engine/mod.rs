@@ -128,7 +128,7 @@ async fn work(shared: &Arc<Shared>, boot: &Arc<Boot>, mut permit: Option<Permit>
             Work::Ended => return,
         };
         if let Err(Stop::Disk(failure)) = &stopped {
-            // The record of a boot that was forgotten meanwhile is not written any more.
+            // Somebody has forgotten the boot meanwhile, so dayone does not write its record again.
             if boot.forgotten.is_cancelled() {
                 return;
             }
@@ -150,7 +150,7 @@ async fn run(shared: &Arc<Shared>, boot: &Arc<Boot>, permit: Option<Permit>) -> 
     };
     shared
         .change(boot, |record| {
-            // Somebody may have deleted the boot while this waited for its record.
+            // Somebody may have deleted the boot while this change waited for another one.
             if record.work() != Work::Boot {
                 return;
             }

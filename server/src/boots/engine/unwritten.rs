@@ -29,7 +29,7 @@ pub(super) async fn fail(shared: &Shared, boot: &Boot, failure: &io::Error, chan
     while boot.is_unwritten() {
         let pause = shared.settings().limits.pause * PAUSES;
         tokio::select! {
-            // Whoever changes the record writes it, too.
+            // Another change writes the record, too.
             _ = changes.changed() => {}
             () = tokio::time::sleep(pause) => {}
         }
@@ -37,7 +37,7 @@ pub(super) async fn fail(shared: &Shared, boot: &Boot, failure: &io::Error, chan
     }
 }
 
-/// Writes the record of a boot if the disk has an older one, and accepts it by now.
+/// Tries to write the record of a boot if the disk has an older one.
 pub(super) async fn write(shared: &Shared, boot: &Boot) {
     if boot.is_unwritten() && shared.change(boot, |_| ()).await.is_ok() {
         info!(boot = %boot.id(), "the record of a failed boot is on the disk");

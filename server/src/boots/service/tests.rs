@@ -148,7 +148,7 @@ async fn a_boot_whose_record_cannot_be_removed_goes_on() {
 }
 
 #[tokio::test]
-async fn nobody_waits_until_the_oldest_boots_are_removed() {
+async fn a_request_does_not_wait_until_the_oldest_boots_are_removed() {
     let scene = Scene::start().await;
     for _ in 0..MAX_ENDED + 100 {
         scene.add("192.0.2.1").show(fail);

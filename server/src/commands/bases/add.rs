@@ -76,7 +76,7 @@ async fn add(client: &Client, arguments: &BaseAddArguments) -> Result<(Base, Val
     let path = client.path(&["v1", "bases", arguments.name.as_str()]);
     let outcome = loop {
         let mut base = parse(&json)?;
-        // Any other fetch is that of another request, which has ended this one or came after it.
+        // A fetch of another version belongs to another request, which replaced this one or came after it.
         base.fetch = base.fetch.filter(|fetch| Some(fetch.version) == awaited);
         let Some(fetch) = &base.fetch else {
             let is_ours = awaited.is_none_or(|version| base.is_of(version, &order, was_verified));
@@ -136,8 +136,8 @@ fn replaced(arguments: &BaseAddArguments) -> Failure {
 }
 
 impl Base {
-    /// Whether it has this version, or the files of the order: the server keeps an older version that has the same files. It keeps one
-    /// only after it has verified the new files. If the order has no digest of a file, nothing else tells.
+    /// Whether the base has this version, or the files of the order: the server keeps an older version that has the same files. It does so
+    /// only after it has verified the new files. For a file without a digest in the order, there is no other evidence.
     fn is_of(&self, version: u64, order: &Value, was_verified: bool) -> bool {
         if self.version == Some(version) {
             return true;

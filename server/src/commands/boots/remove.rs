@@ -55,7 +55,7 @@ async fn remove_all(arguments: &BootsRemoveArguments, api: &Api) -> Result<(), F
             // Somebody may have deleted it with --forget, which ejects nothing.
             None => {
                 complain(&format!(
-                    "{named}: the server no longer has the boot, and its BMC may still have the medium: look with dayone bmc probe"
+                    "{named}: the server no longer has the boot, and its BMC may still have the medium; check with dayone bmc probe"
                 ));
                 failed = Err(Failure::Findings);
             }

@@ -93,7 +93,7 @@ impl Checking<'_> {
         }
     }
 
-    /// Warnings about ports on which the service may not listen as the packages install it: it has no capabilities.
+    /// Warns about ports on which the service may not listen: the packages install it without capabilities.
     fn ports_of_service(&mut self, config: &Config) {
         if !self.is_of_service() {
             return;
@@ -105,7 +105,9 @@ impl Checking<'_> {
                 continue;
             };
             let message = format!("the service may not listen on port {port}, unless a drop-in of its unit allows it");
-            let fix = format!("write a port from {first} on, or allow it in a drop-in of the unit (docs/install.md)");
+            let fix = format!(
+                "use port {first} or a higher one, or allow port {port} in a drop-in of the unit (docs/install.md)"
+            );
             self.doubt(key, "service-port", message, fix);
         }
     }

@@ -55,7 +55,7 @@ impl Display {
         Self { board: Arc::default(), form }
     }
 
-    /// Shows what has changed. Returns whether a host is booting. Fails if one is, and nobody reads the output any more.
+    /// Shows what has changed. Returns whether a host is booting. Fails if one is, and the reader of the output has gone.
     pub(super) fn show(&mut self, changes: Changes) -> Result<bool, Failure> {
         let mut shown = locked(&self.board);
         shown.is_disconnected = false;
@@ -76,7 +76,7 @@ impl Display {
         let is_booting = shown.board.is_booting();
         drop(shown);
         if is_booting && !is_read {
-            // What becomes of the hosts is not known, and the server boots them without this command.
+            // This command does not learn how the boots end. The server continues them.
             return Err(Failure::Unknown);
         }
         if let Form::Live(region) = &mut self.form {

@@ -151,7 +151,7 @@ pub(super) fn loopback(fields: &Fields<'_>, draft: &mut Draft, report: &mut Repo
     for subnet in members::mappings(fields, "subnets", report) {
         check_rest(&subnet, &["type", "dns_nameservers", "dns_search", "control", "address"], report);
         if subnet.mapping.get("address").is_some_and(|address| !is_loopback(address)) {
-            let why = "dayone reads addresses of the loopback interface from version 2 and from NMState alone; use one of these";
+            let why = "dayone reads addresses of the loopback interface only from version 2 and from NMState; use one of these";
             refuse(&subnet, "address", why, report);
         }
         read_servers(&subnet, draft, report);

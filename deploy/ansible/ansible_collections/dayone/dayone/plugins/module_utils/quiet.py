@@ -1,7 +1,7 @@
 # Copyright: the authors of dayone
 # Apache License 2.0 (see https://www.apache.org/licenses/LICENSE-2.0)
 
-"""A module that tells nobody what its options hold."""
+"""A module that does not show what its options hold."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.common.validation import check_type_dict
 
 # Options with structures that may hold passwords. With no_log, Ansible would censor each of their values wherever it occurs, such as
-# the digits of a prefix length in the id and in the URL of an image. Of a structure with the wrong form, such as one with a misspelt
-# member, Ansible does not know which values are secret.
+# the digits of a prefix length in the id and in the URL of an image. If a structure has the wrong form, such as a misspelt member,
+# Ansible does not know which of its values are secret.
 HIDDEN = ["answers", "bmc", "data", "document_files", "documents", "files", "ignition", "nmstate"]
 
 PLACEHOLDER = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
@@ -48,7 +48,7 @@ class Module(AnsibleModule):
         super().fail_json(msg if self._validated else self._without_hidden(msg), **kwargs, **self._invocation())
 
     def _hidden(self) -> list[str]:
-        # Nobody knows what a misspelt option holds.
+        # A misspelt option may hold a secret.
         unknown = set(self.params) - set(self.argument_spec)
         return [name for name in (*HIDDEN, *sorted(unknown)) if self.params.get(name) is not None]
 
@@ -71,7 +71,7 @@ def _texts(value: t.Any) -> t.Iterator[str]:
         yield repr(text)[1:-1]
         # Ansible makes a list or a dictionary of a text, and its messages quote the names in that dictionary.
         for part in (text, *text.split(",")):
-            # Before ansible-core 2.18, it is a ValueError if one word of several has no "=".
+            # Before ansible-core 2.18, this raises a ValueError if one of several words has no "=".
             with suppress(TypeError, ValueError):
                 members = check_type_dict(part)
                 yield from _leaves(members)

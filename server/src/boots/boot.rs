@@ -128,10 +128,9 @@ impl Boot {
         self.view.borrow().record.work()
     }
 
-    /// Whether the boot was running when the server started, and dayone may have changed its BMC or its host before that.
+    /// Whether the boot was running when the server started.
     pub(super) fn is_under_way(&self) -> bool {
-        let record = self.record();
-        self.resumed && record.state == BootState::Running && record.is_inserted()
+        self.resumed && self.record().state == BootState::Running
     }
 
     /// Whether the disk has an older record than the one that is shown.

@@ -74,6 +74,8 @@ async fn boots_that_are_under_way_do_not_wait_for_their_turn_again() {
         until(&dayone, &boots[number], "started", |boot| boot["steps"][3]["state"] == "done").await;
     }
     let dayone = dayone.restart_with(|config| config.boots = settings(1, Duration::from_millis(10))).await;
+    // It did not get its turn when the server stopped.
+    until(&dayone, &boots[2], "queued", |boot| boot["state"] == "queued").await;
     for number in 0..2 {
         let continues = |boot: &Value| boot["remarks"].to_string().contains("was restarted, and continues");
         until(&dayone, &boots[number], "continued", continues).await;

@@ -109,10 +109,12 @@ const PAUSES: u32 = 5;
 /// Works on a boot until it has ended, is forgotten, or the server stops. With a permit, the boot does not wait for its turn.
 pub(super) async fn drive(shared: Arc<Shared>, boot: Arc<Boot>, permit: Option<Permit>) {
     tokio::select! {
-        () = work(&shared, &boot, permit) => {}
+        // A server that stops gives back the permits of the boots that run. The boots that wait must not begin with these.
+        biased;
         () = boot.forgotten.cancelled() => {}
         // The next start continues from the record.
         () = shared.stopping.cancelled() => Box::pin(unwritten::write(&shared, &boot)).await,
+        () = work(&shared, &boot, permit) => {}
     }
 }
 

@@ -51,7 +51,7 @@ pub(super) fn check(host: &HostSpec, first: &ConvertedNetwork, second: &SecondNe
     }
     check_other_routes(first, before, second, bridge, report);
     check_rules(&rules::held_by(before, network), before, second, report);
-    check_name_servers(first, second, bridge, report);
+    check_name_servers(first, before, second, bridge, report);
     if let Some(mtu) = before.mtu
         && bridge.mtu != Some(mtu)
     {
@@ -83,7 +83,7 @@ fn before<'a>(first: &'a Topology, bridge: &Interface) -> Option<&'a Interface> 
     };
     let only_dynamic = || {
         let mut all =
-            first.interfaces.iter().filter(|interface| is_dynamic(&interface.ipv4) || is_dynamic(&interface.ipv6));
+            first.interfaces.iter().filter(|interface| interface.ipv4.is_automatic() || interface.ipv6.is_automatic());
         all.next().filter(|_| all.next().is_none())
     };
     same.or_else(by_route).or_else(only_dynamic)
@@ -98,11 +98,7 @@ fn by_default_route(first: &Topology, family: Family) -> Option<&Interface> {
 }
 
 fn has_addresses(ip: &Ip) -> bool {
-    is_dynamic(ip) || !ip.addresses.is_empty()
-}
-
-fn is_dynamic(ip: &Ip) -> bool {
-    matches!(ip.method, Method::Dhcp | Method::RouterAdvertisements)
+    ip.is_automatic() || !ip.addresses.is_empty()
 }
 
 fn check_names(host: &HostSpec, first: &ConvertedNetwork, report: &mut Report) {
@@ -183,7 +179,7 @@ fn check_addresses(before: &Ip, after: &Ip, nic: &Interface, report: &mut Report
                 );
                 report.error("second-step-address", &same.path, message);
             }
-            None if is_dynamic(after) => {
+            None if after.is_automatic() => {
                 let message = format!(
                     "gets its address from the network, and in the first step {} has {network}: the host's address \
                      changes unless the network gives it that one",
@@ -200,7 +196,7 @@ fn check_addresses(before: &Ip, after: &Ip, nic: &Interface, report: &mut Report
             }
         }
     }
-    if is_dynamic(before) && after.method == Method::Disabled {
+    if before.is_automatic() && after.method == Method::Disabled {
         let message = format!("is off, and in the first step {} gets an address from the network", nic.name);
         report.warning("second-step-address", &after.path, message);
     }
@@ -222,7 +218,19 @@ fn check_default_route(
     let (had, has) = (of(first, &before.name), of(&second.topology, BRIDGE));
     let offered = bridge.ip(family).learns_gateway(family);
     let path = second.path.key("routes");
-    let Some(gateway) = had.first() else { return };
+    let Some(gateway) = had.first() else {
+        // If this family is off, a finding about the addresses says so.
+        let may_be_missed = has.is_empty() && !offered && bridge.ip(family).method != Method::Disabled;
+        if may_be_missed && default_routes::learned(first, family).any(|interface| interface.name == before.name) {
+            let message = format!(
+                "have no default route through {BRIDGE}, and in the first step {} takes the one that the network \
+                 offers, which disappears with its addresses: the host may be cut off",
+                before.name
+            );
+            report.warning("second-step-default-route", &path, message);
+        }
+        return;
+    };
     let shown = gateway.map_or_else(|| "the link itself".to_owned(), |gateway| gateway.to_string());
     if has.is_empty() && !offered {
         let message = format!(
@@ -275,17 +283,28 @@ fn check_rules(held: &[Rule], before: &Interface, second: &SecondNetwork, report
     }
 }
 
-fn check_name_servers(first: &Topology, second: &SecondNetwork, bridge: &Interface, report: &mut Report) {
+fn check_name_servers(
+    first: &Topology,
+    before: &Interface,
+    second: &SecondNetwork,
+    bridge: &Interface,
+    report: &mut Report,
+) {
     let servers = |topology: &Topology| topology.dns.servers.iter().map(|server| server.address).collect::<Vec<_>>();
+    let learns = |interface: &Interface| Family::BOTH.iter().any(|family| interface.ip(*family).learns_name_servers());
     let (had, has) = (servers(first), servers(&second.topology));
-    let offered = [&bridge.ipv4, &bridge.ipv6].into_iter().any(|ip| is_dynamic(ip) && ip.automatic_dns);
-    if had == has || (has.is_empty() && offered) {
+    // Other interfaces keep what the network offers them.
+    let only_learned = had.is_empty()
+        && learns(before)
+        && !first.interfaces.iter().any(|other| other.name != before.name && learns(other));
+    if (had == has && !only_learned) || (has.is_empty() && learns(bridge)) {
         return;
     }
     let shown = |servers: &[IpAddr]| match servers {
         [] => "none".to_owned(),
         some => some.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
     };
-    let message = format!("has other name servers ({}) than the first step ({})", shown(&has), shown(&had));
+    let shown_before = if only_learned { "those that the network offers".to_owned() } else { shown(&had) };
+    let message = format!("has other name servers ({}) than the first step ({shown_before})", shown(&has));
     report.warning("second-step-name-servers", &second.path.key("dns-resolver"), message);
 }

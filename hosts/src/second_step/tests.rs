@@ -202,6 +202,45 @@ fn a_first_step_that_is_in_the_way_is_found() {
 }
 
 #[test]
+fn what_the_network_offers_in_the_first_step_is_missed() {
+    let by_dhcp = |others: &str| {
+        first_step_with(|value| {
+            value["interfaces"][0]["ipv4"] = serde_yaml::from_str("{enabled: true, dhcp: true}").unwrap();
+            let others: Vec<serde_yaml::Value> = serde_yaml::from_str(others).unwrap();
+            value["interfaces"].as_sequence_mut().unwrap().extend(others);
+            let network = value.as_mapping_mut().unwrap();
+            network.remove("routes");
+            network.remove("dns-resolver");
+        })
+    };
+    let routes = "routes:\n  config:\n  - destination: 0.0.0.0/0\n    next-hop-address: 192.168.111.1\n    \
+                  next-hop-interface: br-ex\n";
+    let servers = "dns-resolver:\n  config:\n    server:\n    - 192.168.111.1\n";
+    let address = "    enabled: true\n    address:\n    - ip: \"192.168.111.110\"\n      prefix-length: 24\n";
+    let dhcp = "    enabled: true\n    dhcp: true\n";
+    let no_route = "warning second-step-default-route: ";
+    let no_servers = "warning second-step-name-servers: ostest-master-0.yml: dns-resolver has other name servers (none) \
+                      than the first step (those that the network offers)";
+    let other_servers = "warning second-step-name-servers: ostest-master-0.yml: dns-resolver has other name servers \
+                         (192.168.111.1) than the first step (those that the network offers)";
+    let cases: [(&[(&str, &str)], &[&str]); 4] = [
+        (&[], &[other_servers]),
+        (&[(routes, "")], &[no_route, other_servers]),
+        (&[(routes, ""), (servers, "")], &[no_route, no_servers]),
+        (&[(routes, ""), (servers, ""), (address, dhcp)], &[]),
+    ];
+    for (changes, expected) in cases {
+        let found = spoilt_after(&by_dhcp("[]"), changes);
+        let is_expected = found.iter().zip(expected).all(|(line, beginning)| line.starts_with(beginning));
+        assert!(found.len() == expected.len() && is_expected, "{changes:?}: {found:#?}");
+    }
+    // Another NIC still gets name servers.
+    let other = "[{name: enp3s0, type: ethernet, state: up, ipv4: {enabled: true, dhcp: true, auto-gateway: false}}]";
+    let found = spoilt_after(&by_dhcp(other), &[(routes, ""), (servers, "")]);
+    assert!(found.len() == 1 && found[0].starts_with(no_route), "{found:#?}");
+}
+
+#[test]
 fn hosts_are_told_by_the_names_of_files_or_by_what_documents_say() {
     let text = scenario();
     for (files, expected) in [

@@ -281,16 +281,40 @@ fn security() {
     follow("how-to/security.md", |_| ());
 }
 
+/// The quick starts and guides: the name of each, and its code blocks.
+fn pages() -> Vec<(String, Vec<Block>)> {
+    let mut pages = Vec::new();
+    for folder in ["start", "how-to"] {
+        for entry in fs::read_dir(fixtures("../docs").join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = format!("{folder}/{}", path.file_name().unwrap().to_str().unwrap());
+            pages.push((name, blocks(&fs::read_to_string(&path).unwrap())));
+        }
+    }
+    pages
+}
+
 /// A page with commands that no test runs would rot.
 #[test]
 fn every_page_with_commands_is_followed() {
     let tests = include_str!("pages.rs");
-    for folder in ["start", "how-to"] {
-        for entry in fs::read_dir(fixtures("../docs").join(folder)).unwrap() {
-            let path = entry.unwrap().path();
-            let has_commands = blocks(&fs::read_to_string(&path).unwrap()).iter().any(|block| block.has("sh"));
-            let name = format!("{folder}/{}", path.file_name().unwrap().to_str().unwrap());
-            assert!(!has_commands || tests.contains(&format!("follow(\"{name}\"")), "{name} is followed by no test");
+    for (name, blocks) in pages() {
+        let has_commands = blocks.iter().any(|block| block.has("sh"));
+        assert!(!has_commands || tests.contains(&format!("follow(\"{name}\"")), "{name} is followed by no test");
+    }
+}
+
+/// A live system runs from its medium, unless it has fetched its root file system.
+#[test]
+fn no_page_ejects_the_medium_of_a_running_system() {
+    let mut ejecting = 0;
+    for (name, blocks) in pages() {
+        for block in blocks {
+            if block.text.contains("--eject-when-booted") || block.text.contains("eject=when-booted") {
+                ejecting += 1;
+                assert!(block.text.contains("minimal-iso"), "{name}: {}", block.text);
+            }
         }
     }
+    assert!(ejecting > 0, "no page shows how to eject the medium");
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 
 use super::environment::Environment;
-use crate::ironic_agent::{AgentError, AgentSettings, PullSecret};
+use crate::ironic_agent::{AgentError, AgentSettings, IronicCaBundle, PullSecret};
 
 /// The maximum size of a file that dayone reads, in bytes.
 const MAX_FILE_BYTES: u64 = 4 << 20;
@@ -31,10 +31,11 @@ pub(super) fn read(environment: &Environment) -> Result<AgentSettings, SettingsE
         None => optional("the pull secret", &environment.pull_secret_file)?,
     };
     let pull_secret = pull_secret.filter(|secret| !secret.trim_ascii().is_empty());
+    let ironic_ca_bundle = named("Ironic's CA bundle", environment.ironic_ca_bundle.as_deref())?;
     Ok(AgentSettings {
         pull_secret: pull_secret.map(|secret| PullSecret::from_base64(&secret)).transpose()?,
         ca_bundle: named("the CA bundle", environment.ca_bundle.as_deref())?,
-        ironic_ca_bundle: named("Ironic's CA bundle", environment.ironic_ca_bundle.as_deref())?,
+        ironic_ca_bundle: ironic_ca_bundle.map(IronicCaBundle::from_pem).transpose()?,
         registries_conf: named("registries.conf", environment.registries_conf.as_deref())?,
         ..environment.agent.clone()
     })
@@ -80,5 +81,19 @@ mod tests {
         fs::write(&environment.pull_secret_file, "not base64!").unwrap();
         let error = read(&environment).unwrap_err().to_string();
         assert!(!error.contains("not base64!"), "{error}");
+    }
+
+    /// Otherwise it would be a mistake of each host, and the hosts would lose the images that they have.
+    #[test]
+    fn a_bundle_for_ironic_without_a_certificate_is_not_valid() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("ca.crt");
+        let environment = Environment { ironic_ca_bundle: Some(path.clone()), ..Environment::default() };
+        for content in ["", "\n", "-----BEGIN PUBLIC KEY-----\n"] {
+            fs::write(&path, content).unwrap();
+            assert_eq!(read(&environment), Err(SettingsError::Agent(AgentError::NoCertificate)), "{content}");
+        }
+        fs::write(&path, "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n").unwrap();
+        assert!(read(&environment).unwrap().ironic_ca_bundle.is_some());
     }
 }

@@ -70,7 +70,7 @@ pub(super) fn files(
     let motd = banners::message_of_the_day(settings, host, hostname)?;
     files.push(text("/etc/motd.d/ipa.motd", 0o644, &Refuse, motd.as_bytes()));
     if let Some(bundle) = &settings.ironic_ca_bundle {
-        files.push(text(IRONIC_CA_PATH, 0o644, &Refuse, bundle));
+        files.push(text(IRONIC_CA_PATH, 0o644, &Refuse, bundle.pem()));
     }
     Ok(files)
 }

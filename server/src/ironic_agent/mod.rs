@@ -5,6 +5,7 @@
 //! Pure: it reads no file and no environment variable. The config has no keyfiles; these are additions of the recipe.
 
 mod banners;
+mod ca_bundle;
 mod configuration;
 mod files;
 mod pull_secret;
@@ -19,6 +20,7 @@ use imagelib::ignition::{AdditionsError, IgnitionError, SshPublicKey, UserConfig
 use serde_json::json;
 use vocabulary::host::{HostError, HostName};
 
+pub use ca_bundle::IronicCaBundle;
 pub use configuration::agent_configuration;
 pub use pull_secret::PullSecret;
 pub use ramdisk::ramdisk_files;

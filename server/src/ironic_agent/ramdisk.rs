@@ -12,7 +12,7 @@ const CONFIGURATION: &str = "/etc/ironic-python-agent.d/90-dayone.conf";
 pub fn ramdisk_files(settings: &AgentSettings, host: &AgentHost<'_>) -> Result<Vec<ExtraFile>, AgentError> {
     let mut files = vec![file(CONFIGURATION, agent_configuration(settings, host)?.into())?];
     if let Some(bundle) = &settings.ironic_ca_bundle {
-        files.push(file(IRONIC_CA_PATH, bundle.clone())?);
+        files.push(file(IRONIC_CA_PATH, bundle.pem().clone())?);
     }
     Ok(files)
 }

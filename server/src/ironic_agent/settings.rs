@@ -5,7 +5,7 @@ use std::fmt;
 use bytes::Bytes;
 use imagelib::ignition::SshPublicKey;
 
-use super::PullSecret;
+use super::{IronicCaBundle, PullSecret};
 
 /// The settings for the agents of all hosts. The environment variables are those of the image-customization-controller.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -30,8 +30,8 @@ pub struct AgentSettings {
     pub ntp_servers: Vec<String>,
     /// Certificate authorities that the host trusts, in PEM (the content of `CA_BUNDLE`).
     pub ca_bundle: Option<Bytes>,
-    /// Certificates for verifying Ironic, in PEM (the content of `IRONIC_CA_BUNDLE`). Without them, the agent does not verify.
-    pub ironic_ca_bundle: Option<Bytes>,
+    /// Certificates for verifying Ironic. Without them, the agent does not verify.
+    pub ironic_ca_bundle: Option<IronicCaBundle>,
     /// `registries.conf` of the container tools (the content of `REGISTRIES_CONF_PATH`).
     pub registries_conf: Option<Bytes>,
 }

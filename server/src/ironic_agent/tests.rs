@@ -11,6 +11,10 @@ fn secret() -> PullSecret {
     PullSecret::from_base64(SECRET.as_bytes()).unwrap()
 }
 
+fn certificate() -> IronicCaBundle {
+    IronicCaBundle::from_pem(CERTIFICATE.into()).unwrap()
+}
+
 fn minimal() -> AgentSettings {
     AgentSettings {
         image: "registry.example.com/ironic-agent:v1".into(),
@@ -111,7 +115,7 @@ fn the_unit_has_exactly_this_text() {
     assert_eq!(unit(&settings, &MY_HOST), expected_unit("ip=dhcp6", false, "my-host", authfile));
     let copy = AgentHost { keyfiles: 1, ..MY_HOST };
     assert_eq!(unit(&settings, &copy), expected_unit("ip=dhcp6", true, "my-host", authfile));
-    settings.ironic_ca_bundle = Some(CERTIFICATE.into());
+    settings.ironic_ca_bundle = Some(certificate());
     let ca = "/etc/ironic-python-agent/ironic-ca.crt";
     let trust = format!(
         "{authfile} --mount type=bind,src={ca},dst={ca},ro --env REQUESTS_CA_BUNDLE={ca} --env SSL_CERT_FILE={ca}"
@@ -176,7 +180,7 @@ fn files_are_in_upstreams_order() {
 
     let settings = AgentSettings {
         ntp_servers: ["ntp.example.com", "", " 192.0.2.1 ", "ntp.example.com"].map(String::from).to_vec(),
-        ironic_ca_bundle: Some(CERTIFICATE.into()),
+        ironic_ca_bundle: Some(certificate()),
         ..rich()
     };
     let config = super::tests::config(&settings, &MY_HOST);
@@ -280,7 +284,7 @@ fn errors_name_the_missing_setting() {
 
 #[test]
 fn ironic_is_verified_with_a_ca_bundle() {
-    let with = AgentSettings { ironic_ca_bundle: Some(CERTIFICATE.into()), ..minimal() };
+    let with = AgentSettings { ironic_ca_bundle: Some(certificate()), ..minimal() };
     assert!(conf(&with, &NO_HOST).contains(&format!("\ninsecure = False\ncafile = {IRONIC_CA_PATH}\n")));
     assert_eq!(text(&config(&with, &NO_HOST), IRONIC_CA_PATH), CERTIFICATE);
     let files = ramdisk_files(&with, &NO_HOST).unwrap();
@@ -291,8 +295,7 @@ fn ironic_is_verified_with_a_ca_bundle() {
     // A ramdisk that starts the agent needs no image of it.
     let no_image = AgentSettings { image: String::new(), ..minimal() };
     assert_eq!(ramdisk_files(&no_image, &NO_HOST).unwrap().len(), 1);
-    let empty = AgentSettings { ironic_ca_bundle: Some(Bytes::from("\n")), ..minimal() };
-    assert_eq!(ignition(&empty, &NO_HOST), Err(AgentError::NoCertificate));
+    assert_eq!(IronicCaBundle::from_pem(Bytes::from("\n")), Err(AgentError::NoCertificate));
     let without = config(&minimal(), &NO_HOST).to_string();
     for word in [IRONIC_CA_PATH, "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "cafile"] {
         assert!(!without.contains(word), "{word}");

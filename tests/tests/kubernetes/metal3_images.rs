@@ -262,7 +262,9 @@ fn a_renewed_certificate_is_in_the_images_without_a_restart() {
     let pem = |text: &str| format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n");
     fs::write(&bundle, pem("Zmlyc3Q=")).unwrap();
     let path = bundle.display().to_string();
-    let (site, replica, directory) = start_with(|settings| settings.with_variable("CA_BUNDLE", path));
+    let (site, replica, directory) = start_with(|settings| {
+        settings.with_variable("CA_BUNDLE", path.clone()).with_variable("IRONIC_CA_BUNDLE", path)
+    });
     site.create_image("host", &spec("iso"));
     let first = site.wait_until_ready("host");
     let in_image = |image: &Value| {
@@ -281,12 +283,16 @@ fn a_renewed_certificate_is_in_the_images_without_a_restart() {
     assert_eq!(in_image(&second), Some(pem("c2Vjb25k")));
     history.assert_ready_images_answered();
 
-    // Without it, what is there stays as it is.
-    fs::remove_file(&bundle).unwrap();
-    thread::sleep(Duration::from_secs(7));
-    let same = site.image("host");
-    assert_eq!((image_url(&same), is_true(&same, "Ready")), (image_url(&second), true), "{same:#}");
-    assert_eq!(replica.status(image_url(&second)), Ok(200));
+    // Without a certificate, and without the file, what is there stays as it is.
+    let empty = |path: &Path| fs::write(path, "").unwrap();
+    let remove = |path: &Path| fs::remove_file(path).unwrap();
+    for spoil in [&empty as &dyn Fn(&Path), &remove] {
+        spoil(&bundle);
+        thread::sleep(Duration::from_secs(7));
+        let same = site.image("host");
+        assert_eq!((image_url(&same), is_true(&same, "Ready")), (image_url(&second), true), "{same:#}");
+        assert_eq!(replica.status(image_url(&second)), Ok(200));
+    }
 }
 
 #[test]

@@ -294,6 +294,7 @@ fn every_reason_not_to_be_ready_is_explained() {
         "no base image is usable",
         "failed to read",
         "the pull secret is",
+        "IRONIC_CA_BUNDLE holds no certificate",
         "not all images have been made yet",
     ] {
         let words = reason.trim_start_matches("starting: ");

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use acceptance::data_url;
 use acceptance::peers::run;
-use dayone::ironic_agent::{AgentHost, AgentSettings, Proxies, PullSecret, ignition};
+use dayone::ironic_agent::{AgentHost, AgentSettings, IronicCaBundle, Proxies, PullSecret, ignition};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -26,7 +26,7 @@ fn settings() -> AgentSettings {
             https: "http://proxy:3128 X=y".into(),
             no_proxy: "localhost,[::1]".into(),
         },
-        ironic_ca_bundle: Some(CERTIFICATE.into()),
+        ironic_ca_bundle: Some(IronicCaBundle::from_pem(CERTIFICATE.into()).unwrap()),
         ..AgentSettings::default()
     }
 }

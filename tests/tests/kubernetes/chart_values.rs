@@ -1,6 +1,7 @@
-//! The values that the Helm chart refuses, and those that set how the Pods stop.
+//! The values that the Helm chart refuses, those that set how the Pods stop, and what the notes say of values.
 
-use acceptance::helm::Helm;
+use acceptance::helm::{Helm, RELEASE};
+use acceptance::peers::run_text;
 use serde_json::{Value, json};
 
 use super::chart::fetched;
@@ -105,5 +106,29 @@ fn a_pod_has_more_time_to_stop_than_its_transfers() {
             assert!(arguments.contains(&json!(argument)), "{argument}: {arguments:?}");
         }
         assert_eq!(seconds, grace);
+    }
+}
+
+#[test]
+fn the_notes_say_which_settings_of_the_agent_are_missing() {
+    let helm = Helm::new();
+    let notes = |settings: Value| {
+        let mut install = helm.command(&["install", RELEASE, "--namespace", "one", "--dry-run=client", "--values"]);
+        let shown = run_text(install.arg(helm.values(&json!({"settings": settings}))).arg(Helm::chart()));
+        shown.split_once("NOTES:").expect("notes").1.to_owned()
+    };
+    let url = ("IRONIC_BASE_URL", "https://192.0.2.5:6385");
+    let image = ("IRONIC_AGENT_IMAGE", "registry.example.com/ironic-agent:1");
+    let no_agent =
+        "settings.IRONIC_BASE_URL and settings.IRONIC_AGENT_IMAGE are empty: images have the host's network and";
+    let no_url = "settings.IRONIC_BASE_URL is empty: dayone makes no image over a CoreOS";
+    let no_image = "settings.IRONIC_AGENT_IMAGE is empty: dayone makes no image over a CoreOS";
+    for (given, expected) in
+        [(vec![], Some(no_agent)), (vec![image], Some(no_url)), (vec![url], Some(no_image)), (vec![url, image], None)]
+    {
+        let notes = notes(given.iter().copied().collect());
+        for note in [no_agent, no_url, no_image] {
+            assert_eq!(notes.contains(note), expected == Some(note), "{given:?}: {notes}");
+        }
     }
 }

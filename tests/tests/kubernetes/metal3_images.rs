@@ -7,10 +7,10 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use acceptance::bases::coreos_iso;
+use acceptance::bases::{coreos_iso, fixtures};
 use acceptance::data_url;
 use acceptance::kubernetes::ApiServer;
-use acceptance::metal3::{AgentBases, Replica, ReplicaSettings, Site, image_url, is_true};
+use acceptance::metal3::{AgentBases, Replica, ReplicaSettings, Site, condition, image_url, is_true};
 use acceptance::peers::{peer, run, run_text};
 use acceptance::server::dayone;
 use imagelib::cpio::Archive;
@@ -293,6 +293,19 @@ fn a_renewed_certificate_is_in_the_images_without_a_restart() {
         assert_eq!((image_url(&same), is_true(&same, "Ready")), (image_url(&second), true), "{same:#}");
         assert_eq!(replica.status(image_url(&second)), Ok(200));
     }
+}
+
+/// A process reads its variables once, so the page must not say that dayone reads them again.
+#[test]
+fn a_missing_setting_of_the_agent_is_explained_where_the_page_looks_for_it() {
+    let (site, _replica, _directory) = start_with(|settings| settings.with_variable("IRONIC_BASE_URL", ""));
+    site.create_image("host", &spec("iso"));
+    let error = site.wait_for_error("host", "ImageBuildInvalid");
+    let message = condition(&error, "Error")["message"].as_str().unwrap();
+    assert!(message.starts_with("Cannot generate image: ironicBaseURL is required"), "{message}");
+    let page = fs::read_to_string(fixtures("../docs/metal3.md")).unwrap();
+    let row = page.lines().find(|line| line.contains("`… is required`")).expect("a row");
+    assert!(row.starts_with("| `ImageBuildInvalid`, `Cannot generate image: …`") && row.contains("restart"), "{row}");
 }
 
 #[test]

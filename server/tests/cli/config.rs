@@ -351,3 +351,26 @@ fn the_reference_of_settings_is_generated() {
     let known = fs::read_to_string(&path).unwrap_or_default();
     assert!(known == page, "docs/reference/settings.md is not that of this program; UPDATE_GOLDEN=1 writes it");
 }
+
+/// Somebody may uncomment a line of the sample to have the default in the file.
+#[test]
+fn numbers_in_the_sample_are_the_defaults() {
+    let without_a_default = ["api-requests-per-second", "audit-log-max-mib"];
+    let half_of_all = media::listen::Options::default().max_per_address.to_string();
+    let page = dayone::settings::reference::page();
+    let (serve, _) = page.split_once("## dayone controller").unwrap();
+    let sample = fs::read_to_string(fixture("../packaging/dayone.yaml")).unwrap();
+    let mut compared = 0;
+    for line in sample.lines() {
+        let Some((key, value)) = line.strip_prefix('#').and_then(|line| line.split_once(": ")) else { continue };
+        if value.parse::<u64>().is_err() || without_a_default.contains(&key) {
+            continue;
+        }
+        let row = serve.lines().find(|row| row.starts_with(&format!("| `{key}` |"))).unwrap_or_else(|| panic!("{key}"));
+        let default = row.split(" | ").nth(3).unwrap();
+        let default = if default == "half of all" { half_of_all.as_str() } else { default };
+        assert_eq!(value, default, "{key}");
+        compared += 1;
+    }
+    assert!(compared >= 5, "{compared}");
+}

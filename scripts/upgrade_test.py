@@ -193,19 +193,20 @@ class Images:
 
 
 def record_of_a_later_version(server, earlier, images):
-    """The earlier dayone neither serves nor touches a record whose version it does not know."""
+    """The earlier dayone neither serves nor touches a record if it does not know its version, or that of its recipe."""
     record = sorted((server.work / "data/images").glob("*.json"))[0]
     original = record.read_bytes()
-    later = original.replace(b'{"version":1,', b'{"version":99,', 1)
-    assert later != original
-    record.write_bytes(later)
-    server.start(earlier)
-    gone = [url for url in images.known if request(url)[0] != 200]
-    assert gone, "an image whose record has another version is served"
-    server.stop()
-    assert record.read_bytes() == later, "a record of another version was changed"
+    for what, known in [("record", b'{"version":1,'), ("recipe", b'"recipe":{"version":1,')]:
+        later = original.replace(known, known.replace(b"1", b"99"), 1)
+        assert later != original
+        record.write_bytes(later)
+        server.start(earlier)
+        gone = [url for url in images.known if request(url)[0] != 200]
+        assert gone, f"an image whose {what} has another version is served"
+        server.stop()
+        assert record.read_bytes() == later, f"a {what} of another version was changed"
+        print(f"   a {what} of a later version: left as it is, and {len(gone)} URL of its image is not served")
     record.write_bytes(original)
-    print(f"   a record of a later version: left as it is, and {len(gone)} URL of its image is not served")
 
 
 def is_under_way(boot, identity):

@@ -22,7 +22,7 @@ use vocabulary::network_files::InitramfsNetwork;
 pub use data::{DataDrive, DriveFile};
 pub use order::PartOrder;
 pub use rootfs::{RootfsLocation, RootfsUrl, RootfsUrlError};
-pub use sealed::{RecipeError, SealedRecipe};
+pub use sealed::{RecipeError, SealedRecipe, VERSIONS};
 pub use signatures::{AddonSignatures, SignatureBytes};
 
 /// Everything that determines an image's bytes. Equal recipes give equal images on every machine and at any time. The

@@ -1,5 +1,7 @@
 //! The canonical form of a recipe and its id.
 
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -15,6 +17,9 @@ const WITH_SIGNATURES: u32 = 2;
 
 /// The version of recipes with the network of an initramfs, and perhaps with signatures, for the same reason.
 const WITH_INITRAMFS_NETWORK: u32 = 3;
+
+/// The versions of recipes from which this dayone makes images.
+pub const VERSIONS: RangeInclusive<u32> = VERSION..=WITH_INITRAMFS_NETWORK;
 
 /// Why stored bytes are not a recipe.
 #[derive(Debug, thiserror::Error)]
@@ -81,7 +86,7 @@ impl SealedRecipe {
     /// The id is computed from `json`, so compare it with the one that you expect.
     pub fn from_canonical_json(json: &[u8]) -> Result<Self, RecipeError> {
         let VersionedJson { version, recipe } = serde_json::from_slice(json)?;
-        if !(VERSION..=WITH_INITRAMFS_NETWORK).contains(&version) {
+        if !VERSIONS.contains(&version) {
             return Err(RecipeError::Version(version));
         }
         let as_given = Recipe { order: PartOrder::AsGiven, ..serde_json::from_str(recipe.get())? };

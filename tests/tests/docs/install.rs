@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use acceptance::bases::fixtures;
 use acceptance::peers::run_text;
 use acceptance::server::dayone;
+use imagelib::recipe;
 
 /// The beginnings of commands that need a package manager, a registry or a service manager, and what covers them.
 const ELSEWHERE: [(&str, &str); 17] = [
@@ -88,4 +89,14 @@ fn the_program_writes_its_completions_and_pages_and_says_its_version() {
         .map(|line| format!("{line}\n"))
         .collect();
     assert_eq!(names(&version), names(&shown));
+}
+
+/// An older dayone serves no image whose recipe has a version that it does not know.
+#[test]
+fn the_page_says_what_has_each_version_of_recipes() {
+    let page = page();
+    let row = page.lines().find(|line| line.starts_with("| images that the newer version published |")).unwrap();
+    for version in recipe::VERSIONS {
+        assert!(row.contains(&format!("version {version} of recipes")), "version {version}: {row}");
+    }
 }

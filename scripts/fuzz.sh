@@ -13,7 +13,7 @@ cache="${DAYONE_CACHE:-$HOME/.cache/dayone}"
 cargo_fuzz="$cache/bin/cargo-fuzz"
 # Building with the fuzzer's instrumentation takes longer than fuzzing: what is built outlives the clone.
 built="$cache/fuzz-target"
-# So does what was found: each run begins where the last one ended. Inputs of a MiB and more would fill the disk.
+# So does what was found: each run begins where the last one ended.
 corpus="$cache/fuzz-corpus"
 [ -x "$cargo_fuzz" ] || { echo "fuzz: $cargo_fuzz is missing; run scripts/setup-peers.sh" >&2; exit 1; }
 # The coverage counters are in the stable toolchain, but only this makes it accept their options.
@@ -30,6 +30,9 @@ source scripts/fuzz-seeds.sh
 # An ISO image has its first descriptor at 32 KiB, and the fixtures a little more than one MiB. FAT16 begins at two MiB.
 # Signatures are at the end of a program.
 declare -A max_len=([iso]=2097152 [iso_edit]=2097152 [fat]=2359296 [pe]=1048576 [uki]=262144)
+# The directory of what a target has found. Large inputs would fill the disk of the cache.
+corpus_of() { if [ -z "${max_len[$1]:-}" ]; then echo "$corpus/$1"; else echo "fuzz/corpus/$1"; fi; }
+max_len_of() { echo "${max_len[$1]:-65536}"; }
 
 # Targets that read what the server stores. They are built only if one of them is to run.
 mapfile -t of_server < <(awk -F'"' '/^name/ { name = $2 } /^required-features/ { print name }' fuzz/Cargo.toml)
@@ -58,22 +61,24 @@ fi
 
 if [ "$seconds" = minimise ]; then
   for target in "${targets[@]}"; do
-    [ -d "$corpus/$target" ] || continue
-    "$cargo_fuzz" cmin "${options[@]}" "$target" "$corpus/$target" -- -timeout=30 > "$logs/$target" 2>&1
-    echo "fuzz: $target: $(find "$corpus/$target" -type f | wc -l) inputs"
+    found="$(corpus_of "$target")"
+    [ -d "$found" ] || continue
+    "$cargo_fuzz" cmin "${options[@]}" "$target" "$found" -- \
+      -max_len="$(max_len_of "$target")" -timeout=30 > "$logs/$target" 2>&1
+    echo "fuzz: $target: $(find "$found" -type f | wc -l) inputs"
   done
   exit
 fi
 
 run() {
-  local target="$1" seeds="fuzz/corpus/seeds/$1" found="$corpus/$1"
-  [ -z "${max_len[$target]:-}" ] || found="fuzz/corpus/$target"
+  local target="$1" seeds="fuzz/corpus/seeds/$1" found
+  found="$(corpus_of "$target")"
   # Seeds of an earlier run are those of earlier fixtures.
   rm -rf "$seeds"
   mkdir -p "$seeds" "$found"
   if declare -F "seed_$target" > /dev/null; then "seed_$target" "$seeds"; fi
   "$cargo_fuzz" run "${options[@]}" "$target" "$found" "$seeds" -- \
-    -max_len="${max_len[$target]:-65536}" -timeout=30 -max_total_time="$seconds" -print_final_stats=1
+    -max_len="$(max_len_of "$target")" -timeout=30 -max_total_time="$seconds" -print_final_stats=1
 }
 
 # One on each core. A target that fails does not keep the others from running.

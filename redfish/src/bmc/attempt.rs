@@ -275,12 +275,15 @@ pub(super) fn named_properties<'a>(error: &RedfishError, properties: &[&'a str])
 
 /// Whether the BMC refuses the value of the image's URL.
 pub(super) fn refuses_url(error: &RedfishError) -> bool {
-    error.messages().iter().any(|message| {
+    // OpenBMC's answer to every scheme but https:// and smb://, before it fetches anything. A task has accepted the URL.
+    let refuses_scheme = error.failure().is_some() && error.says("ResourceAtUriInUnknownFormat");
+    let refuses_value = |message: &Message| {
         let key = message.key();
         let is_value =
             ["Format", "NotInList", "Type", "Conflict", "OutOfRange", "TooLong"].iter().any(|word| key.contains(word));
         is_value && message.about.iter().any(|about| matches!(about.as_str(), "Image" | "#/Image" | "/Image"))
-    })
+    };
+    refuses_scheme || error.messages().iter().any(refuses_value)
 }
 
 /// What is wrong with a property of a request.

@@ -319,13 +319,14 @@ impl Insertion<'_> {
             Meaning::Licence => {
                 return Err(BmcError::Licence { vendor: self.vendor, message: bmc_messages(&error) }.into());
             }
+            // The message may quote the URL, and so have a word such as "download".
+            Meaning::Image | Meaning::Form if attempt::refuses_url(&error) => {
+                let attempts = self.take_attempts();
+                return Err(BmcError::Url { message: bmc_messages(&error), attempts }.into());
+            }
             Meaning::Image => {
                 let attempts = self.take_attempts();
                 return Err(BmcError::ImageUnreachable { message: bmc_messages(&error), attempts }.into());
-            }
-            Meaning::Form if attempt::refuses_url(&error) => {
-                let attempts = self.take_attempts();
-                return Err(BmcError::Url { message: bmc_messages(&error), attempts }.into());
             }
             Meaning::Unknown => return Ok(self.after_no_answer(&error, form).await?),
             Meaning::Busy => return Ok(self.after_busy(form).await?),

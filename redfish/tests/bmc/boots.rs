@@ -200,6 +200,22 @@ async fn what_the_images_server_refuses_is_not_the_bmcs_password() {
 }
 
 #[tokio::test]
+async fn a_refused_url_is_no_failed_fetch() {
+    let text = "http://download.example.com/boot.iso for the parameter Image is of a different format.";
+    let value =
+        json!({"MessageId": "Base.1.13.ActionParameterValueFormatError", "Message": text, "MessageArgs": ["Image"]});
+    // OpenBMC's answer to every scheme but https:// and smb://.
+    let scheme = json!({"MessageId": "Base.1.13.ResourceAtUriInUnknownFormat", "MessageArgs": [URL]});
+    for message in [value, scheme] {
+        let bmc = start().await;
+        bmc.on("POST", INSERT, Canned::new(400, &json!({"error": {"@Message.ExtendedInfo": [message]}})));
+        let (boots, plan) = planned(&bmc, None).await;
+        let error = boots.insert(&plan, URL).await.unwrap_err();
+        assert!(matches!(error, BmcError::Url { .. }) && error.attempts().len() == 1, "{error}");
+    }
+}
+
+#[tokio::test]
 async fn a_mode_that_the_bmc_changes_is_set_again_and_read_back() {
     const REFUSED: &str = "Base.1.13.PropertyMissing";
     let accepted = || Canned::new(204, &Value::Null);

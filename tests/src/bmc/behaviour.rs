@@ -77,6 +77,8 @@ pub(super) struct Insert {
     pub(super) values: BTreeMap<String, Vec<Value>>,
     /// The allowed schemes of images' URLs.
     pub(super) schemes: Vec<String>,
+    /// How the firmware refuses another scheme.
+    pub(super) other_scheme: OtherScheme,
     /// The characters that the firmware refuses in a URL.
     pub(super) refused_characters: String,
     /// The maximum length of a URL.
@@ -103,6 +105,7 @@ impl Default for Insert {
             forbidden: Vec::new(),
             values: BTreeMap::new(),
             schemes: vec!["http".into(), "https".into()],
+            other_scheme: OtherScheme::Value,
             refused_characters: String::new(),
             longest: 255,
             unusable: BTreeMap::new(),
@@ -112,6 +115,14 @@ impl Default for Insert {
             shows: Shows::Url,
         }
     }
+}
+
+/// How the firmware refuses a scheme: with `ActionParameterValueFormatError`, or as bmcweb does, with `ResourceAtUriInUnknownFormat`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum OtherScheme {
+    Value,
+    Resource,
 }
 
 /// What a slot shows as `Image`.

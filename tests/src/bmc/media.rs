@@ -6,7 +6,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::answer::Answer;
-use super::behaviour::{EjectBody, Insert, Missing, Way, ms};
+use super::behaviour::{EjectBody, Insert, Missing, OtherScheme, Way, ms};
 use super::boot::NEXT_RESET;
 use super::state::State;
 use super::{Behaviour, Shared, machine, task};
@@ -112,8 +112,13 @@ fn refusal(state: &mut State, insert: &Insert, slot: &str, body: &Value) -> Opti
     }
     let image = body["Image"].as_str().unwrap_or_default();
     let scheme = image.split("://").next().unwrap_or_default();
+    let is_other_scheme = !insert.schemes.iter().any(|known| known == scheme);
+    if is_other_scheme && insert.other_scheme == OtherScheme::Resource {
+        let text = format!("The resource at '{image}' is in a format not recognized by the service.");
+        return Some(Answer::error(400, "ResourceAtUriInUnknownFormat", &text, &[image]));
+    }
     let characters = image.chars().any(|character| insert.refused_characters.contains(character));
-    if characters || !insert.schemes.iter().any(|known| known == scheme) || image.len() > insert.longest {
+    if characters || is_other_scheme || image.len() > insert.longest {
         let text = format!("The value '{image}' for the parameter Image is of a different format than it can accept.");
         return Some(Answer::error(400, "ActionParameterValueFormatError", &text, &[image, "Image", "InsertMedia"]));
     }

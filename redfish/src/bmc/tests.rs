@@ -131,7 +131,7 @@ fn the_slot_fits_the_medium_and_the_vendor() {
     let error = chosen(Vendor::Ami, "", &[], Medium::Cd).unwrap_err().to_string();
     assert!(error.contains("CD instances") && error.contains("AMIVirtualMedia.EnableRMedia"), "{error}");
     let error = chosen(Vendor::Supermicro, "", &[], Medium::Cd).unwrap_err().to_string();
-    assert!(error.contains("licence"), "{error}");
+    assert!(error.contains("licence") && error.contains("IsoConfig.Mount"), "{error}");
 }
 
 #[test]

@@ -147,7 +147,9 @@ impl Vendor {
             }
             Self::Supermicro => {
                 "Supermicro's BMCs offer virtual media over Redfish only with a licence (a node product key such as \
-                 SFT-OOB-LIC or SFT-DCMS-SINGLE)"
+                 SFT-OOB-LIC or SFT-DCMS-SINGLE). Older firmware, such as that of X10 and X11, has no slots even with \
+                 the licence, only the action IsoConfig.Mount (VM1/CfgCD), which dayone does not use: update the BMC's \
+                 firmware if the host has the licence"
             }
             Self::Hpe => "iLO may need a licence for virtual media (iLO Advanced)",
             Self::Dell => {

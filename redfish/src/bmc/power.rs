@@ -164,8 +164,11 @@ impl Bmc {
                     }
                     Err(error) => return Err(error),
                 }
-                let progress = self.read_power().await?.progress;
-                Ok(Ready { reset, start: Start::SwitchOn, change, progress })
+                let now = self.read_power().await?;
+                // Some BMCs list only the types for the present power state (Fujitsu iRMC S4).
+                let listed = now.reset.filter(|reset| ResetTypes::new(reset.types.as_deref()).lists_on());
+                let reset = listed.unwrap_or(reset);
+                Ok(Ready { reset, start: Start::SwitchOn, change, progress: now.progress })
             }
         }
     }

@@ -45,6 +45,11 @@ impl<'a> ResetTypes<'a> {
         self.offered(ON.into_iter().chain([BUTTON]))
     }
 
+    /// Whether the BMC lists a type that switches on a host that is off.
+    pub(super) fn lists_on(&self) -> bool {
+        self.listed.is_some() && !self.on().is_empty()
+    }
+
     /// The types that ask the operating system of a running host to shut down. iLO 5 offers only its button for that.
     pub(super) fn shut_down(&self) -> Vec<&'static str> {
         self.offered(["GracefulShutdown", BUTTON])

@@ -46,6 +46,8 @@ struct Fails {
 #[derive(Default)]
 struct Machine {
     types: Vec<&'static str>,
+    /// The types that it lists instead while it is off. Empty if these are the same.
+    types_off: Vec<&'static str>,
     is_on: bool,
     /// Whether its operating system ignores the request to shut down.
     is_deaf: bool,
@@ -66,6 +68,11 @@ struct Machine {
 }
 
 impl Machine {
+    /// The types that it lists and accepts in its present power state.
+    fn listed(&self) -> &[&'static str] {
+        if self.is_on || self.types_off.is_empty() { &self.types } else { &self.types_off }
+    }
+
     fn switch(&mut self, on: bool) {
         if self.is_on != on {
             self.is_on = on;
@@ -75,7 +82,8 @@ impl Machine {
 
     fn reset(&mut self, reset_type: &str) -> bool {
         self.sent.push(reset_type.to_owned());
-        if self.refuses.contains(&reset_type) || !(self.types.is_empty() || self.types.contains(&reset_type)) {
+        let listed = self.listed();
+        if self.refuses.contains(&reset_type) || !(listed.is_empty() || listed.contains(&reset_type)) {
             return false;
         }
         match (reset_type, self.is_on) {
@@ -104,8 +112,8 @@ async fn system(State(machine): State<Shared>) -> Response {
         }
     }
     let mut reset = json!({"target": "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset"});
-    if !machine.types.is_empty() {
-        reset["ResetType@Redfish.AllowableValues"] = json!(machine.types);
+    if !machine.listed().is_empty() {
+        reset["ResetType@Redfish.AllowableValues"] = json!(machine.listed());
     }
     Json(
         json!({"Id": "1", "PowerState": if machine.is_on { "On" } else { "Off" }, "Actions": {"#ComputerSystem.Reset": reset}}),

@@ -92,3 +92,23 @@ async fn the_error_names_the_time_to_shut_down_if_that_would_help() {
         assert_eq!(bmc.power(PowerAction::Cycle { graceful }).await.is_ok(), helps);
     }
 }
+
+#[tokio::test]
+async fn a_host_is_switched_on_with_a_type_that_the_bmc_lists_while_it_is_off() {
+    let (machine, bmc) = bmc().await;
+    // The lists of an iRMC S4. The button is refused while the host is off.
+    let types = vec!["ForceOff", "ForceRestart", "Nmi", "PushPowerButton"];
+    for (graceful, off) in [(Duration::ZERO, "ForceOff"), (Duration::from_secs(10), "PushPowerButton")] {
+        let (types, types_off) = (types.clone(), vec!["On"]);
+        *machine.lock().unwrap() = Machine { types, types_off, is_on: true, ..Machine::default() };
+        let change = bmc.power(PowerAction::Cycle { graceful }).await.unwrap();
+        let machine = machine.lock().unwrap();
+        assert_eq!((change.after, &machine.switched), (PowerState::On, &vec![false, true]), "{change:?}");
+        assert_eq!(machine.sent, [off, "On"], "{change:?}");
+    }
+    // A list without a type that switches the host on is not a reason to leave it off.
+    let (types, types_off) = (vec!["On", "ForceOff"], vec!["Nmi"]);
+    *machine.lock().unwrap() = Machine { types, types_off, is_on: true, ..Machine::default() };
+    bmc.power(PowerAction::Cycle { graceful: Duration::ZERO }).await.unwrap_err();
+    assert_eq!(machine.lock().unwrap().sent, ["ForceOff", "On"]);
+}

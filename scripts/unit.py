@@ -22,6 +22,13 @@ from pathlib import Path
 # It boots machines and talks to other programs.
 NOT_UNIT = "acceptance"
 
+# Their tests compute, and share nothing but what each would make for itself. All tests of a binary run in one process, which saves a
+# quarter of their processor time, and begin as soon as it is linked, while cargo still links others.
+LIBRARIES = {"dayone-vocabulary", "hosts", "dayone-imagelib"}
+
+# In seconds, for such a process. nextest has a limit for each test.
+TIME_LIMIT = 1200
+
 # Files in memory cost a tenth less of a processor than those of a disk. The tests need a small part of this.
 MEMORY = Path("/dev/shm")
 MEMORY_NEEDED = 4 << 30
@@ -92,6 +99,71 @@ def environment_of_tests():
         yield {**environment, "TMPDIR": directory}
 
 
+class Library:
+    """The tests of one test binary of a library, while they run. They leave the processor to the compiler."""
+
+    def __init__(self, name, binary, directory, environment):
+        self.name = name
+        self.output = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(
+            ["nice", "-n", "5", binary, "--quiet"],
+            cwd=directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=self.output,
+            stderr=subprocess.STDOUT,
+        )
+
+    def passed(self):
+        """Waits for the tests, and prints all that they printed if one has failed."""
+        try:
+            status = self.process.wait(TIME_LIMIT)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            status = f"killed after {TIME_LIMIT} s"
+        self.output.seek(0)
+        printed = self.output.read()
+        results = [line for line in printed.splitlines() if line.startswith("test result: ")]
+        if status != 0:
+            print(printed)
+        print(f"{self.name}: {results[0] if results else f'no result ({status})'}", flush=True)
+        return status == 0
+
+
+def running_libraries(packages, names, environment):
+    """Builds the tests of all crates, and yields the tests of these libraries, which have begun, as soon as they are built."""
+    command = ["cargo", "test", "--no-run", "--locked", "--workspace", "--exclude", NOT_UNIT]
+    of_id = {package["id"]: package for package in packages.values()}
+    with subprocess.Popen([*command, "--message-format", "json-render-diagnostics"], stdout=subprocess.PIPE, text=True) as cargo:
+        for line in cargo.stdout:
+            message = json.loads(line)
+            package = of_id.get(message.get("package_id"))
+            if package and package["name"] in names and message.get("executable") and message["profile"]["test"]:
+                name = f"{package['name']}, {message['target']['name']}"
+                yield Library(name, message["executable"], Path(package["manifest_path"]).parent, environment)
+    if cargo.returncode != 0:
+        sys.exit(cargo.returncode)
+
+
+def all_pass(names, packages, environment):
+    """Whether all tests of these crates pass."""
+    libraries = []
+    try:
+        for library in running_libraries(packages, LIBRARIES.intersection(names), environment):
+            libraries.append(library)
+        passed = True
+        if others := [name for name in names if name not in LIBRARIES]:
+            command = ["cargo", "nextest", "run", "--locked", "--workspace", "--exclude", NOT_UNIT, "--profile", "unit"]
+            chosen = " + ".join(f"package(={name})" for name in others)
+            passed = subprocess.run([*command, "-E", chosen], env=environment).returncode == 0
+        return all([library.passed() for library in libraries]) and passed
+    finally:
+        # Where the build has failed. Others have ended.
+        for library in libraries:
+            library.process.kill()
+            library.process.wait()
+
+
 def main():
     metadata = json.loads(output("cargo", "metadata", "--locked", "--no-deps", "--format-version", "1"))
     packages = {package["name"]: package for package in metadata["packages"]}
@@ -112,17 +184,15 @@ def main():
     if not names:
         return
 
-    run = ["cargo", "nextest", "run", "--locked", "--workspace", "--exclude", NOT_UNIT, "--profile", "unit"]
     with environment_of_tests() as environment:
-        chosen = " + ".join(f"package(={name})" for name in names)
-        status = subprocess.run([*run, "-E", chosen], env=environment).returncode
+        passed_now = all_pass(names, packages, environment)
     passed = {name: state for name, state in passed.items() if name not in names}
     # What was changed meanwhile may not have been built.
-    if status == 0 and states(packages) == before:
+    if passed_now and states(packages) == before:
         passed |= {name: before[name] for name in names}
     kept.parent.mkdir(parents=True, exist_ok=True)
     kept.write_text(json.dumps(passed, indent=1))
-    sys.exit(status)
+    sys.exit(not passed_now)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,12 @@ use crate::initramfs::Tree;
 /// Where what belongs to the script lies in the initramfs. Nobody else reads it.
 const DIRECTORY: &str = "usr/lib/dayone";
 const SCRIPT: &[u8] = include_bytes!("deliver.sh");
+/// Runs [`SCRIPT`] where the root file system may be read-only.
+const DISK_SCRIPT: &[u8] = include_bytes!("deliver-to-disk.sh");
+/// How the kernel argument `root` names a disk (`dracut.cmdline(7)`, `initramfs-tools(7)`).
+const DISKS: [&str; 6] = ["/dev/", "UUID=", "LABEL=", "PARTUUID=", "PARTLABEL=", "block:"];
+/// The kernel's own RAM disk, which live systems have as `root`, too.
+const RAM_DISK: &str = "/dev/ram";
 
 /// `dracut-pre-pivot` reads every `*.sh` in this directory of hooks, in order of their names, when the root file system
 /// is mounted at `$NEWROOT` and about to be started (`dracut.modules(7)`). 20 is `/updates` of live systems, 50 the
@@ -43,12 +49,38 @@ mkdir -p /scripts/init-bottom
 echo '/bin/sh /usr/lib/dayone/deliver \"${rootmnt}\"' >> /scripts/init-bottom/ORDER
 ";
 
+/// What an initramfs starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RootFileSystem {
+    /// A live system, whose root is an overlay in memory.
+    Live,
+    /// A system on a disk, whose root may be read-only until the system has started.
+    Disk,
+}
+
+impl RootFileSystem {
+    /// What an initramfs starts with these kernel arguments. If they have `rw`, the files can be copied to a disk as to a live system.
+    pub(crate) fn named_in<'a>(arguments: impl Iterator<Item = &'a str>) -> Self {
+        let (mut on_disk, mut writable) = (false, false);
+        for argument in arguments {
+            match argument.split_once('=') {
+                Some(("root", value)) => {
+                    on_disk = DISKS.iter().any(|start| value.starts_with(start)) && !value.starts_with(RAM_DISK);
+                }
+                None if matches!(argument, "ro" | "rw") => writable = argument == "rw",
+                _ => {}
+            }
+        }
+        if on_disk && !writable { Self::Disk } else { Self::Live }
+    }
+}
+
 /// Whether an initramfs has files that dayone has put there to be copied.
 pub(super) fn is_handed_over(tree: &Tree) -> bool {
     has_directory(tree, DIRECTORY)
 }
 
-pub(super) fn dracut(additions: &Additions, tree: &Tree) -> Result<Contents, DeliveryError> {
+pub(super) fn dracut(additions: &Additions, tree: &Tree, root: RootFileSystem) -> Result<Contents, DeliveryError> {
     let mut contents = Contents::default();
     let files = ignition::files(additions)?;
     if files.is_empty() {
@@ -67,10 +99,14 @@ pub(super) fn dracut(additions: &Additions, tree: &Tree) -> Result<Contents, Del
     }
     contents.file(&format!("{hooks}/{DRACUT_HOOK}"), 0o755, DRACUT_HOOK_CONTENT)?;
     contents.file(&format!("{DIRECTORY}/labels.conf"), 0o644, labels(&files))?;
-    hand_over(contents, files)
+    hand_over(contents, files, root)
 }
 
-pub(super) fn initramfs_tools(additions: &Additions, tree: &Tree) -> Result<Contents, DeliveryError> {
+pub(super) fn initramfs_tools(
+    additions: &Additions,
+    tree: &Tree,
+    root: RootFileSystem,
+) -> Result<Contents, DeliveryError> {
     let mut contents = Contents::default();
     let files = ignition::files(additions)?;
     if files.is_empty() {
@@ -86,14 +122,20 @@ pub(super) fn initramfs_tools(additions: &Additions, tree: &Tree) -> Result<Cont
         }
     }
     contents.file(INITRAMFS_TOOLS_HOOK, 0o644, INITRAMFS_TOOLS_HOOK_CONTENT)?;
-    hand_over(contents, files)
+    hand_over(contents, files, root)
 }
 
-/// Adds the files, their list, and the script.
-fn hand_over(mut contents: Contents, files: Vec<AddedFile>) -> Result<Contents, DeliveryError> {
+/// Adds the files, their list, and what copies them.
+fn hand_over(mut contents: Contents, files: Vec<AddedFile>, root: RootFileSystem) -> Result<Contents, DeliveryError> {
     let list: String = files.iter().flat_map(|file| [file.path.as_str(), "\n"]).collect();
     contents.file(&format!("{DIRECTORY}/files"), 0o644, list)?;
-    contents.file(&format!("{DIRECTORY}/deliver"), 0o755, SCRIPT)?;
+    match root {
+        RootFileSystem::Live => contents.file(&format!("{DIRECTORY}/deliver"), 0o755, SCRIPT)?,
+        RootFileSystem::Disk => {
+            contents.file(&format!("{DIRECTORY}/copy"), 0o755, SCRIPT)?;
+            contents.file(&format!("{DIRECTORY}/deliver"), 0o755, DISK_SCRIPT)?;
+        }
+    }
     for file in files {
         contents.handed_over(&format!("{DIRECTORY}/root"), file)?;
     }

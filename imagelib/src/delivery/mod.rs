@@ -30,6 +30,7 @@ pub(crate) use drivers::{DRIVERS, Drivers};
 pub use embedded::{DeliveredBy, EmbeddedFile};
 pub use fetched_root::NotFetched;
 pub(crate) use fetched_root::{CasperScript, FetchedRoot, Places};
+pub(crate) use handover::RootFileSystem;
 pub use network_manager::network_manager_version;
 pub use profile::{DeliveryProfile, DeliveryProfileError};
 pub use signs::has_network_manager;
@@ -122,7 +123,8 @@ pub struct Members {
     pub report: Report,
 }
 
-/// Makes the archive to append to an initramfs with this tree, so that its system gets the additions.
+/// Makes the archive to append to an initramfs with this tree, so that its system gets the additions. If another root file system replaces
+/// the initramfs, it must be writable.
 ///
 /// The archive never replaces a directory, changes its mode, or replaces a symbolic link to a directory. It contains only
 /// directories that the tree lacks, and its files have paths without symbolic links.
@@ -132,16 +134,19 @@ pub fn members(
     ignition: Option<&UserConfig>,
     tree: &Tree,
 ) -> Result<Members, DeliveryError> {
-    members_with_network(profile, additions, ignition, None, tree, &DocumentPath::document("initrd"))
+    let path = DocumentPath::document("initrd");
+    members_with_network(profile, additions, ignition, None, tree, RootFileSystem::Live, &path)
 }
 
-/// The same for the initramfs at `path`, which may get a network of its own, in which live-boot or casper fetches its system.
+/// The same for the initramfs at `path`, which starts such a root file system. It may get a network of its own, in which live-boot or casper
+/// fetches its system.
 pub(crate) fn members_with_network(
     profile: DeliveryProfile,
     additions: &Additions,
     ignition: Option<&UserConfig>,
     network: Option<&InitramfsNetwork>,
     tree: &Tree,
+    root: RootFileSystem,
     path: &DocumentPath,
 ) -> Result<Members, DeliveryError> {
     if profile.network_files() == NetworkFiles::NetworkdUnits
@@ -159,8 +164,8 @@ pub(crate) fn members_with_network(
         DeliveryProfile::Coreos => coreos::contents(additions, ignition, true),
         DeliveryProfile::Flatcar => flatcar::contents(additions, ignition),
         DeliveryProfile::RootInInitramfs | DeliveryProfile::Networkd => root::contents(profile, additions, tree),
-        DeliveryProfile::Dracut => handover::dracut(additions, tree),
-        DeliveryProfile::InitramfsTools => handover::initramfs_tools(additions, tree),
+        DeliveryProfile::Dracut => handover::dracut(additions, tree, root),
+        DeliveryProfile::InitramfsTools => handover::initramfs_tools(additions, tree, root),
         DeliveryProfile::Talos => talos::contents(additions, ignition),
         DeliveryProfile::Unknown => Err(DeliveryError::UnknownSystem),
     }?;

@@ -10,7 +10,7 @@ use super::{COREOS_ROOTFS_ARGUMENT, FileName, Image, ImageError, names_rootfs, w
 use crate::base::{Format, KernelInitrdBase, Role};
 use crate::boot_medium::BootMedium;
 use crate::cpio::Archive;
-use crate::delivery::{self, DeliveryProfile, Members};
+use crate::delivery::{self, DeliveryProfile, Members, RootFileSystem};
 use crate::digest::Digest;
 use crate::initramfs;
 use crate::kernel_arguments::KernelArguments;
@@ -30,10 +30,12 @@ pub(super) fn plan(
         return Err(ImageError::Customised("an Ignition config in its initramfs".to_owned()));
     }
     let profile = recipe.delivery.unwrap_or(base.profile);
-    let Members { archive, embedded, mut report } =
-        delivery::members(profile, &recipe.additions, recipe.ignition.as_ref(), &base.tree)?;
     let needed: KernelArguments = profile.kernel_arguments().parse()?;
     let mut arguments = recipe.kernel_arguments.apply_to(&needed)?;
+    let root = RootFileSystem::named_in(arguments.iter());
+    let (ignition, path) = (recipe.ignition.as_ref(), DocumentPath::document("initrd"));
+    let Members { archive, embedded, mut report } =
+        delivery::members_with_network(profile, &recipe.additions, ignition, None, &base.tree, root, &path)?;
     let keys = delivery::network_arguments(profile, &base.tree, &recipe.additions, arguments.iter());
     delivery::warn_of_arguments(&mut report, &keys, &DocumentPath::document("kernel arguments"));
     let initrd = if profile.takes_files() {

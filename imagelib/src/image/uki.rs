@@ -8,7 +8,7 @@ use crate::authenticode::{SignError, SiteCertificate, Unsigned};
 use crate::base::Format;
 use crate::base::live::{FilesIn, LiveIso, LiveUki, UsableUki};
 use crate::boot_config::MAX_COMMAND_LINE;
-use crate::delivery::{self, DeliveryProfile, EmbeddedFile, Members, TmpfilesLines};
+use crate::delivery::{self, DeliveryProfile, EmbeddedFile, Members, RootFileSystem, TmpfilesLines};
 use crate::disk::fat::{FatEdit, FatPath};
 use crate::kernel_arguments::KernelArgument;
 use crate::recipe::{AddonSignatures, Recipe};
@@ -53,7 +53,7 @@ pub(super) fn plan(recipe: &Recipe, live: &LiveIso) -> Result<Addons, ImageError
             addons.report.warning("uki-unchanged", &DocumentPath::document(&place), message);
             continue;
         }
-        match companions(recipe, uki, usable) {
+        match companions(recipe, uki, usable, live.root_file_system()) {
             Ok((planned, embedded, report)) => {
                 addons.planned.push(planned);
                 for file in embedded {
@@ -104,10 +104,11 @@ fn companions(
     recipe: &Recipe,
     uki: &LiveUki,
     usable: &UsableUki,
+    root: RootFileSystem,
 ) -> Result<(Companions, Vec<EmbeddedFile>, Report), ImageError> {
     let refuse = |reason: String| ImageError::UnifiedKernelImage { path: format!("/{}", uki.path), reason };
     let path = DocumentPath::document(&format!("/{}", uki.path));
-    let Payload { arguments, initrd, credential, embedded, report } = payload(recipe, usable, &path, refuse)?;
+    let Payload { arguments, initrd, credential, embedded, report } = payload(recipe, usable, root, &path, refuse)?;
     let arguments = Some(arguments).filter(|arguments| !arguments.is_empty());
     let mut companions =
         Companions { esp: uki.esp, directory: companions_directory(&uki.path).parse()?, addon: None, credential: None };
@@ -125,6 +126,7 @@ fn companions(
 fn payload(
     recipe: &Recipe,
     usable: &UsableUki,
+    root: RootFileSystem,
     path: &DocumentPath,
     refuse: impl Fn(String) -> ImageError,
 ) -> Result<Payload, ImageError> {
@@ -152,7 +154,7 @@ fn payload(
         FilesIn::Nothing(reason) => Err(refuse(reason.to_string())),
         FilesIn::Initrd => {
             let (additions, ignition) = (&recipe.additions, recipe.ignition.as_ref());
-            let members = delivery::members_with_network(profile, additions, ignition, None, tree, path)?;
+            let members = delivery::members_with_network(profile, additions, ignition, None, tree, root, path)?;
             let Members { archive, embedded, report } = members;
             Ok(Payload { initrd: Some(archive.to_bytes()), embedded, report, ..payload })
         }

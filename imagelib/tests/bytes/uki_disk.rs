@@ -11,8 +11,8 @@ use imagelib::overlay::{Overlay, Segment, Sizes};
 use imagelib::recipe::Recipe;
 use imagelib::secure_boot::{ProgramRole, Verdict};
 
-use crate::live_media::{self, Files, live_boot, planned, probe, recipe, systemd_boot, unified_by};
-use crate::uki::{LOADER, NEW, section};
+use crate::live_media::{self, Files, live_boot, planned, probe, recipe, systemd_boot, unified_by, unified_of};
+use crate::uki::{LOADER, NEW, iso, section};
 use crate::uki_signatures::{Key, surveyed};
 
 /// A disk with a GPT and one EFI system partition, which has these files.
@@ -66,6 +66,27 @@ fn a_disk_gets_addons_and_menu_entries_in_place() {
     let addon = programs.iter().find(|program| program.role == ProgramRole::Addon).unwrap();
     assert_eq!(addon.verdict, Verdict::NeedsSiteKey, "{addon:#?}");
     assert!(probe(&made).formats().is_empty(), "it is customised");
+}
+
+/// Its root file system may be read-only when the files are copied there. That of an ISO is an overlay in memory.
+#[test]
+fn a_script_makes_the_root_file_system_of_a_disk_writable() {
+    let entry = b"title Live\nlinux /vmlinuz\ninitrd /initrd.img\n".to_vec();
+    let menu = [
+        (LOADER, systemd_boot()),
+        ("loader/entries/live.conf", entry),
+        ("vmlinuz", live_media::kernel()),
+        ("initrd.img", live_boot("a")),
+    ];
+    let unified = [(LOADER, unified_of(NEW, "fedora", &["init", "usr/lib/dracut/hooks/pre-pivot/20-x.sh"]))];
+    for files in [menu.as_slice(), &unified] {
+        for (base, format, expected) in [(disk(files), Format::Usb, true), (iso(files), Format::Iso, false)] {
+            let image = planned(&base, &Recipe { format, ..recipe(&base) }).unwrap();
+            let has = |path: &str| image.embedded.iter().any(|file| file.path == path);
+            assert!(has("/usr/lib/dayone/deliver"), "{format}");
+            assert_eq!(has("/usr/lib/dayone/copy"), expected, "{format}");
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What the delivery profiles put behind an initramfs, at work: unpacked by the kernel, its scripts run by the shell of
 //! an initramfs, against a root file system that is about to be started.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -8,17 +9,21 @@ use std::process::{Command, Stdio};
 
 use acceptance::peers::run;
 use acceptance::qemu::boot_initramfs;
+use imagelib::base::{Base, BaseIdentity, Format, Role};
 use imagelib::compression::Compression;
 use imagelib::cpio::MemberPath;
 use imagelib::delivery::{DeliveryProfile, Members, members};
 use imagelib::ignition::Additions;
+use imagelib::image::{FileName, Image};
 use imagelib::initramfs::{appendix, survey};
+use imagelib::recipe::Recipe;
 use serde_json::json;
 
 /// The parts of a real `init` that matter here, of initramfs-tools and of dracut, and a look at what came of them.
 const INIT: &str = r#"#!/bin/busybox sh
 export PATH=/usr/bin
 mount -t devtmpfs dev /dev
+mount -t proc proc /proc
 mount -t tmpfs run /run
 mkdir -p /root /sysroot
 
@@ -33,6 +38,7 @@ for root in /root /sysroot; do
   mkdir -p "$root/etc" "$root/usr/srv" "$root/var/taken"
   ln -s usr/srv "$root/srv"
   ln -s /nowhere "$root/etc/hostname"
+  [ -e /read-only ] && mount -o remount,ro none "$root"
 done
 . /scripts/init-bottom/ORDER
 for hook in /lib/dracut/hooks/pre-pivot/*.sh; do
@@ -40,6 +46,7 @@ for hook in /lib/dracut/hooks/pre-pivot/*.sh; do
 done
 
 for root in /root /sysroot; do
+  echo "MOUNTED $(grep " $root tmpfs " /proc/mounts)"
   find "$root" -type f -exec stat -c 'FOUND %u:%g %a %n' {} ';'
   [ -f "$root/etc/hostname" ] && echo "HOSTNAME $(cat "$root/etc/hostname")"
   [ -f "$root/srv/it's here" ] && echo "CONTENT $(cat "$root/srv/it's here")"
@@ -53,7 +60,9 @@ poweroff -f
 /// An initramfs that is one of initramfs-tools and one of dracut, as far as the profiles look.
 fn base(directory: &Path) -> Vec<u8> {
     let root = directory.join("base");
-    for name in ["dev", "run", "conf", "etc", "scripts/init-bottom", "usr/bin", "usr/lib/dracut/hooks/pre-pivot"] {
+    for name in
+        ["dev", "proc", "run", "conf", "etc", "scripts/init-bottom", "usr/bin", "usr/lib/dracut/hooks/pre-pivot"]
+    {
         fs::create_dir_all(root.join(name)).unwrap();
     }
     symlink("usr/lib", root.join("lib")).unwrap();
@@ -96,7 +105,35 @@ fn booted(profile: DeliveryProfile) -> String {
     let mut image = base(directory.path());
     let archive = planned(profile, &image).archive;
     image.extend(appendix(image.len() as u64, &archive));
-    let file = directory.path().join("initramfs.img");
+    started(directory.path(), &image)
+}
+
+/// The same initramfs for a kernel whose root file system is on a disk.
+fn for_disk(profile: DeliveryProfile, base: Vec<u8>) -> Vec<u8> {
+    let files = BTreeMap::from([(Role::Initrd, base)]);
+    let identity = BaseIdentity::of(&BTreeMap::new());
+    let kernel_arguments = serde_json::from_value(json!({"append": ["root=/dev/vda2"]})).unwrap();
+    let recipe = Recipe::new(identity, Format::Initrd, additions());
+    let recipe = Recipe { delivery: Some(profile), kernel_arguments, ..recipe };
+    let image = Image::plan(&recipe, &Base::probe(&files).unwrap(), identity).unwrap();
+    let initrd = &image.files[&FileName::Initrd];
+    let mut bytes = vec![0; usize::try_from(initrd.size()).unwrap()];
+    assert_eq!(initrd.read_at(&files, 0, &mut bytes).unwrap(), bytes.len());
+    bytes
+}
+
+fn booted_from_disk(profile: DeliveryProfile, read_only: bool) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    if read_only {
+        fs::create_dir(directory.path().join("base")).unwrap();
+        fs::write(directory.path().join("base/read-only"), "").unwrap();
+    }
+    let image = for_disk(profile, base(directory.path()));
+    started(directory.path(), &image)
+}
+
+fn started(directory: &Path, image: &[u8]) -> String {
+    let file = directory.join("initramfs.img");
     fs::write(&file, image).unwrap();
     let console = boot_initramfs(&file);
     assert!(console.contains("\nEND\n") && !console.contains("Initramfs unpacking failed"), "{console}");
@@ -141,19 +178,39 @@ fn an_initramfs_of_dracut_hands_the_files_over() {
     assert!(console.lines().any(|line| line == "LABELS 11"), "{console}");
 }
 
+/// As a disk is when the scripts run, unless the kernel arguments have `rw`. It is read-only again for its own system.
+#[test]
+fn a_root_file_system_that_is_read_only_gets_the_files_too() {
+    for (profile, root) in [(DeliveryProfile::InitramfsTools, "/root"), (DeliveryProfile::Dracut, "/sysroot")] {
+        let console = booted_from_disk(profile, true);
+        expect(&console, root);
+        assert_eq!(console.matches(" tmpfs ro,").count(), 2, "{console}");
+    }
+}
+
+#[test]
+fn a_root_file_system_that_is_writable_stays_writable() {
+    let console = booted_from_disk(DeliveryProfile::Dracut, false);
+    expect(&console, "/sysroot");
+    assert_eq!(console.matches(" tmpfs rw,").count(), 2, "{console}");
+}
+
 #[test]
 fn the_scripts_are_good_shell() {
     let directory = tempfile::tempdir().unwrap();
     let base = base(directory.path());
-    let scripts = [
-        (DeliveryProfile::InitramfsTools, "usr/lib/dayone/deliver"),
-        (DeliveryProfile::InitramfsTools, "conf/conf.d/zz-dayone"),
-        (DeliveryProfile::Dracut, "usr/lib/dracut/hooks/pre-pivot/90-dayone.sh"),
-    ];
-    for (profile, path) in scripts {
+    let live = |profile| {
         let archive = planned(profile, &base).archive.to_bytes();
         // Beneath the base, for the directories that the archive does not bring.
-        let image = [base.clone(), vec![0; base.len().wrapping_neg() % 4], archive].concat();
+        [base.clone(), vec![0; base.len().wrapping_neg() % 4], archive].concat()
+    };
+    let scripts = [
+        (live(DeliveryProfile::InitramfsTools), "usr/lib/dayone/deliver"),
+        (live(DeliveryProfile::InitramfsTools), "conf/conf.d/zz-dayone"),
+        (live(DeliveryProfile::Dracut), "usr/lib/dracut/hooks/pre-pivot/90-dayone.sh"),
+        (for_disk(DeliveryProfile::Dracut, base.clone()), "usr/lib/dayone/deliver"),
+    ];
+    for (image, path) in scripts {
         let path: MemberPath = path.parse().unwrap();
         let files = survey(&image, std::slice::from_ref(&path), 1 << 20).unwrap().files;
         let script = directory.path().join("script.sh");

@@ -18,7 +18,7 @@ mod ukis;
 use std::collections::BTreeSet;
 
 use crate::boot_config::{BootEntry, Boots, LinuxBoot, Loader, Selection};
-use crate::delivery::{Carried, DeliveryProfile, NotFetched};
+use crate::delivery::{Carried, DeliveryProfile, NotFetched, RootFileSystem};
 use crate::iso::edit::{Editor, NotEditable, OpenError};
 use crate::iso::{IsoError, Volume, el_torito, mark};
 use crate::source::Source;
@@ -286,6 +286,11 @@ impl LiveIso {
     /// The editor of the ISO; a disk has none.
     pub(crate) fn editor(&self) -> Option<&Editor> {
         self.editor.as_ref()
+    }
+
+    /// What its initramfs images start: an ISO has a live system.
+    pub(crate) fn root_file_system(&self) -> RootFileSystem {
+        if self.editor.is_some() { RootFileSystem::Live } else { RootFileSystem::Disk }
     }
 
     /// The boot loaders' configurations.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::base::live::{EntryView, LiveInitrd, LiveIso, NotCustomisable, Surveyed, unreached};
 use crate::boot_config::Selection;
 use crate::cpio::Archive;
-use crate::delivery::{self, DeliveryProfile, EmbeddedFile, Members};
+use crate::delivery::{self, DeliveryProfile, EmbeddedFile, Members, RootFileSystem};
 use crate::disk::fat::FatEdit;
 use crate::image::ImageError;
 use crate::image::medium_edits::MediumEdits;
@@ -38,7 +38,7 @@ pub(super) fn grown_initrds(
         if !seen.insert((initrd.esp, initrd.path.as_str())) {
             continue;
         }
-        match members(recipe, initrd) {
+        match members(recipe, initrd, live.root_file_system()) {
             Ok(Members { archive, embedded: files, report: known }) => {
                 match (initrd.esp, appendix(recipe, initrd, &archive)) {
                     (_, None) => {}
@@ -130,7 +130,7 @@ fn shared(live: &LiveIso, selection: &Selection, grown: &BTreeSet<(Option<usize>
     report
 }
 
-pub(super) fn members(recipe: &Recipe, initrd: &LiveInitrd) -> Result<Members, ImageError> {
+pub(super) fn members(recipe: &Recipe, initrd: &LiveInitrd, root: RootFileSystem) -> Result<Members, ImageError> {
     let Surveyed { detected, tree, .. } = match &initrd.state {
         Ok(surveyed) => surveyed,
         Err(reason) => {
@@ -140,7 +140,7 @@ pub(super) fn members(recipe: &Recipe, initrd: &LiveInitrd) -> Result<Members, I
     let profile = recipe.delivery.unwrap_or(detected.profile);
     let (ignition, network) = (recipe.ignition.as_ref(), recipe.initramfs_network.as_ref());
     let path = DocumentPath::document(&initrd.path);
-    Ok(delivery::members_with_network(profile, &recipe.additions, ignition, network, tree, &path)?)
+    Ok(delivery::members_with_network(profile, &recipe.additions, ignition, network, tree, root, &path)?)
 }
 
 /// The delivery profile of the system in an initramfs.

@@ -31,7 +31,7 @@ pub(super) fn plan(recipe: &Recipe, size: u64, mut report: Report, live: &LiveIs
     if !stays_in_initramfs(delivered(recipe, initrd)) {
         return refuse("its root file system is on the medium, which a network boot does not have");
     }
-    let Members { archive, embedded, report: known } = members(recipe, initrd)?;
+    let Members { archive, embedded, report: known } = members(recipe, initrd, live.root_file_system())?;
     report.append(known);
     let sizes = Sizes::from([(Role::Iso, size)]);
     let appendix = appendix(recipe, initrd, &archive);

@@ -10,7 +10,9 @@ use super::autoinstall::ubuntu_iso;
 use super::initramfs_machine::{FOUND, LOOPBACK, Machine, Nic, OTHER, SHELLS};
 use acceptance::bases::extracted;
 use acceptance::peers::{run, run_text};
+use acceptance::qemu::boot_initramfs;
 use acceptance::server::dayone;
+use imagelib::cpio::Archive;
 use imagelib::initramfs::survey;
 use tempfile::TempDir;
 
@@ -123,6 +125,7 @@ fn the_stage_of_casper_configures_the_nic_with_and_without_ping() {
             assert_eq!(
                 said,
                 "casper\n\
+                 mount -o remount,size=90% none /\n\
                  ip link set dev ens4 up\n\
                  dayone: ens4 gets 192.0.2.10/24\n\
                  ip addr add 192.0.2.10/24 dev ens4\n\
@@ -141,4 +144,38 @@ fn the_stage_of_casper_configures_the_nic_with_and_without_ping() {
     fs::write(&script, &files[NETWORK]).unwrap();
     // SC3043: dash and busybox have `local`. SC2148: read by another script. SC2317: a function takes the place of another.
     run(Command::new("shellcheck").args(["--shell=sh", "--exclude=SC3043,SC2148,SC2317"]).arg(&script));
+}
+
+/// The kernel limits the root of an initramfs, a tmpfs, to half of the memory.
+#[test]
+fn the_iso_may_take_more_than_half_of_the_memory() {
+    const INIT: &str = "#!/bin/busybox sh
+export PATH=/bin
+mkdir /proc
+mount -t proc proc /proc
+. /network
+cat /proc/mounts /proc/meminfo
+poweroff -f
+";
+    let directory = TempDir::new().unwrap();
+    let files = added(directory.path());
+    // The machine has no NIC.
+    let network = files[NETWORK].strip_suffix("\ndo_netsetup\n").unwrap().to_owned();
+    let mut archive = Archive::new();
+    archive.file("init".parse().unwrap(), 0o755, INIT).unwrap();
+    archive.file("network".parse().unwrap(), 0o644, network).unwrap();
+    archive.file("bin/busybox".parse().unwrap(), 0o755, fs::read("/bin/busybox").unwrap()).unwrap();
+    for applet in ["cat", "grep", "mkdir", "mount", "poweroff", "sh"] {
+        archive.symlink(format!("bin/{applet}").parse().unwrap(), "busybox").unwrap();
+    }
+    archive.add_parents(0o755).unwrap();
+    let initramfs = directory.path().join("initramfs.img");
+    fs::write(&initramfs, archive.to_bytes()).unwrap();
+    let console = boot_initramfs(&initramfs);
+    let kibibytes = |before: &str| -> u64 {
+        let (_, rest) = console.split_once(before).unwrap_or_else(|| panic!("{before}: {console}"));
+        let digits: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().unwrap()
+    };
+    assert!(kibibytes("rootfs / rootfs rw,size=") > kibibytes("MemTotal:") * 8 / 10, "{console}");
 }

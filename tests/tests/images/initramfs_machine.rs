@@ -28,10 +28,12 @@ impl Machine {
             fs::write(nic.join("carrier"), if *has_link { "1\n" } else { "0\n" }).unwrap();
         }
         fs::write(root.join("arp"), "IP address HW type\n").unwrap();
+        fs::write(root.join("mounts"), "rootfs / rootfs rw,size=235820k,nr_inodes=58955 0 0\n").unwrap();
         let root = root.display();
         let programs = format!(
             r#"ip() {{ echo "ip $*"; case "$*" in *' address '*) echo "$6" > "{root}/sys/$4/address";; esac; }}
 modprobe() {{ :; }}
+mount() {{ echo "mount $*"; }}
 udevadm() {{ :; }}
 ping() {{ return 1; }}
 sleep() {{ [ "$dayone_nic" != "{good}" ] || echo "$dayone_hop 0x1 0x2 52:55:0a:00:02:02 * $dayone_nic" > {root}/arp; }}
@@ -48,6 +50,7 @@ panic() {{ echo "panic $*"; exit 1; }}
         let paths = [
             ("/sys/class/net", "sys"),
             ("/proc/net/arp", "arp"),
+            ("/proc/mounts", "mounts"),
             ("/scripts", "scripts"),
             ("/run/live", "run"),
             ("/var/lib/live", "var"),

@@ -13,4 +13,10 @@ dayone_answers ()
 	grep -q "^$dayone_hop .* 0x2 " /proc/net/arp
 }
 
+# casper fetches its ISO to the root of the initramfs, which may take no more than half of the memory.
+if grep -q '^rootfs / rootfs ' /proc/mounts
+then
+	mount -o remount,size=90% none /
+fi
+
 do_netsetup

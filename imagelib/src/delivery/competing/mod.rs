@@ -2,6 +2,7 @@
 
 mod arguments;
 mod configuration;
+mod netplan;
 mod networkd;
 mod profiles;
 mod settings;
@@ -18,8 +19,9 @@ use vocabulary::report::{DocumentPath, Report};
 /// How many files a message names.
 const NAMED: usize = 5;
 
-/// The directories whose files decide which configuration of the network takes effect. dayone reads the files directly in them.
-pub(super) const DIRECTORIES: [&str; 13] = [
+/// The directories whose files decide which configuration of the network takes effect. dayone reads the files directly in them. Of netplan's,
+/// the one that wins is first; `/run/netplan` is empty when its generator starts.
+pub(super) const DIRECTORIES: [&str; 16] = [
     "etc/NetworkManager",
     "etc/NetworkManager/conf.d",
     "run/NetworkManager/conf.d",
@@ -33,6 +35,9 @@ pub(super) const DIRECTORIES: [&str; 13] = [
     "run/systemd/network",
     "usr/lib/systemd/network",
     "lib/systemd/network",
+    "etc/netplan",
+    "usr/lib/netplan",
+    "lib/netplan",
 ];
 
 /// Warns about the files in this tree that compete with the additions, or with any, if they are not known.
@@ -61,7 +66,9 @@ pub(super) fn warn(
                 );
                 report.warning("base-has-profiles", path, message);
             }
-            if let Some(files) = named(configuration::of(tree, additions)) {
+            let mut defeating = configuration::of(tree, additions);
+            defeating.extend(netplan::of(tree));
+            if let Some(files) = named(defeating) {
                 let message =
                     format!("configures NetworkManager so that dayone's files may have no effect: {files}{when}");
                 report.warning("base-configures-network-manager", path, message);

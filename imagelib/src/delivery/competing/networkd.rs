@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::settings::{matches, settings};
-use super::{directories, may_be_nic, shown, text};
+use super::{directories, may_be_nic, netplan, shown, text};
 use crate::ignition::Additions;
 use crate::initramfs::{FileIn, Tree};
 use vocabulary::network_files::UNMENTIONED_UNIT;
@@ -14,7 +14,7 @@ const DROP_IN_SUFFIX: &str = ".conf";
 const OTHER_TYPES: [&str; 5] = ["loopback", "wlan", "wwan", "wireguard", "none"];
 const OTHER_KINDS: [&str; 5] = ["veth", "tun", "tap", "wireguard", "vxlan"];
 
-/// The units that networkd may use in place of the additions' own, or that change these.
+/// The units that networkd may use in place of the additions' own, or that change these, and the files that netplan makes such units from.
 ///
 /// networkd reads the units of all directories in the order of their names, and uses the first one that matches. A unit hides those of the
 /// same name in the directories behind its own.
@@ -42,6 +42,7 @@ pub(super) fn of(tree: &Tree, additions: Option<&Additions>) -> Vec<String> {
         changing.extend(drop_ins.map(|file| shown(file, &format!("changes {unit}"))));
     }
     found.extend(changing);
+    found.extend(netplan::of(tree));
     found
 }
 

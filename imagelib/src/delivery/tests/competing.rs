@@ -3,6 +3,10 @@
 use super::*;
 
 const BASE: [&str; 2] = ["usr/sbin/NetworkManager", "etc/"];
+const NETPLAN: &str =
+    "etc/netplan/01-all.yaml: network: {version: 2, ethernets: {all: {match: {name: 'en*'}, dhcp4: true}}}\n";
+const GENERATOR: [&str; 2] =
+    ["usr/libexec/netplan/generate", "usr/lib/systemd/system-generators/netplan -> ../../../libexec/netplan/generate"];
 
 fn with_nic() -> Additions {
     let content = "[connection]\nid=eth0\ntype=ethernet\ninterface-name=eth0\n[ipv4]\ndns=192.0.2.53;\n";
@@ -112,6 +116,7 @@ fn configuration_that_defeats_keyfiles_is_named() {
             Some("[global-dns-domain-*]"),
         ),
         (&["etc/NetworkManager/conf.d/a.conf: [main]\ndns=none\n"], Some("dns=none")),
+        (&[NETPLAN, GENERATOR[0], GENERATOR[1]], Some("/etc/netplan/01-all.yaml (read by netplan)")),
         // dayone's file is 99-dayone-no-auto-default.conf.
         (&["etc/NetworkManager/conf.d/zz.conf: [main]\nno-auto-default=\n"], Some("[main] no-auto-default=")),
         (&["etc/NetworkManager/conf.d/00.conf: [main]\nno-auto-default=\n"], None),
@@ -145,6 +150,30 @@ fn units_of_the_base_before_dayones_are_named() {
             &[
                 "usr/lib/systemd/network/05-x.network: [Match]\nName=*\n",
                 "etc/systemd/network/05-x.network -> /dev/null",
+            ],
+            None,
+        ),
+        // netplan's unit is 10-netplan-all.network.
+        (&[NETPLAN, GENERATOR[0], GENERATOR[1]], Some("/etc/netplan/01-all.yaml (read by netplan)")),
+        (&[NETPLAN, "lib/systemd/system-generators/netplan"], Some("/etc/netplan/01-all.yaml (read by netplan)")),
+        (&["etc/netplan/a.yaml -> /opt/a", GENERATOR[0], GENERATOR[1]], Some("a.yaml (dayone did not read it)")),
+        (&[NETPLAN], None),
+        (&[NETPLAN, GENERATOR[1]], None),
+        (&["etc/netplan/a.yml: network: {bonds: {}}\n", GENERATOR[0], GENERATOR[1]], None),
+        (
+            &[
+                "lib/netplan/a.yaml: network: {bonds: {}}\n",
+                "etc/netplan/a.yaml -> /dev/null",
+                GENERATOR[0],
+                GENERATOR[1],
+            ],
+            None,
+        ),
+        (
+            &[
+                "etc/netplan/a.yaml: # ethernets\nnetwork:\n  version: 2\n  renderer: NetworkManager\n",
+                GENERATOR[0],
+                GENERATOR[1],
             ],
             None,
         ),

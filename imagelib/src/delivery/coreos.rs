@@ -3,6 +3,8 @@
 use super::contents::Contents;
 use super::{DeliveryError, Members, installer, not_the_installer};
 use crate::ignition::{Additions, UserConfig};
+use crate::initramfs::Tree;
+use crate::iso::coreos::Features;
 use vocabulary::report::Report;
 
 /// The Ignition config of a CoreOS initramfs.
@@ -10,6 +12,17 @@ pub(super) const IGNITION_CONFIG: &str = "config.ign";
 /// From here a CoreOS live system takes keyfiles before anything else configures the network. No directory may be in
 /// it, nor anything else that `cp` without `-r` refuses: the boot would end in the emergency shell.
 pub(super) const KEYFILES: &str = "etc/coreos-firstboot-network";
+
+/// Where a live initramfs says what it can do (`INITRD_FEATURES_PATH` of coreos-installer), as its ISO does.
+pub(super) const FEATURES_DIRECTORY: &str = "etc/coreos";
+const FEATURES_FILE: &str = "features.json";
+
+/// Whether a live initramfs takes keyfiles.
+pub(super) fn reads_keyfiles(tree: &Tree) -> bool {
+    let files = tree.files_in(FEATURES_DIRECTORY);
+    let content = files.iter().find(|file| file.name == FEATURES_FILE).and_then(|file| file.content);
+    content.is_some_and(|content| Features::in_initramfs(content).live_initrd_network)
+}
 
 /// What to put into the embed area of a CoreOS ISO, whose initramfs takes keyfiles where `live_initrd_network` is among
 /// its features.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::coreos::FEATURES_DIRECTORY;
 use super::signs::{
     ANACONDA, CASPER, DEBIAN_INSTALLER, dracut_hooks, has_directory, has_file, has_network_manager, is_anaconda,
     is_debian_installer, is_nixos_stage_1, mkinitfs, starts_networkd,
@@ -28,8 +29,8 @@ pub struct Detected {
     pub evidence: Vec<String>,
 }
 
-/// The files whose contents [`detect`] reads, and what tells how a system fetches its root file system, whether it reads credentials, and
-/// which of its own files compete with dayone's.
+/// The files whose contents [`detect`] reads, and what tells how a system fetches its root file system, whether it reads credentials or
+/// keyfiles, and which of its own files compete with dayone's.
 /// Pass them to [`survey`](crate::initramfs::survey).
 pub fn release_files() -> Vec<MemberPath> {
     RELEASE_FILES
@@ -37,6 +38,7 @@ pub fn release_files() -> Vec<MemberPath> {
         .chain([&CASPER])
         .chain(&TMPFILES_UNITS)
         .chain(&competing::DIRECTORIES)
+        .chain([&FEATURES_DIRECTORY])
         .filter_map(|path| path.parse().ok())
         .collect()
 }

@@ -236,6 +236,17 @@ pub fn report(profile: DeliveryProfile, tree: &Tree, additions: Option<&Addition
             "only starts the system: dayone cannot see whether the root file system has NetworkManager to read the \
              keyfiles, and assumes that it has",
         ),
+        DeliveryProfile::Coreos
+            if !coreos::reads_keyfiles(tree)
+                && additions.is_none_or(|additions| !additions.keyfiles.is_empty()) =>
+        {
+            report.warning(
+                "no-live-initrd-network",
+                path,
+                "is of an older CoreOS, and does not read keyfiles: only the booted system configures the network, and the initramfs \
+                 needs DHCP to fetch the root file system",
+            );
+        }
         DeliveryProfile::Flatcar => report.warning(
             "flatcar-untested",
             path,

@@ -1,4 +1,5 @@
 mod competing;
+mod coreos;
 mod handover;
 mod hard_links;
 mod properties;

@@ -73,5 +73,10 @@ pub(crate) fn initramfs(files: &[(&str, &str)]) -> Vec<u8> {
 }
 
 pub(crate) fn coreos_initramfs() -> Vec<u8> {
-    initramfs(&[("etc/coreos-live-initramfs", ""), ("usr/sbin/NetworkManager", "elf"), ("init", "elf")])
+    initramfs(&[
+        ("etc/coreos-live-initramfs", ""),
+        ("etc/coreos/features.json", r#"{"live-initrd-network": true}"#),
+        ("usr/sbin/NetworkManager", "elf"),
+        ("init", "elf"),
+    ])
 }

@@ -81,7 +81,12 @@ impl Default for AgentBases {
 /// Returns an initramfs with the sign of CoreOS, and with a file that differs between architectures.
 fn initramfs(content: &str) -> Vec<u8> {
     let mut archive = Archive::new();
-    let files = [("etc/coreos-live-initramfs", ""), ("init", "#!/bin/sh\n"), ("etc/made-for", content)];
+    let files = [
+        ("etc/coreos-live-initramfs", ""),
+        ("etc/coreos/features.json", r#"{"live-initrd-network": true}"#),
+        ("init", "#!/bin/sh\n"),
+        ("etc/made-for", content),
+    ];
     for (path, content) in files {
         archive.file(path.parse().expect("a path"), 0o755, content.to_owned()).expect("a file");
     }

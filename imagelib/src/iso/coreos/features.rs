@@ -10,7 +10,8 @@ use crate::source::Source;
 
 const FEATURES: &str = "coreos/features.json";
 
-/// What `/coreos/features.json` promises. Images from before December 2021 have no such file and promise nothing.
+/// What `/coreos/features.json` promises, or the file of this name in a live initramfs. Images from before December 2021 have no such file
+/// and promise nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Features {
     /// NetworkManager keyfiles in the initramfs take effect from the first second.
@@ -35,10 +36,19 @@ struct Json {
 impl Features {
     pub(super) fn probe(source: &dyn Source, volume: &Volume) -> Result<Self, CoreosIsoError> {
         let Some((json, _)) = super::read_json::<Json>(source, volume, FEATURES)? else { return Ok(Self::default()) };
-        Ok(Self {
+        Ok(Self::of(&json))
+    }
+
+    /// What the file of a live initramfs promises: nothing, if it cannot be parsed.
+    pub(crate) fn in_initramfs(content: &[u8]) -> Self {
+        serde_json::from_slice::<Json>(content).map(|json| Self::of(&json)).unwrap_or_default()
+    }
+
+    fn of(json: &Json) -> Self {
+        Self {
             live_initrd_network: json.live_initrd_network,
             installer_config: json.installer_config,
             installer_console: json.installer_config_directives.get("console").copied().unwrap_or_default(),
-        })
+        }
     }
 }

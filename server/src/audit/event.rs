@@ -221,7 +221,7 @@ pub enum Event {
         /// The address of the BMC.
         bmc: String,
     },
-    /// A boot has ended, or its medium was ejected.
+    /// A boot has ended: its BMC is free for another boot.
     BootEnded {
         /// The boot.
         boot: String,
@@ -244,6 +244,8 @@ pub enum Event {
         /// The host.
         #[serde(skip_serializing_if = "Option::is_none")]
         host: Option<String>,
+        /// The address of the BMC.
+        bmc: String,
     },
     /// A client ordered a base, or replaced one.
     BaseAdded {

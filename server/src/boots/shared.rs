@@ -137,7 +137,8 @@ impl Shared {
     /// Updates the metrics for a change of a record, and records the end of a boot in the audit log.
     fn note(&self, old: &BootRecord, new: &BootRecord) {
         self.metrics.changed(old, new);
-        if new.is_ended() && old.state != new.state {
+        // A boot that dayone undoes, or whose medium it ejects, ends without another state.
+        if new.is_ended() && !old.is_ended() {
             let event = Event::BootEnded {
                 boot: new.id.to_string(),
                 image: new.image.to_string(),

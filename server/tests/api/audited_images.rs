@@ -12,7 +12,8 @@ use super::support::{Answer, Dayone, NMSTATE, Place, TOKEN};
 /// Larger than what a connection takes from the server while its client does not read.
 const KERNEL: u64 = 64 << 20;
 
-fn of(log: &Path, event: &str) -> Vec<Value> {
+/// The entries with this event.
+pub(super) fn of(log: &Path, event: &str) -> Vec<Value> {
     entries(log).into_iter().filter(|entry| entry["event"] == event).collect()
 }
 

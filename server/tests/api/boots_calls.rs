@@ -13,7 +13,7 @@ use crate::emulated_bmc::EmulatedBmc;
 use crate::support::{Answer, Dayone, Place};
 
 /// The URL that the host of an image calls, from the script in the image's record.
-fn call_home(place: &Place, image: &Value) -> String {
+pub(crate) fn call_home(place: &Place, image: &Value) -> String {
     fn texts<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
         match value {
             Value::String(text) => found.push(text),

@@ -11,6 +11,7 @@ mod audited_images;
 mod bases;
 mod boot_events;
 mod boots;
+mod boots_audited;
 mod boots_calls;
 mod boots_listed;
 mod boots_media;

@@ -115,8 +115,12 @@ pub(super) async fn delete(
     let boot = super::find(&api, &id)?;
     let record = boot.record();
     let deleted = api.boots.delete(boot.id(), power_off, forget.unwrap_or_default()).await?;
-    let (boot, image) = (record.id.to_string(), record.image.to_string());
-    actor.record(Event::BootDeleted { boot, image, host: record.host.clone() });
+    actor.record(Event::BootDeleted {
+        boot: record.id.to_string(),
+        image: record.image.to_string(),
+        host: record.host.clone(),
+        bmc: record.bmc.address.to_string(),
+    });
     match deleted {
         Deleted::Forgotten => Ok(StatusCode::NO_CONTENT.into_response()),
         Deleted::Ejecting(boot) => Ok((StatusCode::ACCEPTED, Json(show::boot(&boot.view()))).into_response()),

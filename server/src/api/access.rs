@@ -188,7 +188,7 @@ pub(super) struct AccessState {
 }
 
 /// Routes whose POST changes nothing.
-const READ_ONLY_POSTS: [&str; 2] = ["/v1/check", "/v1/keyfiles"];
+pub(super) const READ_ONLY_POSTS: [&str; 2] = ["/v1/check", "/v1/keyfiles"];
 
 /// Middleware: lets a request pass if it has one of the tokens or comes from a page with a session; or, if the server has no
 /// tokens, if it comes from a program on this machine. A certificate that belongs to a client counts like its token. The client's role must allow the operation.

@@ -8,6 +8,7 @@ use utoipa::OpenApi;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{Content, Ref, RefOr, ResponseBuilder, Schema};
 
+use super::access::READ_ONLY_POSTS;
 use super::boots::BootChanges;
 use super::permissions::{Needed, SCHEME, operations};
 use super::problem::ProblemBody;
@@ -77,12 +78,17 @@ pub(super) async fn get_document() -> impl IntoResponse {
     ([(CONTENT_TYPE, "application/json")], DOCUMENT.as_str())
 }
 
+/// What the status 503 of an operation that changes something can mean, too.
+const AUDIT_UNAVAILABLE: &str = ". Or the server cannot write its audit log (`audit-unavailable`): it has refused the \
+                                 change, or has made it, and the detail says which";
+
 /// Completes the errors of every operation: adds those that many operations have, and describes their bodies.
 fn complete(openapi: &mut utoipa::openapi::OpenApi) {
-    for item in openapi.paths.paths.values_mut() {
-        for (_, operation) in operations(item) {
+    for (path, item) in &mut openapi.paths.paths {
+        for (method, operation) in operations(item) {
             let needed = Needed::of(operation);
             let needs_token = needed != Needed::Nothing;
+            let changes = needs_token && !method.is_safe() && !READ_ONLY_POSTS.contains(&path.as_str());
             if let Needed::Role(role) = needed {
                 let description = operation.description.get_or_insert_default();
                 let separator = if description.is_empty() { "" } else { "\n\n" };
@@ -111,6 +117,9 @@ fn complete(openapi: &mut utoipa::openapi::OpenApi) {
             for (_, status, description) in problems.into_iter().filter(|(applies, ..)| *applies) {
                 let response = || ResponseBuilder::new().description(description).build().into();
                 operation.responses.responses.entry(status.to_string()).or_insert_with(response);
+            }
+            if changes && let Some(RefOr::T(unavailable)) = operation.responses.responses.get_mut("503") {
+                unavailable.description.push_str(AUDIT_UNAVAILABLE);
             }
             for (status, response) in &mut operation.responses.responses {
                 if let RefOr::T(response) = response

@@ -99,7 +99,7 @@ problem_kinds! {
     BmcRefused = UNPROCESSABLE_ENTITY, "bmc-refused", "dayone cannot control the BMC";
     /// Another boot uses the BMC. Delete that boot first: dayone then ejects its medium.
     BootConflict = CONFLICT, "boot-conflict", "Another boot uses the BMC";
-    /// The server has its largest number of unfinished boots. Try again later.
+    /// The server has the maximum number of boots that have not ended. A boot whose medium is still inserted has not ended: delete the boots whose hosts no longer need it, or try again later.
     TooManyBoots = SERVICE_UNAVAILABLE, "too-many-boots", "Too many boots are unfinished";
     /// As many browsers as the server allows follow its page. Close one, or reload the page to see the present state.
     TooManyBrowsers = SERVICE_UNAVAILABLE, "too-many-browsers", "Too many browsers follow the page";
@@ -123,8 +123,6 @@ problem_kinds! {
     StorageUnavailable = SERVICE_UNAVAILABLE, "storage-unavailable", "The data directory is not usable";
     /// The server cannot write its audit log, so it refuses changes; it still serves images, and answers what changes nothing. If the log fails while the server makes a change, the change is made, and the detail says so.
     AuditUnavailable = SERVICE_UNAVAILABLE, "audit-unavailable", "The audit log is not usable";
-    /// The server is stopping. Send the request again later.
-    Stopping = SERVICE_UNAVAILABLE, "stopping", "The server is stopping";
     /// The server has failed; its log has the cause, under the request's id.
     Internal = INTERNAL_SERVER_ERROR, "internal", "Internal error";
 }
@@ -302,8 +300,7 @@ impl IntoResponse for Problem {
             | ProblemKind::TooManyBrowsers
             | ProblemKind::TooManyFollowers
             | ProblemKind::StorageUnavailable
-            | ProblemKind::AuditUnavailable
-            | ProblemKind::Stopping => {
+            | ProblemKind::AuditUnavailable => {
                 headers.insert(RETRY_AFTER, HeaderValue::from_static("10"));
             }
             _ => {}

@@ -28,8 +28,8 @@ pub enum CreateError {
     SameBmc(String, String),
     /// There are too many boots.
     #[error(
-        "{new} boots do not fit: a server has at most {most} boots that have not ended, and {active} are running or queued; order fewer \
-         with one request, or wait until some have ended"
+        "{new} boots do not fit: a server has at most {most} boots that have not ended, and this one has {active}; order \
+         fewer with one request, wait until some have ended, or delete those whose hosts no longer need their medium"
     )]
     TooMany {
         /// Those of the request.

@@ -215,3 +215,14 @@ async fn every_kind_of_problem_is_explained_at_its_type() {
         assert!(explained["meaning"].as_str().unwrap().ends_with('.'), "{explained}");
     }
 }
+
+/// A client must know whether the server has made a change, and whether it helps to wait.
+#[test]
+fn the_page_has_every_reason_for_the_status_503() {
+    let page = include_str!("../../../docs/api.md");
+    for kind in dayone::api::problem::ProblemKind::ALL.iter().filter(|kind| kind.status() == 503) {
+        assert!(page.contains(&format!("`{}`", kind.slug())), "{}", kind.slug());
+    }
+    let (_, audit) = page.split_once("- 503 (`audit-unavailable`)").unwrap();
+    assert!(audit.split("\n\n").next().unwrap().contains("the change may be made"));
+}

@@ -55,6 +55,23 @@ fn every_reference_leads_somewhere() {
     }
 }
 
+/// Otherwise, a client takes an answer to a change that is made for a refusal.
+#[test]
+fn every_change_may_fail_with_the_audit_log() {
+    let document: serde_json::Value = serde_json::from_str(&dayone::api::document()).unwrap();
+    let mut changes = 0;
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        let changes_nothing = ["/v1/check", "/v1/keyfiles"].contains(&path.as_str());
+        for (method, operation) in operations.as_object().unwrap() {
+            let described = operation["responses"]["503"]["description"].as_str().unwrap_or_default();
+            let is_change = method != "get" && !changes_nothing;
+            assert_eq!(described.contains("`audit-unavailable`"), is_change, "{method} {path}: {described}");
+            changes += usize::from(is_change);
+        }
+    }
+    assert!(changes >= 7, "{changes}");
+}
+
 /// Clients that are generated from the description take int32 for numbers up to 2147483647.
 #[test]
 fn unsigned_numbers_of_32_bits_are_described_with_their_maximum() {

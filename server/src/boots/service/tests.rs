@@ -176,3 +176,15 @@ async fn the_bmc_of_an_image_is_the_same_however_its_address_is_written() {
     scene.add("192.0.2.2");
     assert_eq!(scene.boots.bmc_of_image(&image), None, "two hosts have the image");
 }
+
+#[tokio::test]
+async fn boots_beyond_the_maximum_on_the_page_are_refused() {
+    let scene = Scene::start().await;
+    for number in 0..MAX_ACTIVE {
+        scene.add(&format!("10.0.{}.{}", number / 256, number % 256));
+    }
+    let refused = scene.boots.check(&[new_boot(None, "192.0.2.1")]).unwrap_err().to_string();
+    assert!(refused.contains(&format!("has {MAX_ACTIVE}; ")) && refused.contains("delete those"), "{refused}");
+    let page = include_str!("../../../../docs/boots.md");
+    assert!(page.contains(&format!("at most {},000 boots", MAX_ACTIVE / 1000)));
+}

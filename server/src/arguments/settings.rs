@@ -82,7 +82,8 @@ pub struct Settings {
     #[arg(long, env = "DAYONE_SITE_CERTIFICATE", value_name = "FILE")]
     pub site_certificate: Option<PathBuf>,
 
-    /// Address of the API; an address other than loopback requires a token [default: 127.0.0.1:8080]
+    /// Address of the API; an address other than loopback requires a token, or certificates of clients (`--api-client-ca`)
+    /// [default: 127.0.0.1:8080]
     #[arg(long, env = "DAYONE_API_LISTEN", value_name = "ADDRESS")]
     pub api_listen: Option<SocketAddr>,
 

@@ -116,6 +116,18 @@ mod tests {
         assert_eq!(places.available_permits(), 1);
     }
 
+    /// Operators set the memory limit of a container by it.
+    #[test]
+    fn the_page_has_both_lengths() {
+        let page = include_str!("../../../docs/commands.md");
+        let (_, limit) = page.split_once("\n- The kernel queues at most ").unwrap();
+        let limit = limit.split("\n\n").next().unwrap();
+        assert!(limit.starts_with(&format!("{} KiB ", SHORT >> 10)), "{limit}");
+        for text in [format!("up to {LONG_QUEUES} clients"), format!("take {} MiB", FAST >> 20)] {
+            assert!(limit.contains(&text), "{text}: {limit}");
+        }
+    }
+
     #[tokio::test]
     async fn the_socket_gets_the_length() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -83,7 +83,7 @@ pub struct BootArguments {
     pub access: BmcAccess,
 
     /// Sign that a host has booted: call-home, boot-progress, reachable or reading; repeatable, any one of them is enough
-    /// [default: call-home if the system supports it, otherwise boot-progress and reachable]
+    /// [default: call-home if the system has NetworkManager, otherwise boot-progress and reachable]
     #[arg(long, value_name = "SIGN")]
     pub wait_for: Vec<Evidence>,
 

@@ -58,8 +58,7 @@ impl MediaConnections {
     }
 
     fn share(limit: Option<u64>, others: u32, files: usize, per_address: Option<u32>) -> Self {
-        let reserved = OWN.saturating_add(others.into()).saturating_add(files as u64);
-        let left = limit.map_or(u64::MAX, |limit| limit.saturating_sub(reserved));
+        let left = limit.map_or(u64::MAX, |limit| limit.saturating_sub(reserved(others, files)));
         let all = u32::try_from(left).unwrap_or(u32::MAX).clamp(FEWEST, MEDIA);
         Self { all, per_address: Self::per_address(all, per_address) }
     }
@@ -68,6 +67,17 @@ impl MediaConnections {
     pub(crate) fn per_address(all: u32, wanted: Option<u32>) -> u32 {
         wanted.unwrap_or(all / 2).clamp(1, all.max(1))
     }
+}
+
+/// The limit on open files with which the media plane has all of its connections, beside those of
+/// [`within_limit`](MediaConnections::within_limit).
+pub(crate) fn for_all_connections(others: u32, bases: usize, boots: usize) -> u64 {
+    reserved(others, files(bases, boots)).saturating_add(MEDIA.into())
+}
+
+/// The open files that are not for connections of the media plane.
+fn reserved(others: u32, files: usize) -> u64 {
+    OWN.saturating_add(others.into()).saturating_add(files as u64)
 }
 
 /// The open files for bases, and for boots beyond those in [`OWN`].
@@ -113,6 +123,16 @@ mod tests {
         assert_eq!(share(None, 0, Some(4000)), (10_240, 4000));
         assert_eq!(share(Some(1024), 0, Some(10_000)), (576, 576));
         assert_eq!(share(Some(100), 0, None), (64, 32));
+    }
+
+    #[test]
+    fn all_connections_need_what_is_reserved_besides() {
+        for (bases, boots) in [(0, 32), (3, 32), (1, 4500)] {
+            let needed = for_all_connections(256, bases, boots);
+            let all = |limit| MediaConnections::share(Some(limit), 256, files(bases, boots), None).all;
+            assert_eq!((all(needed), all(needed - 1)), (MEDIA, MEDIA - 1), "{bases} {boots}");
+        }
+        assert!(for_all_connections(256, 8, 32) < SERVICE_LIMIT);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The configuration of a server.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -272,7 +272,7 @@ impl Config {
 
     /// How many files the bases have.
     pub(super) fn base_files(&self) -> usize {
-        self.bases.iter().map(|base| base.files.iter().count()).sum()
+        files_of(&self.bases)
     }
 
     /// A warning if boots leave few of these open files to BMCs.
@@ -298,6 +298,19 @@ impl Config {
         }
         warnings
     }
+}
+
+/// The limit on open files with which a server with these settings has all connections of BMCs.
+pub(crate) fn open_files_needed(settings: &Settings) -> u64 {
+    open_files::for_all_connections(super::API_CONNECTIONS, files_of(&settings.base), boots_at_once(settings))
+}
+
+fn files_of(bases: &[BaseDefinition]) -> usize {
+    bases.iter().map(|base| base.files.iter().count()).sum()
+}
+
+fn boots_at_once(settings: &Settings) -> usize {
+    settings.boots_at_once.map_or_else(|| BootSettings::default().at_once, NonZeroUsize::get)
 }
 
 /// Whether a process cannot listen on both addresses. `[::]` includes all addresses of IPv4.
@@ -326,7 +339,7 @@ fn boots(settings: &Settings) -> Result<BootSettings, ConfigError> {
     let usual = BootSettings::default();
     Ok(BootSettings {
         credentials: settings.bmc_credentials.clone(),
-        at_once: settings.boots_at_once.map_or(usual.at_once, std::num::NonZeroUsize::get),
+        at_once: boots_at_once(settings),
         client: ClientOptions { networks: settings.bmc_network.iter().copied().collect(), ..usual.client },
         verification,
         only_from: settings.boot_only_from.unwrap_or_default(),

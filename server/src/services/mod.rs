@@ -35,8 +35,8 @@ use crate::open_files::MediaConnections;
 use crate::page;
 use crate::store::{OpenError, Store, Watch};
 
-pub(crate) use config::DATA_DIR;
 pub use config::{Config, ConfigError};
+pub(crate) use config::{DATA_DIR, open_files_needed};
 pub use controller::{ControllerConfig, ControllerServer, ImagesConfig};
 pub use error::StartError;
 use installation_key::KeyFollower;

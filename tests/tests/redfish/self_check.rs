@@ -265,6 +265,18 @@ fn permissions_missing_files_and_low_limits_are_found() {
 }
 
 #[test]
+fn a_limit_that_is_enough_for_some_connections_only_is_low() {
+    let (api, media) = (free_address(), free_address());
+    let limited = ["prlimit", "--nofile=8192:8192"];
+    let server = Dayone::start_under(&limited, &api, &media, "coreos", &image(), &["--boots-at-once", "40"]);
+    let diagnosis = examine(server.options(), &[], &[]);
+    assert_eq!(diagnosis.findings(), ["open-files: few-open-files"], "{}", diagnosis.said);
+    // As docs/commands.md counts: with a base of one file, and eight boots beyond 32.
+    let needed = (10_240 + 192 + 256 + 1 + 8).to_string();
+    assert!(diagnosis.message("few-open-files").contains(&needed), "{}", diagnosis.said);
+}
+
+#[test]
 fn wrong_settings_are_no_diagnosis() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("dayone.yaml");

@@ -15,9 +15,6 @@ use rustix::fs::statvfs;
 use super::listener;
 use crate::arguments::Settings;
 
-/// Open files that all connections of BMCs and of the API need, with the server's own.
-const OPEN_FILES: u64 = 4096 + 256 + 192;
-
 /// Free space below which the server soon cannot write its records: they have a few KiB each.
 const LITTLE: u64 = 64 << 20;
 
@@ -28,13 +25,14 @@ const EARLIEST: Duration = Duration::from_hours(490_896);
 const SYNCHRONIZED: &str = "/run/systemd/timesync/synchronized";
 
 /// Examines the limit on open files of the server's process.
-pub(super) fn open_files(media: SocketAddr) -> Examination {
+pub(super) fn open_files(settings: &Settings, media: SocketAddr) -> Examination {
+    let needed = crate::services::open_files_needed(settings);
     let process = listener::find(media).ok().flatten().and_then(|listener| listener.process);
     let limit = process.and_then(|process| process.limits().ok()).map(|limits| limits.max_open_files.hard_limit);
     let finding = match limit {
-        Some(LimitValue::Value(limit)) if limit < OPEN_FILES => {
+        Some(LimitValue::Value(limit)) if limit < needed => {
             let message =
-                format!("the server may have {limit} files open, and {OPEN_FILES} would allow all connections of BMCs");
+                format!("the server may have {limit} files open, and {needed} would allow all connections of BMCs");
             Some(
                 Finding::local(Severity::Warning, "few-open-files", message)
                     .advice("raise the limit: LimitNOFILE= of systemd, or ulimit -Hn"),

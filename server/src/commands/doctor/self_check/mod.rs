@@ -63,7 +63,7 @@ async fn examine(
     let mut examinations = vec![
         settings::examine(loaded),
         ports::examine(site, &local),
-        machine::open_files(site.media),
+        machine::open_files(settings, site.media),
         machine::storage(settings),
         machine::clock(),
     ];

@@ -199,7 +199,7 @@ impl Exchange {
             }
             ConnectionError::Unreachable(_) | ConnectionError::ConnectTimeout => {
                 let reason = if error.is_timeout() {
-                    format!("no connection within {} s", self.options.connect_timeout.as_secs())
+                    format!("no connection within {} s", self.options.connect_timeout.as_secs_f32().ceil())
                 } else {
                     innermost(error)
                 };

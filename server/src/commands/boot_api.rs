@@ -153,8 +153,7 @@ impl Api {
             answer => answer?,
         };
         let json: Box<RawValue> = read(answer).await?;
-        let boot = serde_json::from_str(json.get())
-            .map_err(|error| ApiError::Unreachable(format!("the server's answer is not valid: {error}")))?;
+        let boot = serde_json::from_str(json.get())?;
         Ok(Some((boot, json)))
     }
 

@@ -78,6 +78,13 @@ pub(super) enum ApiError {
     Refused { detail: String, findings: Vec<Finding> },
 }
 
+/// An answer in another form than dayone's.
+impl From<serde_json::Error> for ApiError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Unreachable(format!("the server's answer is not valid: {error}"))
+    }
+}
+
 #[derive(Deserialize)]
 struct Problem {
     #[serde(rename = "type", default)]
@@ -277,8 +284,7 @@ pub(super) async fn read<T: for<'de> Deserialize<'de>>(mut answer: Response) -> 
             return Err(ApiError::Unreachable("the server's answer is too long; is it a dayone server?".to_owned()));
         }
     }
-    serde_json::from_slice(&body)
-        .map_err(|error| ApiError::Unreachable(format!("the server's answer is not valid: {error}")))
+    Ok(serde_json::from_slice(&body)?)
 }
 
 fn unreachable(error: &reqwest::Error) -> ApiError {

@@ -90,9 +90,7 @@ impl<'a> AllBoots<'a> {
             let error = match &mut self.following {
                 Some(following) => {
                     if let Some(event) = following.next().await {
-                        return serde_json::from_str(&event.data).map_err(|error| {
-                            ApiError::Unreachable(format!("the server's answer is not valid: {error}"))
-                        });
+                        return Ok(serde_json::from_str(&event.data)?);
                     }
                     None
                 }

@@ -89,8 +89,7 @@ async fn image(client: &Client, path: Url) -> Result<Option<(Image, Value)>, Api
         answer => answer?,
     };
     let json: Value = read(answer).await?;
-    let image = Image::deserialize(&json)
-        .map_err(|error| ApiError::Unreachable(format!("the server's answer is not valid: {error}")))?;
+    let image = Image::deserialize(&json)?;
     Ok(Some((image, json)))
 }
 

@@ -154,7 +154,7 @@ impl Base {
 }
 
 fn parse(json: &Value) -> Result<Base, Failure> {
-    Base::deserialize(json).map_err(|error| Failure::system("the server's answer is not valid", &error))
+    Ok(Base::deserialize(json).map_err(ApiError::from)?)
 }
 
 async fn order(arguments: &BaseAddArguments) -> Result<Value, Failure> {

@@ -66,8 +66,7 @@ pub(super) fn run(arguments: &BaseListArguments) -> Result<(), Failure> {
     if arguments.format == ListFormat::Json {
         return terminal::print_json(&list.bases);
     }
-    let bases: Result<Vec<Base>, _> = list.bases.iter().map(Base::deserialize).collect();
-    let bases = bases.map_err(|error| Failure::system("the server's answer is not valid", &error))?;
+    let bases = list.bases.iter().map(Base::deserialize).collect::<Result<Vec<Base>, _>>().map_err(ApiError::from)?;
     match arguments.format {
         ListFormat::Csv => {
             let text = csv(&bases).map_err(|error| Failure::system("cannot write the list", &error))?;

@@ -30,9 +30,7 @@ impl Unfinished {
     /// Reads the unfinished boots of the server in this process.
     pub(super) async fn read(api: &Api, order: &Order) -> Result<Self, ApiError> {
         let boots = all(api, &[("ended", "false".to_owned())]).await?;
-        let boots: Result<Vec<Boot>, _> = boots.into_iter().map(Boot::deserialize).collect();
-        let boots =
-            boots.map_err(|error| ApiError::Unreachable(format!("the server's answer is not valid: {error}")))?;
+        let boots = boots.into_iter().map(Boot::deserialize).collect::<Result<Vec<Boot>, _>>()?;
         // Converting the documents takes a while, and most directories have no such boots.
         Ok(if boots.is_empty() { Self::default() } else { Self::of(boots, &order.hosts()) })
     }

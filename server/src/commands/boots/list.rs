@@ -20,12 +20,9 @@ pub(super) fn run(arguments: &BootsListArguments) -> Result<(), Failure> {
     parameters.extend(arguments.state.iter().map(|state| ("state", state.to_string())));
     parameters.extend(arguments.ended.map(|ended| ("ended", ended.to_string())));
     let boots = block_on(all(&api, &parameters))??;
-    let boot = |json| {
-        let boot = Boot::deserialize(&json);
-        boot.map(|boot| (boot, json))
-            .map_err(|error| ApiError::Unreachable(format!("the server's answer is not valid: {error}")))
-    };
-    let mut boots = boots.into_iter().map(boot).collect::<Result<Vec<(Boot, Value)>, _>>()?;
+    let boot = |json| Boot::deserialize(&json).map(|boot| (boot, json));
+    let boots = boots.into_iter().map(boot).collect::<Result<Vec<(Boot, Value)>, _>>();
+    let mut boots = boots.map_err(ApiError::from)?;
     boots.sort_by_cached_key(|(boot, _)| (natural_key(boot.name()), boot.id.clone()));
     match arguments.format {
         ListFormat::Table => terminal::print(&table(&boots)),

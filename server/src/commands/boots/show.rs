@@ -75,9 +75,8 @@ pub(super) fn run(arguments: &BootsShowArguments) -> Result<(), Failure> {
         }
         return terminal::print_json(&both);
     }
-    let invalid = |error| ApiError::Unreachable(format!("the server's answer is not valid: {error}"));
-    let shown = Shown::deserialize(&boot).map_err(invalid)?;
-    let reading = Option::<Reading>::deserialize(&reading).map_err(invalid)?;
+    let shown = Shown::deserialize(&boot).map_err(ApiError::from)?;
+    let reading = Option::<Reading>::deserialize(&reading).map_err(ApiError::from)?;
     terminal::print(&text(&shown, reading.as_ref()))
 }
 

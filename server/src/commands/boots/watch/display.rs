@@ -64,8 +64,7 @@ impl Display {
         }
         let mut is_read = true;
         for json in changes.boots {
-            let boot: Watched = serde_json::from_str(json.get())
-                .map_err(|error| ApiError::Unreachable(format!("the server's answer is not valid: {error}")))?;
+            let boot: Watched = serde_json::from_str(json.get()).map_err(ApiError::from)?;
             is_read &= match &mut self.form {
                 Form::Json => terminal::print_to_reader(&format!("{}\n", json.get()))?,
                 Form::Lines(printed) => terminal::print_to_reader(&news(printed, &boot))?,

@@ -22,8 +22,8 @@ from pathlib import Path
 # It boots machines and talks to other programs.
 NOT_UNIT = "acceptance"
 
-# Their tests compute, and share nothing but what each would make for itself. All tests of a binary run in one process, which saves a
-# quarter of their processor time, and begin as soon as it is linked, while cargo still links others.
+# Their tests only compute, so those of a binary can share a process. This saves a quarter of their processor time. They begin as soon as
+# the binary is linked, while cargo still links others.
 LIBRARIES = {"dayone-vocabulary", "hosts", "dayone-imagelib"}
 
 # In seconds, for such a process. nextest has a limit for each test.
@@ -131,7 +131,7 @@ class Library:
 
 
 def running_libraries(packages, names, environment):
-    """Builds the tests of all crates, and yields the tests of these libraries, which have begun, as soon as they are built."""
+    """Builds the tests of all crates. Starts the tests of these libraries as soon as they are linked, and yields them."""
     command = ["cargo", "test", "--no-run", "--locked", "--workspace", "--exclude", NOT_UNIT]
     of_id = {package["id"]: package for package in packages.values()}
     with subprocess.Popen([*command, "--message-format", "json-render-diagnostics"], stdout=subprocess.PIPE, text=True) as cargo:
@@ -158,7 +158,7 @@ def all_pass(names, packages, environment):
             passed = subprocess.run([*command, "-E", chosen], env=environment).returncode == 0
         return all([library.passed() for library in libraries]) and passed
     finally:
-        # Where the build has failed. Others have ended.
+        # Some still run if the build has failed, or after Ctrl-C.
         for library in libraries:
             library.process.kill()
             library.process.wait()

@@ -275,7 +275,8 @@ pub(super) fn named_properties<'a>(error: &RedfishError, properties: &[&'a str])
 
 /// Whether the BMC refuses the value of the image's URL.
 pub(super) fn refuses_url(error: &RedfishError) -> bool {
-    // OpenBMC's answer to every scheme but https:// and smb://, before it fetches anything. A task has accepted the URL.
+    // OpenBMC's answer to every scheme but https:// and smb://, before it fetches anything. If a task fails with
+    // it, the BMC has accepted the URL.
     let refuses_scheme = error.failure().is_some() && error.says("ResourceAtUriInUnknownFormat");
     let refuses_value = |message: &Message| {
         let key = message.key();

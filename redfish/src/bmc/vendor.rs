@@ -140,7 +140,7 @@ impl Vendor {
     pub(super) fn advice(self) -> &'static str {
         match self {
             Self::Ami => {
-                "AMI's firmware hides virtual media while remote media is disabled, as on many new machines, or if the \
+                "AMI's firmware hides virtual media while remote media is disabled, often by default, or if the \
                  number of CD instances is 0: enable remote media and set the number of CD instances (1 to 4) in the \
                  BMC's web interface, or with the actions AMIVirtualMedia.EnableRMedia and \
                  AMIVirtualMedia.ConfigureCDInstance of the Manager or of the System"

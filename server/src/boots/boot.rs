@@ -38,8 +38,8 @@ pub struct View {
 pub struct Boot {
     id: BootId,
     pub(super) key: Arc<BmcKey>,
-    /// Whether the boot was already running when the server started.
-    pub(super) resumed: bool,
+    /// Whether the record is from an earlier run of the server.
+    resumed: bool,
     /// Whether the disk has an older record than the one that is shown, because it has not accepted the last change.
     is_unwritten: AtomicBool,
     /// Held while the record is changed and written, so that writes reach the disk in their order.
@@ -128,7 +128,8 @@ impl Boot {
         self.view.borrow().record.work()
     }
 
-    /// Whether the boot was running when the server started.
+    /// Whether the boot was running when the server started. Only valid until the boot has its permit:
+    /// a queued boot runs then, too.
     pub(super) fn is_under_way(&self) -> bool {
         self.resumed && self.record().state == BootState::Running
     }

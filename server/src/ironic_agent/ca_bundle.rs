@@ -9,7 +9,7 @@ use super::AgentError;
 pub struct IronicCaBundle(Bytes);
 
 impl IronicCaBundle {
-    /// Takes a text that has a certificate. With another text, the agent would trust no Ironic.
+    /// Returns an error if the text has no certificate, because the agent would then trust no Ironic.
     pub fn from_pem(pem: Bytes) -> Result<Self, AgentError> {
         const BEGIN: &[u8] = b"-----BEGIN CERTIFICATE-----";
         if pem.windows(BEGIN.len()).any(|window| window == BEGIN) {

@@ -141,7 +141,7 @@ async fn work(shared: &Arc<Shared>, boot: &Arc<Boot>, mut permit: Option<Permit>
 
 /// Takes the steps up to `booted`.
 async fn run(shared: &Arc<Shared>, boot: &Arc<Boot>, permit: Option<Permit>) -> Result<(), Stop> {
-    let resumed = boot.resumed && boot.record().state == BootState::Running;
+    let resumed = boot.is_under_way();
     let _permit = if let Some(permit) = permit {
         permit
     } else {

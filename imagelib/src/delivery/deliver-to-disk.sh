@@ -12,6 +12,7 @@ while read -r _ directory _ options _; do
 done < /proc/mounts
 
 if [ -n "$read_only" ]; then
+    # The mount of klibc needs a source, and takes any.
     mount -o remount,rw none "$1" || read_only=
 fi
 /bin/sh "${0%/*}/copy" "$1"

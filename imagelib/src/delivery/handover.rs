@@ -11,12 +11,12 @@ use crate::initramfs::Tree;
 /// Where what belongs to the script lies in the initramfs. Nobody else reads it.
 const DIRECTORY: &str = "usr/lib/dayone";
 const SCRIPT: &[u8] = include_bytes!("deliver.sh");
-/// Runs [`SCRIPT`] where the root file system may be read-only.
+/// Makes the root file system of a disk writable while it runs [`SCRIPT`].
 const DISK_SCRIPT: &[u8] = include_bytes!("deliver-to-disk.sh");
 /// How the kernel argument `root` names a disk (`dracut.cmdline(7)`, `initramfs-tools(7)`).
 const DISKS: [&str; 6] = ["/dev/", "UUID=", "LABEL=", "PARTUUID=", "PARTLABEL=", "block:"];
-/// The kernel's own RAM disk, which live systems have as `root`, too.
-const RAM_DISK: &str = "/dev/ram";
+/// Values of `root` that begin like those of disks: the kernel's RAM disk, which live systems name, and NFS, whose files other hosts may share.
+const NO_DISKS: [&str; 2] = ["/dev/ram", "/dev/nfs"];
 
 /// `dracut-pre-pivot` reads every `*.sh` in this directory of hooks, in order of their names, when the root file system
 /// is mounted at `$NEWROOT` and about to be started (`dracut.modules(7)`). 20 is `/updates` of live systems, 50 the
@@ -49,29 +49,30 @@ mkdir -p /scripts/init-bottom
 echo '/bin/sh /usr/lib/dayone/deliver \"${rootmnt}\"' >> /scripts/init-bottom/ORDER
 ";
 
-/// What an initramfs starts.
+/// The root file system that an initramfs starts, when the files are copied there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RootFileSystem {
-    /// A live system, whose root is an overlay in memory.
-    Live,
-    /// A system on a disk, whose root may be read-only until the system has started.
-    Disk,
+    /// The script copies to it as it is mounted: the overlay in memory of a live system, a disk with `rw`, NFS.
+    AsMounted,
+    /// The script makes it writable: a disk, which may be read-only until its own system has started.
+    MadeWritable,
 }
 
 impl RootFileSystem {
-    /// What an initramfs starts with these kernel arguments. If they have `rw`, the files can be copied to a disk as to a live system.
+    /// The root file system of an initramfs with these kernel arguments.
     pub(crate) fn named_in<'a>(arguments: impl Iterator<Item = &'a str>) -> Self {
         let (mut on_disk, mut writable) = (false, false);
         for argument in arguments {
             match argument.split_once('=') {
                 Some(("root", value)) => {
-                    on_disk = DISKS.iter().any(|start| value.starts_with(start)) && !value.starts_with(RAM_DISK);
+                    let begins = |starts: &[&str]| starts.iter().any(|start| value.starts_with(start));
+                    on_disk = begins(&DISKS) && !begins(&NO_DISKS);
                 }
                 None if matches!(argument, "ro" | "rw") => writable = argument == "rw",
                 _ => {}
             }
         }
-        if on_disk && !writable { Self::Disk } else { Self::Live }
+        if on_disk && !writable { Self::MadeWritable } else { Self::AsMounted }
     }
 }
 
@@ -130,8 +131,8 @@ fn hand_over(mut contents: Contents, files: Vec<AddedFile>, root: RootFileSystem
     let list: String = files.iter().flat_map(|file| [file.path.as_str(), "\n"]).collect();
     contents.file(&format!("{DIRECTORY}/files"), 0o644, list)?;
     match root {
-        RootFileSystem::Live => contents.file(&format!("{DIRECTORY}/deliver"), 0o755, SCRIPT)?,
-        RootFileSystem::Disk => {
+        RootFileSystem::AsMounted => contents.file(&format!("{DIRECTORY}/deliver"), 0o755, SCRIPT)?,
+        RootFileSystem::MadeWritable => {
             contents.file(&format!("{DIRECTORY}/copy"), 0o755, SCRIPT)?;
             contents.file(&format!("{DIRECTORY}/deliver"), 0o755, DISK_SCRIPT)?;
         }

@@ -135,7 +135,7 @@ pub fn members(
     tree: &Tree,
 ) -> Result<Members, DeliveryError> {
     let path = DocumentPath::document("initrd");
-    members_with_network(profile, additions, ignition, None, tree, RootFileSystem::Live, &path)
+    members_with_network(profile, additions, ignition, None, tree, RootFileSystem::AsMounted, &path)
 }
 
 /// The same for the initramfs at `path`, which starts such a root file system. It may get a network of its own, in which live-boot or casper

@@ -163,14 +163,14 @@ fn network_boot(
 fn members(recipe: &Recipe, areas: &CoreosIso) -> Result<Members, ImageError> {
     let reads_keyfiles = areas.features().live_initrd_network;
     let mut members = delivery::embed_area(&recipe.additions, recipe.ignition.as_ref(), reads_keyfiles)?;
-    if reads_keyfiles {
+    if reads_keyfiles || recipe.additions.keyfiles.is_empty() {
         return Ok(members);
     }
     members.report.warning(
         "no-live-initrd-network",
         &DocumentPath::document("base"),
         "is an older CoreOS whose initramfs does not read keyfiles: only the booted system configures the network, and \
-         an Ignition config cannot fetch anything over the network before",
+         without DHCP, an Ignition config cannot fetch anything before",
     );
     Ok(members)
 }

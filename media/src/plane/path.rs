@@ -154,16 +154,6 @@ mod tests {
         }
     }
 
-    /// A proxy may pass on only the paths that the page names.
-    #[test]
-    fn the_page_about_proxies_has_the_beginning_of_every_path() {
-        let page = include_str!("../../../docs/commands.md");
-        for (path, beginning) in [("/i/abc234/boot.iso", "/i/"), ("/h/abc234", "/h/")] {
-            assert!(Target::parse(path, UrlForm::Capability).is_some() && path.starts_with(beginning));
-            assert!(page.contains(&format!("`{beginning}…`, ")), "{beginning}");
-        }
-    }
-
     #[test]
     fn a_log_shows_no_secret() {
         let shown = |path, urls| Target::parse(path, urls).unwrap().shown();

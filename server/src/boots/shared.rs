@@ -137,7 +137,7 @@ impl Shared {
     /// Updates the metrics for a change of a record, and records the end of a boot in the audit log.
     fn note(&self, old: &BootRecord, new: &BootRecord) {
         self.metrics.changed(old, new);
-        // A boot that dayone undoes, or whose medium it ejects, ends without another state.
+        // The state stays the same when dayone undoes a failed boot, or ejects the medium of one that has booted.
         if new.is_ended() && !old.is_ended() {
             let event = Event::BootEnded {
                 boot: new.id.to_string(),

@@ -70,6 +70,8 @@ async fn the_end_of_a_boot_that_ejects_by_itself_is_recorded_once() {
     }
     until(&dayone, &boot, "over", |boot| boot["ended"] == true).await;
     until_recorded(&log, "boot-ended").await;
+    // Its answer waits until the log has all entries before it.
+    assert_eq!(delete(&dayone, &boot, "").await, 204);
     let ended = of(&log, "boot-ended");
     assert_eq!(ended.len(), 1, "{ended:?}");
     assert_eq!((&ended[0]["boot"], &ended[0]["state"]), (&boot["id"], &json!("booted")));

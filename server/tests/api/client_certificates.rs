@@ -165,27 +165,6 @@ async fn without_clients_every_certificate_of_the_authority_may_do_everything() 
     assert_eq!(Answer::of(made).await.status, 201);
 }
 
-/// Whoever relies on a refusal without tokens would not notice that the authority decides.
-#[test]
-fn the_pages_say_that_certificates_open_the_api_without_a_token() {
-    for (page, text) in [
-        (include_str!("../../../docs/api.md"), "Without tokens and [certificates of clients]"),
-        (
-            include_str!("../../../docs/commands.md"),
-            "requires a token (`--api-token-file`, `--api-clients`), or [certificates",
-        ),
-        (include_str!("../../../docs/page.md"), "loopback address only, unless [clients need certificates]"),
-        (include_str!("../../../docs/reference/settings.md"), "requires a token, or certificates of clients"),
-        (include_str!("../../../docs/how-to/security.md"), "without a token, unless clients need certificates"),
-        (
-            include_str!("../../../docs/how-to/security.md"),
-            "needs `--api-token-file`, `--api-clients` or `--api-client-ca`",
-        ),
-    ] {
-        assert!(page.contains(text), "{text}");
-    }
-}
-
 #[tokio::test]
 async fn curl_and_the_commands_show_their_certificates() {
     let (world, place) = (World::new(), Place::new());

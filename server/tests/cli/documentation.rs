@@ -164,23 +164,6 @@ fn the_page_names_every_option() {
     }
 }
 
-/// Commands that programs run, such as a timer that verifies the audit log.
-#[test]
-fn the_page_has_the_reasons_for_the_exit_code_1() {
-    let page = page("commands.md");
-    let row = page.lines().find(|line| line.starts_with("| 1 |")).unwrap();
-    for (command, reason) in [
-        ("audit verify", "the audit log is not intact"),
-        ("audit show", "a line of it is not an entry"),
-        ("base fetch", "dayone or the server cannot fetch or verify a base"),
-        ("key end-grace", "or removed the previous one, yet"),
-    ] {
-        let help = run(&command.split(' ').chain(["--help"]).collect::<Vec<_>>()).out;
-        assert!(help.contains("Exit codes: 0 ") && help.contains(" 1 "), "{command}: {help}");
-        assert!(row.contains(reason), "{command}: {row}");
-    }
-}
-
 /// The options of `dayone build --help` under each of its headings.
 #[test]
 fn the_help_of_build_groups_its_options() {

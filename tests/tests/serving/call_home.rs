@@ -250,7 +250,6 @@ fn a_host_that_has_nothing_to_call_with_says_so() {
         fs::remove_dir(&host.state).unwrap();
         fs::remove_file(&host.log).unwrap();
     }
-    assert!(include_str!("../../../docs/boots.md").contains("The call needs curl"));
 }
 
 #[test]

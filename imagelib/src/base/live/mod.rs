@@ -290,7 +290,7 @@ impl LiveIso {
 
     /// What its initramfs images start: an ISO has a live system.
     pub(crate) fn root_file_system(&self) -> RootFileSystem {
-        if self.editor.is_some() { RootFileSystem::Live } else { RootFileSystem::Disk }
+        if self.editor.is_some() { RootFileSystem::AsMounted } else { RootFileSystem::MadeWritable }
     }
 
     /// The boot loaders' configurations.

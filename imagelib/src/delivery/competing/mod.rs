@@ -19,8 +19,8 @@ use vocabulary::report::{DocumentPath, Report};
 /// How many files a message names.
 const NAMED: usize = 5;
 
-/// The directories whose files decide which configuration of the network takes effect. dayone reads the files directly in them. Of netplan's,
-/// the one that wins is first; `/run/netplan` is empty when its generator starts.
+/// The directories whose files decide which configuration of the network takes effect. dayone reads the files directly in them.
+/// netplan's are in order of precedence. `/run/netplan` is missing, because systemd mounts a file system on `/run` before netplan's generator runs.
 pub(super) const DIRECTORIES: [&str; 16] = [
     "etc/NetworkManager",
     "etc/NetworkManager/conf.d",
@@ -76,7 +76,7 @@ pub(super) fn warn(
         }
         DeliveryProfile::Networkd => {
             if let Some(files) = named(networkd::of(tree, additions)) {
-                let message = format!("has units that systemd-networkd may use in place of dayone's: {files}");
+                let message = format!("has files that may configure NICs in place of dayone's units: {files}");
                 report.warning("base-has-units", path, message);
             }
         }

@@ -1,8 +1,8 @@
 //! Files of netplan in an initramfs itself.
 //!
-//! When systemd starts, netplan's generator makes units of systemd-networkd from them (`/run/systemd/network/10-netplan-*`), many of which
-//! sort before dayone's, and rules of udev by which NetworkManager leaves these interfaces alone. With `renderer: NetworkManager`, it
-//! makes profiles of NetworkManager.
+//! When systemd starts, netplan's generator makes units of systemd-networkd from them (`/run/systemd/network/10-netplan-*`). These sort behind
+//! `10-eth0.network`, but before `10-uplink.network` and before dayone's unit for the NICs that the documents do not mention. It also makes rules
+//! of udev by which NetworkManager leaves the interfaces alone. With `renderer: NetworkManager`, it makes profiles of NetworkManager instead.
 
 use std::collections::BTreeSet;
 
@@ -10,6 +10,8 @@ use super::{DIRECTORIES, shown, text};
 use crate::delivery::signs::has_file;
 use crate::initramfs::Tree;
 
+/// How the names of the units that netplan makes for systemd-networkd begin.
+pub(super) const UNITS: &str = "10-netplan-";
 const SUFFIX: &str = ".yaml";
 const GENERATORS: [&str; 2] = ["usr/lib/systemd/system-generators/netplan", "lib/systemd/system-generators/netplan"];
 /// The keys of interfaces that may be those of a server's network.

@@ -42,7 +42,9 @@ pub(super) fn of(tree: &Tree, additions: Option<&Additions>) -> Vec<String> {
         changing.extend(drop_ins.map(|file| shown(file, &format!("changes {unit}"))));
     }
     found.extend(changing);
-    found.extend(netplan::of(tree));
+    if netplan::UNITS < last {
+        found.extend(netplan::of(tree));
+    }
     found
 }
 

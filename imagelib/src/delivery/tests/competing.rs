@@ -129,9 +129,14 @@ fn configuration_that_defeats_keyfiles_is_named() {
 
 #[test]
 fn units_of_the_base_before_dayones_are_named() {
-    let found = |entries: &[&str]| {
+    let units = json!([
+        {"name": "10-eth0.network", "content": "[Match]\nName=eth0\n"},
+        {"name": "11-dayone-unmentioned.network", "content": "[Match]\nType=ether\n"},
+    ]);
+    let all_nics = Additions { networkd_units: serde_json::from_value(units).unwrap(), ..with_units() };
+    let found = |additions: &Additions, entries: &[&str]| {
         let all = [NETWORKD.as_slice(), entries].concat();
-        let mut found = found(DeliveryProfile::Networkd, &with_units(), &all);
+        let mut found = found(DeliveryProfile::Networkd, additions, &all);
         assert!(found.len() <= 1 && found.iter().all(|(code, _)| *code == "base-has-units"), "{entries:?}: {found:?}");
         found.pop().map(|(_, message)| message)
     };
@@ -178,10 +183,12 @@ fn units_of_the_base_before_dayones_are_named() {
             None,
         ),
     ] {
-        let message = found(entries);
+        let message = found(&all_nics, entries);
         assert_eq!(message.is_some(), expected.is_some(), "{entries:?}: {message:?}");
         assert!(message.unwrap_or_default().contains(expected.unwrap_or_default()), "{entries:?}");
     }
+    // netplan's units sort behind 10-eth0.network.
+    assert_eq!(found(&with_units(), &[NETPLAN, GENERATOR[0], GENERATOR[1]]), None);
 }
 
 #[test]

@@ -13,7 +13,7 @@ fn the_root_file_system_of_a_disk_is_made_writable() {
         [(DeliveryProfile::Dracut, DRACUT.as_slice()), (DeliveryProfile::InitramfsTools, &INITRAMFS_TOOLS)]
     {
         let (mut live, mut disk) =
-            (files(profile, entries, RootFileSystem::Live), files(profile, entries, RootFileSystem::Disk));
+            (files(profile, entries, RootFileSystem::AsMounted), files(profile, entries, RootFileSystem::MadeWritable));
         let script = live.remove("usr/lib/dayone/deliver").unwrap();
         assert!(!script.1.contains("remount"), "{profile}");
         assert_eq!(disk.remove("usr/lib/dayone/copy"), Some(script), "{profile}");
@@ -25,18 +25,19 @@ fn the_root_file_system_of_a_disk_is_made_writable() {
 
 #[test]
 fn kernel_arguments_tell_where_the_root_file_system_is() {
-    use RootFileSystem::{Disk, Live};
+    use RootFileSystem::{AsMounted, MadeWritable};
     for (line, expected) in [
-        ("", Live),
-        ("quiet ro", Live),
-        ("root=/dev/vda2", Disk),
-        ("root=/dev/mapper/vg-root ro quiet", Disk),
-        ("rw root=UUID=7d2c ro", Disk),
-        ("root=PARTUUID=7d2c rw=x", Disk),
-        ("root=LABEL=root ro rw", Live),
-        ("root=live:CDLABEL=X ro", Live),
-        ("root=/dev/vda2 root=live:http://192.0.2.1/rootfs.img", Live),
-        ("root=/dev/ram0 boot=casper", Live),
+        ("", AsMounted),
+        ("quiet ro", AsMounted),
+        ("root=/dev/vda2", MadeWritable),
+        ("root=/dev/mapper/vg-root ro quiet", MadeWritable),
+        ("rw root=UUID=7d2c ro", MadeWritable),
+        ("root=PARTUUID=7d2c rw=x", MadeWritable),
+        ("root=LABEL=root ro rw", AsMounted),
+        ("root=live:CDLABEL=X ro", AsMounted),
+        ("root=/dev/vda2 root=live:http://192.0.2.1/rootfs.img", AsMounted),
+        ("root=/dev/ram0 boot=casper", AsMounted),
+        ("root=/dev/nfs nfsroot=192.0.2.1:/srv/root ro", AsMounted),
     ] {
         assert_eq!(RootFileSystem::named_in(line.split(' ')), expected, "{line}");
     }

@@ -31,6 +31,7 @@ mod request;
 mod sessions;
 pub(crate) mod timestamp;
 mod trace;
+mod unread_body;
 mod user_documents;
 
 use std::sync::Arc;
@@ -139,6 +140,7 @@ impl Api {
             .layer(from_fn(host_header::check))
             .layer(from_fn(problem::translate))
             .layer(from_fn_with_state(Arc::clone(&api.metrics), trace::trace))
+            .layer(from_fn(unread_body::read_on))
             .with_state(api)
     }
 }

@@ -25,7 +25,7 @@ use super::{Api, blocking};
 const MAX_BODY_BYTES: usize = 4 << 20;
 
 /// How long a body may take to arrive. Clients are on the operators' network; they are not BMCs.
-const MAX_BODY_TIME: Duration = Duration::from_secs(30);
+pub(super) const MAX_BODY_TIME: Duration = Duration::from_secs(30);
 
 /// How many bytes of the name of a content encoding an error quotes.
 const MAX_ENCODING_BYTES: usize = 64;

@@ -1,9 +1,12 @@
 //! Sizes, types and methods that are refused, always as problems.
 
+use std::time::Duration;
+
 use imagelib::compression::Compression;
 use reqwest::Method;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 
 use super::support::{Answer, Dayone, NMSTATE, Place, TOKEN};
 
@@ -30,16 +33,67 @@ async fn raw(dayone: &Dayone, request: &str) -> String {
     String::from_utf8(answer).unwrap()
 }
 
+/// Reads the head of an answer.
+async fn head(stream: &mut TcpStream) -> String {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await.unwrap());
+    }
+    String::from_utf8(head).unwrap()
+}
+
 #[tokio::test]
 async fn a_claimed_length_is_not_waited_for() {
     let dayone = Dayone::start().await;
-    let head = "POST /v1/images?base=coreos HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/yaml\r\n";
-    let answer = raw(&dayone, &format!("{head}Content-Length: 99999999999\r\n\r\n")).await;
-    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+    let lines = "POST /v1/images?base=coreos HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/yaml\r\n";
     // Without a length, what comes is counted.
     let chunk = format!("100000\r\n{}\r\n", "#".repeat(1 << 20));
-    let answer = raw(&dayone, &format!("{head}Transfer-Encoding: chunked\r\n\r\n{}", chunk.repeat(5))).await;
-    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+    let chunked = format!("Transfer-Encoding: chunked\r\n\r\n{}", chunk.repeat(5));
+    for rest in ["Content-Length: 99999999999\r\n\r\n", chunked.as_str()] {
+        let mut stream = TcpStream::connect(dayone.server.api_address()).await.unwrap();
+        stream.write_all(format!("{lines}{rest}").as_bytes()).await.unwrap();
+        let answer = timeout(Duration::from_secs(4), head(&mut stream)).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+    }
+}
+
+/// Clients and proxies may look for the answer only when they have sent the body.
+#[tokio::test]
+async fn a_refusal_reaches_a_client_that_is_still_sending() {
+    let place = Place::new();
+    let mut config = place.config();
+    config.api_clients.add(TOKEN, "the test").unwrap();
+    let dayone = Dayone::start_with(place, config).await;
+    let (wrong, expect) = ("not-a-token-of-this-server", "Expect: 100-continue\r\n");
+    for (token, size, more, status) in
+        [(wrong, 300_000, "", 401), (TOKEN, (4 << 20) + 1, "", 413), (wrong, 300_000, expect, 401)]
+    {
+        let mut stream = TcpStream::connect(dayone.server.api_address()).await.unwrap();
+        let lines = format!(
+            "POST {ORDER} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nContent-Type: text/yaml\r\n\
+             Content-Length: {size}\r\n{more}\r\n"
+        );
+        stream.write_all(lines.as_bytes()).await.unwrap();
+        let answer = head(&mut stream).await.to_ascii_lowercase();
+        assert!(answer.starts_with(&format!("http/1.1 {status} ")), "{answer}");
+        for piece in vec![b'#'; size].chunks(64 << 10) {
+            let sent = stream.write_all(piece).await;
+            assert!(sent.is_ok(), "{sent:?} after {answer}");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let length = answer.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+        let mut problem = vec![0; length.parse().unwrap()];
+        stream.read_exact(&mut problem).await.unwrap();
+        // A client that expects `100 Continue` may have sent no body, so the connection cannot be used again.
+        assert_eq!(answer.contains("connection: close"), !more.is_empty(), "{answer}");
+        if more.is_empty() {
+            stream.write_all(b"HEAD /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
+            let next = head(&mut stream).await;
+            assert!(next.starts_with("HTTP/1.1 200 "), "{next}");
+        } else {
+            assert_eq!(stream.read(&mut [0]).await.unwrap(), 0);
+        }
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,89 @@
+//! Reads on after a request was answered before its body had arrived. If the server closed the connection instead, the kernel would
+//! answer the rest of the body with a reset, and the client, or a proxy between, would often not see the answer (RFC 9112 §9.6).
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, HttpBody};
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::Response;
+use bytes::Bytes;
+use http::HeaderValue;
+use http::header::{CONNECTION, EXPECT};
+use http_body::{Frame, SizeHint};
+use http_body_util::BodyExt as _;
+use media::listen::Fault;
+use parking_lot::Mutex;
+use tokio::time::timeout;
+
+use super::request::MAX_BODY_TIME;
+
+/// How long nothing may come of a body that nobody needs any more.
+const MAX_SILENCE: Duration = Duration::from_secs(5);
+
+/// Middleware: takes the body back if the request is answered before all of it was read, and reads the rest.
+pub(super) async fn read_on(request: Request, next: Next) -> Response {
+    // After a fault, it is uncertain where the body ends.
+    if request.body().is_end_stream() || request.extensions().get::<Fault>().is_some() {
+        return next.run(request).await;
+    }
+    let may_send_no_body = request.headers().contains_key(EXPECT);
+    let unread = Arc::new(Mutex::new(None));
+    let request = request.map(|body| Body::new(Lent { body: Some(body), unread: Arc::clone(&unread) }));
+    let mut response = next.run(request).await;
+    let rest = unread.lock().take();
+    if let Some(rest) = rest {
+        if may_send_no_body {
+            // The client may wait for `100 Continue`, and must not send its next request where the body would be.
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        // The answer does not wait for this. hyper begins the answer before it reads on, and then sends no `100 Continue`.
+        tokio::spawn(timeout(MAX_BODY_TIME, discard(rest)));
+    }
+    response
+}
+
+async fn discard(mut rest: Body) {
+    while let Ok(Some(Ok(_))) = timeout(MAX_SILENCE, rest.frame()).await {}
+}
+
+/// The body of a request, which goes back to [`read_on`] if it is dropped before its end.
+struct Lent {
+    /// `None` after the end, or an error.
+    body: Option<Body>,
+    unread: Arc<Mutex<Option<Body>>>,
+}
+
+impl HttpBody for Lent {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let Some(body) = self.body.as_mut() else { return Poll::Ready(None) };
+        let polled = Pin::new(body).poll_frame(context);
+        if matches!(polled, Poll::Ready(None | Some(Err(_)))) {
+            self.body = None;
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(HttpBody::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.as_ref().map_or_else(SizeHint::default, HttpBody::size_hint)
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        *self.unread.lock() = self.body.take().filter(|body| !body.is_end_stream());
+    }
+}

@@ -24,13 +24,13 @@ use imagelib::overlay::Overlay;
 use super::arrival::Arrivals;
 use super::base_checks::{bases_checked, bases_checked_now};
 use super::body::{ImageBody, Part};
-use super::call_home::CallHomes;
+use super::call_home::{CallHomes, Called};
 use super::conditions::{Validators, Verdict};
 use super::log::{AccessLog, Outcome, Shown};
 use super::metrics::MediaMetrics;
 use super::path::Target;
 use super::pool::Pool;
-use super::probe::Probe;
+use super::probe::{PROBE_TOKEN, Probe};
 use super::range::{Requested, requested};
 use super::refusals::{self, Refusals};
 use crate::LogLimit;
@@ -114,7 +114,7 @@ impl Plane {
     pub(super) fn answer(self: &Arc<Self>, head: Parts) -> Answering {
         if let Some(Target::CallHome { token }) = self.target(&head)
             && is_answered(&head.method)
-            && let Some(called) = self.call_homes.call(token, &head)
+            && let Some(called) = self.call(token, &head)
         {
             return self.answer_call(called, head);
         }
@@ -174,13 +174,21 @@ impl Plane {
 
     pub(super) fn find(&self, target: Option<Target<'_>>) -> Lookup {
         match target {
+            Some(Target::CallHome { .. }) | None => Lookup::NotFound,
             Some(target) if target.is_probe() => {
                 self.probe.as_ref().map_or(Lookup::NotFound, |probe| Lookup::Found(probe.file()))
             }
             Some(Target::File { token, file }) => self.published.find(token, file),
             Some(Target::Uuid { uuid: name } | Target::Name { name }) => self.published.find_name(name),
-            Some(Target::CallHome { .. }) | None => Lookup::NotFound,
         }
+    }
+
+    /// The call of a host that somebody waits for, or of the doctor.
+    fn call(&self, token: &str, head: &Parts) -> Option<Called> {
+        if token == PROBE_TOKEN {
+            return self.probe.is_some().then_some(Called::Recorded);
+        }
+        self.call_homes.call(token, head)
     }
 
     fn answer_with(&self, head: &Parts, lookup: Lookup) -> Response<MediaBody> {

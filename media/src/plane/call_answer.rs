@@ -12,6 +12,8 @@ use http::{Response, StatusCode};
 use super::answer::{Answering, MediaBody, NO_STORE, Plane, built, empty, text};
 use super::call_home::Called;
 use super::log::Outcome;
+use super::path::Target;
+use crate::listen::NeedsNoSecret;
 
 impl Plane {
     /// Answers a host when its call is recorded. A host whose call is not recorded calls again, so its answer may be lost.
@@ -26,11 +28,15 @@ impl Plane {
     }
 
     fn called(&self, head: &Parts, is_recorded: bool) -> Response<MediaBody> {
-        let response = built(if is_recorded { received() } else { again() });
+        let target = self.target(head);
+        let mut response = built(if is_recorded { received() } else { again() });
+        if target.is_some_and(Target::is_probe) {
+            response.extensions_mut().insert(NeedsNoSecret);
+        }
         let status = response.status();
         self.metrics.request(status);
         let outcome = Outcome { status, length: 0, known: true, host: None };
-        self.log.write(head.into(), self.target(head), &outcome, Instant::now());
+        self.log.write(head.into(), target, &outcome, Instant::now());
         response
     }
 }

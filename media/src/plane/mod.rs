@@ -6,7 +6,8 @@
 //! query: a client that appends one wants the same bytes. It answers a request without `Host`, or with an invalid one, because
 //! old firmware sends such requests.
 //!
-//! `/i/probe/probe.img` is a file without an image, by which operators test the way to this server ([`probe_content`]).
+//! `/i/probe/probe.img` is a file without an image, by which operators test the way to this server ([`probe_content`]). `/h/probe` does
+//! the same for the calls of hosts.
 //!
 //! If the published images have names or UUIDs ([`UrlForm`](crate::UrlForm)), it also answers paths that end with one.
 

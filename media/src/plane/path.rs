@@ -17,9 +17,9 @@ pub(super) enum Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// Whether it is the probe, which anybody may read.
+    /// Whether it is the probe, which anybody may read, or the call that the doctor makes in place of a host.
     pub(super) fn is_probe(self) -> bool {
-        matches!(self, Self::File { token: PROBE_TOKEN, file: PROBE_FILE })
+        matches!(self, Self::File { token: PROBE_TOKEN, file: PROBE_FILE } | Self::CallHome { token: PROBE_TOKEN })
     }
 
     /// Parses a path, without decoding or normalising it. Tokens have lower-case letters and digits. File names also

@@ -2,6 +2,8 @@
 //!
 //! It is served like a file of an image. Its content follows from the name of the running instance, so a reader that knows the name
 //! also knows every byte, and notices if another server or a proxy answers instead.
+//!
+//! A call to `/h/probe` is answered like that of a host, and shows whether such calls come through.
 
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
@@ -12,7 +14,7 @@ use imagelib::overlay::Overlay;
 
 use crate::served::{ETag, ServedFile};
 
-/// The place of the token in the probe's URL. Tokens of images are longer.
+/// The place of the token in the probe's URLs. Tokens of images and of hosts are longer.
 pub const PROBE_TOKEN: &str = "probe";
 
 /// The name of the file.

@@ -244,7 +244,10 @@ async fn the_probe_is_served_like_a_file_of_an_image() {
     assert!(whole.status == 200 && whole.body == content && whole.header("accept-ranges") == "bytes");
     let part = server.connect().await.ask("GET", "/i/probe/probe.img", &["Range: bytes=1000-1999"]).await;
     assert_eq!((part.status, part.body.as_slice()), (206, &content[1000..2000]));
-    for other in ["/i/probe/boot.iso", "/i/probe", "/h/probe"] {
+    for other in ["/i/probe/boot.iso", "/i/probe", "/h/probes"] {
         assert_eq!(server.connect().await.ask("GET", other, &[]).await.status, 404, "{other}");
+    }
+    for (method, status) in [("GET", 204), ("HEAD", 204), ("POST", 405)] {
+        assert_eq!(server.connect().await.ask(method, "/h/probe", &[]).await.status, status, "{method}");
     }
 }

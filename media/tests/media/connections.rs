@@ -291,6 +291,7 @@ async fn the_probe_which_anybody_may_read_keeps_no_connection_open() {
     let mut first = server.connect().await;
     assert_eq!(first.ask("HEAD", "/i/probe/probe.img", &[]).await.status, 200);
     assert_eq!(first.ask("GET", "/i/probe/probe.img", &["Range: bytes=0-9"]).await.status, 206);
+    assert_eq!(first.ask("GET", "/h/probe", &[]).await.status, 204);
     let mut second = server.connect().await;
     assert_eq!(timeout(SOON, second.ask("HEAD", ISO, &[])).await.unwrap().status, 200);
     assert!(timeout(SOON, first.ended()).await.unwrap(), "it made room");

@@ -86,9 +86,19 @@ fn nothing_is_wrong_with_a_good_server_and_what_is_unknown_is_said() {
     assert_eq!(diagnosis.code, Some(if is_known { 0 } else { 3 }), "{}", diagnosis.said);
     let names: Vec<&str> =
         diagnosis.said["examinations"].as_array().unwrap().iter().map(|each| each["name"].as_str().unwrap()).collect();
-    for name in
-        ["settings", "ports", "open-files", "storage", "clock", "server", "identity", "media-clock", "nbdkit", "qemu"]
-    {
+    for name in [
+        "settings",
+        "ports",
+        "open-files",
+        "storage",
+        "clock",
+        "server",
+        "identity",
+        "calls",
+        "media-clock",
+        "nbdkit",
+        "qemu",
+    ] {
         assert!(names.contains(&name), "{name} is not in {names:?}");
     }
 
@@ -196,6 +206,26 @@ fn a_proxy_that_cuts_ranges_is_found_and_one_that_does_not_is_not() {
         assert!(findings.iter().any(|found| found == finding), "{finding} is not in {findings:?}");
     }
     assert!(!findings.iter().any(|found| found.starts_with("identity")), "the bytes are right: {findings:?}");
+}
+
+#[test]
+fn a_proxy_that_passes_on_only_images_loses_the_calls_of_hosts() {
+    let (api, media) = (free_address(), free_address());
+    let server = Dayone::start_at(&api, &media, "coreos", &image(), &[]);
+    let directory = tempfile::tempdir().unwrap();
+    let (losing, good) = (free_address(), free_address());
+    // The API and the images under one host name.
+    let images = format!("}} location /i/ {{ proxy_pass http://{media}; proxy_buffering off;");
+    let _losing = proxy(directory.path(), &losing, &api, &images);
+    let _good =
+        proxy(directory.path(), &good, &api, &format!("{images} }} location /h/ {{ proxy_pass http://{media};"));
+    let diagnosis = |address: &str| examine(server.options(), &[("--media-url", &format!("http://{address}"))], &[]);
+    let lost = diagnosis(&losing);
+    assert_eq!(lost.code, Some(1));
+    assert!(lost.findings().contains(&"calls: calls-lost".to_owned()), "{:?}", lost.findings());
+    assert!(lost.message("calls-lost").ends_with("the answer is 404 in place of 204"), "{}", lost.said);
+    let findings = diagnosis(&good).findings();
+    assert!(!findings.iter().any(|found| found.starts_with("calls")), "{findings:?}");
 }
 
 #[test]

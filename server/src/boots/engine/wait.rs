@@ -294,7 +294,12 @@ fn unknown(reads: &Reads, reasons: &[String], then: &str) -> String {
 /// What the reads of the image say about a host that has not booted, and what to do.
 fn hint(record: &BootRecord, reads: &Reads) -> &'static str {
     if reads.since_start.is_some() {
-        "the host has read the image, so its firmware boots from it: look at its console for errors of its system"
+        if record.options.wait_for.contains(&Evidence::CallHome) {
+            "the host has read the image, so its firmware boots from it: look at its console for errors of its system; if the system runs, \
+             check that it reaches the media URL, through which it calls home"
+        } else {
+            "the host has read the image, so its firmware boots from it: look at its console for errors of its system"
+        }
     } else if reads.requested == Requested::Never {
         match record.method {
             BootMethod::VirtualMedia => {
@@ -335,5 +340,34 @@ fn duration(duration: Duration) -> String {
     match duration.as_secs() {
         seconds @ 0..120 => format!("{seconds} s"),
         seconds => format!("{} min", seconds / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::boots::credentials::CredentialsSource;
+    use crate::boots::id::BootId;
+    use crate::boots::samples::new_boot;
+
+    #[test]
+    fn a_host_that_is_to_call_home_may_run_and_not_reach_the_server() {
+        let reads = Reads {
+            text: String::new(),
+            in_progress: false,
+            distinct: 1,
+            sent: 1,
+            requested: Requested::Yes,
+            copied: false,
+            since_start: Some("all of it".to_owned()),
+        };
+        for (sign, calls) in [(Evidence::CallHome, true), (Evidence::Reachable, false)] {
+            let mut new = new_boot(Some("worker-0"), "192.0.2.1");
+            new.options.wait_for = vec![sign];
+            let credentials = CredentialsSource::Encrypted(String::new());
+            let record = BootRecord::new(BootId::after(None).unwrap(), new, credentials);
+            let hint = hint(&record, &reads);
+            assert_eq!(hint.contains("check that it reaches the media URL"), calls, "{hint}");
+        }
     }
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use media::{PROBE_FILE, PROBE_TOKEN, probe_content};
 use redfish::{Verification, client_config};
+use reqwest::StatusCode;
+use reqwest::redirect::Policy;
 
 use super::super::super::failure::Failure;
 use crate::error_chain::chain;
@@ -20,21 +22,22 @@ const MAX_PROBE_BYTES: usize = 1 << 20;
 
 /// What listens at the address of the images.
 pub(super) enum Local {
-    /// A dayone, whose probe has this content.
-    Runs { content: Vec<u8> },
+    /// A dayone.
+    Runs {
+        /// The content of its probe.
+        content: Vec<u8>,
+        /// Whether it answers the doctor's call. Earlier versions do not.
+        answers_calls: bool,
+    },
     /// Nobody accepts connections.
     Nobody,
     /// Something else, or a server that does not answer.
     Other { what: String },
 }
 
-/// Asks the server that listens on `address` for its probe. The content is public, and nothing secret is sent, so a certificate
-/// need not be verified.
+/// Asks the server that listens on `address` for its probe.
 pub(super) async fn ask(address: SocketAddr, tls: bool) -> Result<Local, Failure> {
-    let config =
-        client_config(&Verification::Disabled).map_err(|error| Failure::system("cannot make a client", &error))?;
-    let client = reqwest::Client::builder().no_proxy().timeout(LIMIT).tls_backend_preconfigured(config).build();
-    let client = client.map_err(|error| Failure::system("cannot make a client", &error))?;
+    let client = client()?;
     for address in reached(address) {
         match ask_at(&client, address, tls).await {
             Local::Nobody => {}
@@ -42,6 +45,33 @@ pub(super) async fn ask(address: SocketAddr, tls: bool) -> Result<Local, Failure
         }
     }
     Ok(Local::Nobody)
+}
+
+/// Calls in place of a host. Returns why the call is lost, if it is.
+pub(super) async fn call(url: &str) -> Result<Option<String>, Failure> {
+    Ok(call_with(&client()?, url).await.err())
+}
+
+/// A client like a host that calls home: it uses no proxy, follows no redirect, and verifies no certificate. The answers are public,
+/// and nothing secret is sent.
+fn client() -> Result<reqwest::Client, Failure> {
+    let config =
+        client_config(&Verification::Disabled).map_err(|error| Failure::system("cannot make a client", &error))?;
+    reqwest::Client::builder()
+        .no_proxy()
+        .redirect(Policy::none())
+        .timeout(LIMIT)
+        .tls_backend_preconfigured(config)
+        .build()
+        .map_err(|error| Failure::system("cannot make a client", &error))
+}
+
+async fn call_with(client: &reqwest::Client, url: &str) -> Result<(), String> {
+    match client.get(url).send().await {
+        Ok(answer) if answer.status() == StatusCode::NO_CONTENT => Ok(()),
+        Ok(answer) => Err(format!("the answer is {} in place of 204", answer.status().as_u16())),
+        Err(error) => Err(chain(&error)),
+    }
 }
 
 async fn ask_at(client: &reqwest::Client, address: SocketAddr, tls: bool) -> Local {
@@ -63,7 +93,10 @@ async fn ask_at(client: &reqwest::Client, address: SocketAddr, tls: bool) -> Loc
         }
     }
     match instance(&content) {
-        Some(instance) if content == probe_content(instance) => Local::Runs { content },
+        Some(instance) if content == probe_content(instance) => {
+            let answers_calls = call_with(client, &format!("{scheme}://{address}/h/{PROBE_TOKEN}")).await.is_ok();
+            Local::Runs { content, answers_calls }
+        }
         _ => Local::Other { what: "its answer is not dayone's probe".to_owned() },
     }
 }

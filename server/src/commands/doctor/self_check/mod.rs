@@ -68,7 +68,7 @@ async fn examine(
         machine::clock(),
     ];
     let media = match (&site.url, &local) {
-        (Some(url), Local::Runs { content }) => through(url, content, options).await,
+        (Some(url), Local::Runs { content, answers_calls }) => through(url, content, *answers_calls, options).await?,
         (url, _) => Reached::not_examined(url.as_ref()),
     };
     examinations.extend(media.examinations);
@@ -102,13 +102,30 @@ impl Reached {
     }
 }
 
-/// Examines the way through the media URL to the file that the local server has.
-async fn through(url: &MediaUrl, content: &[u8], options: &Options) -> Reached {
+/// Examines the way through the media URL to the file that the local server has, and that of calls home if the server answers them.
+async fn through(url: &MediaUrl, content: &[u8], answers_calls: bool, options: &Options) -> Result<Reached, Failure> {
     let probe = url.file(&PROBE_TOKEN, PROBE_FILE);
-    match doctor::examine_probe(&probe, content, options).await {
+    let mut reached = match doctor::examine_probe(&probe, content, options).await {
         Ok(Diagnosis { examinations, requests, bytes, .. }) => Reached { examinations, requests, bytes },
-        Err(error) => Reached::only(vec![unreachable(&error)]),
+        Err(error) => return Ok(Reached::only(vec![unreachable(&error)])),
+    };
+    if answers_calls {
+        reached.examinations.push(calls(url).await?);
+        reached.requests += 1;
     }
+    Ok(reached)
+}
+
+/// Examines whether hosts can call home through the media URL: a proxy may pass on only the paths of images.
+async fn calls(url: &MediaUrl) -> Result<Examination, Failure> {
+    let lost = local::call(&url.call_home(&PROBE_TOKEN)).await?;
+    let finding = lost.map(|why| {
+        let message = format!("calls home do not reach the server through its media URL: {why}");
+        Finding::local(Severity::Fails, "calls-lost", message).advice(
+            "pass on /h/ as well as /i/ to the images' address; otherwise, boots that wait for call-home fail although the hosts run",
+        )
+    });
+    Ok(Examination::new("calls", "calls home through the media URL", finding.into_iter().collect()))
 }
 
 fn unreachable(error: &DoctorError) -> Finding {

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import time
 import typing as t
 from contextlib import contextmanager
 from http.client import HTTPException
 from urllib.error import HTTPError, URLError
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 from ansible.module_utils.basic import env_fallback
 from ansible.module_utils.common.text.converters import to_text
@@ -186,7 +187,8 @@ class Api:
                 headers=headers,
                 validate_certs=self._parameters["validate_certs"],
                 ca_path=self._parameters["ca_path"],
-                use_proxy=self._parameters["use_proxy"],
+                # A proxy would reach another machine under a loopback address, and get the token.
+                use_proxy=self._parameters["use_proxy"] and not _is_loopback(url),
                 timeout=self._parameters["timeout"],
                 http_agent="ansible dayone.dayone",
                 # The API redirects nobody. Ansible would make a POST a GET, and send the token to the other server.
@@ -214,6 +216,14 @@ def run(module: t.Any, work: t.Callable[[t.Any, Api], dict[str, t.Any]]) -> None
 def segment(text: str) -> str:
     """Returns a text as one segment of a path."""
     return quote(text, safe="")
+
+
+def _is_loopback(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _read(answer: t.Any, accept: str) -> t.Any:

@@ -122,6 +122,19 @@ try {
   assert.ok(await link.evaluate((element) => element === document.activeElement), "an update moves the focus");
   await shot(page, "boots-reading");
 
+  // A proxy that holds events back passes on the head of the answer.
+  const held = watch(await context.newPage());
+  await held.route(/\/live\?/, (route) => route.fulfill({ contentType: "text/event-stream", body: ": nothing\n\n" }));
+  await held.addInitScript(() => {
+    globalThis.states = [];
+    const note = () => globalThis.states.push(document.getElementById("connection")?.dataset.state);
+    new MutationObserver(note).observe(document, { subtree: true, attributeFilter: ["data-state"] });
+  });
+  await held.goto(`${api}/`);
+  await held.waitForFunction(() => globalThis.states.length >= 3);
+  assert.deepEqual(await held.evaluate(() => [...new Set(globalThis.states)]), ["waiting"]);
+  await held.close();
+
   // The same without scripts.
   const plain = await browser.newContext({ javaScriptEnabled: false, storageState: await context.storageState() });
   const still = watch(await plain.newPage());

@@ -8,6 +8,7 @@
   const connection = document.getElementById("connection");
   const announcement = document.getElementById("announcement");
   const RETRY = 10_000;
+  const SILENCE = 10_000;
   const ANNOUNCE = 10_000;
 
   const parsed = (html) => {
@@ -77,19 +78,32 @@
 
   const follow = () => {
     const events = new EventSource(view.dataset.live);
-    events.addEventListener("open", () => tell("live", "live"));
+    let silence = null;
+    // A proxy may hold events back: only an event shows that they arrive. The server sends the first one at once.
+    events.addEventListener("open", () => {
+      tell("waiting", "connecting");
+      clearTimeout(silence);
+      silence = setTimeout(() => tell("stopped", "not live: a proxy in front of the server holds events back"), SILENCE);
+    });
     events.addEventListener("change", ({ data }) => {
+      clearTimeout(silence);
+      if (connection.dataset.state !== "live") tell("live", "live");
       const { elements, rows, order } = JSON.parse(data);
       elements.forEach(([id, html]) => update(id, html));
       if (rows && list) arrange(rows, order);
       announce();
     });
     events.addEventListener("error", () => {
+      clearTimeout(silence);
       if (events.readyState !== EventSource.CLOSED) return tell("waiting", "connecting again");
       tell("stopped", "not live: load the page again");
       setTimeout(follow, RETRY);
     });
-    addEventListener("pagehide", () => events.close(), { once: true });
+    const stop = () => {
+      clearTimeout(silence);
+      events.close();
+    };
+    addEventListener("pagehide", stop, { once: true });
   };
 
   addEventListener("pageshow", (event) => event.persisted && follow());

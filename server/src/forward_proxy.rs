@@ -1,5 +1,5 @@
-//! Proxies through which requests leave. reqwest takes them from the environment; its errors do not name them, and it ignores those
-//! that it cannot use.
+//! Proxies through which requests leave. reqwest takes them from the environment; its errors do not name them, it ignores those
+//! that it cannot use, and in `NO_PROXY` it takes `*` for all names, but for no address.
 
 use std::error::Error as _;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use http::Uri;
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
-use reqwest::StatusCode;
+use reqwest::{ClientBuilder, StatusCode};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use url::Url;
@@ -39,6 +39,12 @@ fn first(names: [&'static str; 2]) -> Option<(&'static str, String)> {
     names.into_iter().find_map(|name| Some((name, std::env::var(name).ok()?)))
 }
 
+/// Begins a client that uses the environment's proxies.
+pub(crate) fn client_builder() -> ClientBuilder {
+    let builder = reqwest::Client::builder();
+    if has_all(&exceptions()) { builder.no_proxy() } else { builder }
+}
+
 /// Returns the proxy that the environment sets for a URL. Fails if it is one that dayone cannot use.
 pub(crate) fn of(url: &Url) -> Result<Option<ForwardProxy>, String> {
     // reqwest takes no proxies from the environment of a CGI program, in which a client can set HTTP_PROXY.
@@ -48,8 +54,17 @@ pub(crate) fn of(url: &Url) -> Result<Option<ForwardProxy>, String> {
     let names = if url.scheme() == "https" { ["HTTPS_PROXY", "https_proxy"] } else { ["HTTP_PROXY", "http_proxy"] };
     let set = [names, ["ALL_PROXY", "all_proxy"]].into_iter().filter_map(first).find(|(_, value)| !value.is_empty());
     let (Some((variable, value)), Ok(uri)) = (set, url.as_str().parse::<Uri>()) else { return Ok(None) };
-    let exceptions = first(["NO_PROXY", "no_proxy"]).map(|(_, hosts)| hosts).unwrap_or_default();
-    usable(variable, &value, &exceptions, &uri)
+    usable(variable, &value, &exceptions(), &uri)
+}
+
+/// Returns the hosts that no proxy is used for.
+fn exceptions() -> String {
+    first(["NO_PROXY", "no_proxy"]).map(|(_, hosts)| hosts).unwrap_or_default()
+}
+
+/// Whether these exceptions are all hosts.
+fn has_all(exceptions: &str) -> bool {
+    exceptions.split(',').any(|host| host.trim() == "*")
 }
 
 /// Returns the proxy that may have answered in place of the server of a URL. Over TLS, none can.
@@ -64,7 +79,7 @@ pub(crate) fn through(url: &Url) -> String {
 
 fn usable(variable: &'static str, value: &str, exceptions: &str, uri: &Uri) -> Result<Option<ForwardProxy>, String> {
     let intercept = |proxy: &str| Matcher::builder().all(proxy).no(exceptions).build().intercept(uri);
-    if intercept("http://proxy").is_none() {
+    if has_all(exceptions) || intercept("http://proxy").is_none() {
         return Ok(None);
     }
     // With one of these in a password, a part of it would count as the host or the port, and errors would show it.
@@ -193,6 +208,17 @@ mod tests {
             let refused = of(value, "").unwrap_err();
             assert!(refused.starts_with("HTTPS_PROXY ") && !refused.contains("hunter2"), "{refused}");
             assert_eq!(of(value, "other.example,files.example").unwrap(), None, "no proxy is used");
+        }
+    }
+
+    #[test]
+    fn a_star_excludes_addresses_too() {
+        for uri in ["http://files.example/live.iso", "http://192.0.2.1/live.iso", "http://[2001:db8::1]/live.iso"] {
+            let is_used = |exceptions| {
+                let uri = Uri::from_static(uri);
+                usable("HTTP_PROXY", "http://proxy.example:3128", exceptions, &uri).unwrap().is_some()
+            };
+            assert!(!is_used("*") && !is_used("localhost, *") && is_used("*.example.com,192.0.2.2"), "{uri}");
         }
     }
 }

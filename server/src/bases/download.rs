@@ -135,7 +135,7 @@ impl Downloader {
     ) -> Result<Self, String> {
         let tls = client_config(verification).map_err(|error| chain(&error))?;
         let redirects = allowed.clone();
-        let http = reqwest::Client::builder()
+        let http = forward_proxy::client_builder()
             .tls_backend_preconfigured(tls)
             .redirect(Policy::custom(move |attempt| redirect(&redirects, attempt)))
             // The server that a redirect leads to would learn the query, which may be a credential.

@@ -161,7 +161,7 @@ impl Client {
         if let Some(path) = &access.client_cert {
             tls.client_auth_cert_resolver = client_certificate(path, &tls)?;
         }
-        let mut builder = reqwest::Client::builder().tls_backend_preconfigured(tls);
+        let mut builder = forward_proxy::client_builder().tls_backend_preconfigured(tls);
         if is_loopback(&url) {
             // A proxy would reach another machine under this address.
             builder = builder.no_proxy();

@@ -203,6 +203,17 @@ fn a_cgi_program_uses_and_blames_no_proxy() {
 }
 
 #[test]
+fn no_proxy_with_a_star_is_for_addresses_too() {
+    let place = Place::new();
+    let url = format!("http://{}/a.iso", answering(page("404 Not Found")));
+    let mut command = command(&["base", "fetch", &url, "--sha256", SHA256, "-o", &place.argument("a.iso")]);
+    let proxy = format!("http://{}", answering(page("403 Forbidden")));
+    command.env("NO_PROXY", "*").env("HTTP_PROXY", proxy);
+    let Ended { code, err, .. } = ended(command.output().unwrap());
+    assert!(code == 1 && err.contains(&format!("the server of {url} answers 404 Not Found")), "{err}");
+}
+
+#[test]
 fn a_proxy_that_fails_is_named_while_dayone_tries_again() {
     let place = Place::new();
     // Nobody listens at this port.

@@ -48,6 +48,10 @@ const MEDIA_PORT: u16 = 8081;
 /// The maximum number of connections to the API. Clients are few, and each may send 4 MiB.
 const API_CONNECTIONS: u32 = 256;
 
+/// How many of them one address can have. All clients of a proxy have one address, and each one that follows events holds a connection
+/// ([`MAX_FOLLOWERS`](crate::live::MAX_FOLLOWERS) for each of three kinds), so this is more than all followers together.
+const API_CONNECTIONS_PER_ADDRESS: u32 = 224;
+
 /// A running server: both planes over one store. Dropping it stops it at once. [`Server::stop`] lets running requests finish.
 #[derive(Debug)]
 pub struct Server {
@@ -81,7 +85,7 @@ impl Server {
             tls: config.api_tls.clone(),
             drain: config.drain,
             max_connections: API_CONNECTIONS,
-            max_per_address: MediaConnections::per_address(API_CONNECTIONS, None),
+            max_per_address: API_CONNECTIONS_PER_ADDRESS,
             service_answers_faults: true,
             metrics: api_metrics.clone(),
             ..Options::default()

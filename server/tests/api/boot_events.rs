@@ -35,6 +35,27 @@ async fn a_client_whose_revision_is_above_the_present_one_gets_the_boot() {
     assert_eq!(Answer::of(follow(&ended["revision"].to_string())).await.status, 204);
 }
 
+/// All clients behind a proxy have one address.
+#[tokio::test]
+async fn followers_with_one_address_leave_connections_for_others() {
+    let dayone = Dayone::start().await;
+    let bmc = Silent::new();
+    let order = dayone.post("/v1/boots?base=coreos", host("worker-0", &bmc.url()));
+    let boot = Answer::of(order).await.ok()["boots"][0].clone();
+    let single = format!("/v1/boots/{}/events", boot["id"].as_str().unwrap());
+    let mut streams = Vec::new();
+    for path in [single.as_str(), "/v1/boots/events", "/live?"] {
+        for _ in 0..64 {
+            let stream = dayone.get(path).send().await.unwrap();
+            assert_eq!(stream.status(), 200, "{path}");
+            streams.push(stream);
+        }
+    }
+    for path in ["/readyz", "/v1/bases"] {
+        assert_eq!(dayone.get(path).send().await.unwrap().status(), 200, "{path}");
+    }
+}
+
 #[tokio::test]
 async fn the_places_of_clients_that_have_gone_are_free_soon() {
     let dayone = Dayone::start().await;

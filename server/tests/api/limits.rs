@@ -138,7 +138,7 @@ async fn an_ambiguous_request_is_a_problem_and_the_last_one_of_its_connection() 
 }
 
 #[tokio::test]
-async fn one_address_gets_half_of_the_connections_and_answers_without_a_token_keep_none() {
+async fn one_address_does_not_get_all_connections_and_answers_without_a_token_keep_none() {
     let place = Place::new();
     let mut config = place.config();
     config.api_clients.add(TOKEN, "the test").unwrap();
@@ -159,12 +159,12 @@ async fn one_address_gets_half_of_the_connections_and_answers_without_a_token_ke
     }
     drop(open);
     let mut open = Vec::new();
-    for _ in 0..200 {
+    for _ in 0..300 {
         open.push(ask("/v1/bases", TOKEN).await);
     }
     let answered = open.iter().filter(|(_, is_answered)| *is_answered).count();
     // Connections of the first loop may still be closing, and an address may be a sixteenth above its limit.
-    assert!((100..=136).contains(&answered), "{answered}");
+    assert!((180..=238).contains(&answered), "{answered}");
 }
 
 #[tokio::test]

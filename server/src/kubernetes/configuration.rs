@@ -22,8 +22,18 @@ pub enum ConnectError {
     /// The kubeconfig cannot be used.
     #[error("{}", unquoted(.0))]
     Kubeconfig(#[from] KubeconfigError),
+    /// The library that reads a kubeconfig also reads this variable, which is not valid.
+    #[error(
+        "the variable {name} is not valid: {reason}; dayone does not need it here, but cannot read a kubeconfig with it: correct or unset it"
+    )]
+    Variable {
+        /// The variable.
+        name: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// There is no kubeconfig, and dayone does not run in a Pod.
-    #[error("{}", unquoted(.0))]
+    #[error("{}; run in a cluster, or give --kubeconfig FILE", unquoted(.0))]
     Infer(#[from] InferConfigError),
     /// The configuration is not valid for a client.
     #[error("{}", unquoted(.0))]
@@ -34,11 +44,20 @@ pub enum ConnectError {
 }
 
 /// The configuration of a client of the current context.
-pub(super) async fn of(file: Kubeconfig) -> Result<kube::Config, KubeconfigError> {
+pub(super) async fn of(file: Kubeconfig) -> Result<kube::Config, ConnectError> {
     // The environment's proxies are for the hosts. The library would use them for the API server too, and would
     // match NO_PROXY with the proxy's address instead of the API server's.
-    let proxy_url = kubeconfig::proxy(&file);
-    let mut config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
+    let (proxy_url, names_proxy) = (kubeconfig::proxy(&file), kubeconfig::names_proxy(&file));
+    let config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
+    let mut config = config.map_err(|error| match error {
+        KubeconfigError::ParseNoProxy(reason) => {
+            ConnectError::Variable { name: "NO_PROXY (or no_proxy)", reason: reason.to_string() }
+        }
+        KubeconfigError::ParseProxyUrl(reason) if !names_proxy => {
+            ConnectError::Variable { name: "HTTPS_PROXY (or https_proxy)", reason: reason.to_string() }
+        }
+        error => error.into(),
+    })?;
     config.proxy_url = proxy_url;
     Ok(common(config))
 }

@@ -35,6 +35,12 @@ pub(super) fn proxy(file: &Kubeconfig) -> Option<http::Uri> {
     current(file)?.0.proxy_url.as_deref()?.parse().ok()
 }
 
+/// Whether the kubeconfig itself names a proxy for its current cluster, valid or not.
+pub(super) fn names_proxy(file: &Kubeconfig) -> bool {
+    let proxy = current(file).and_then(|(cluster, _)| cluster.proxy_url.as_deref());
+    proxy.is_some_and(|proxy| !proxy.is_empty())
+}
+
 /// The digest of what a client of the current context is made from: its cluster, its user, and the files that they name. Files of
 /// tokens are left out, because the library rereads them.
 pub(super) fn fingerprint(file: &Kubeconfig) -> Option<Digest> {

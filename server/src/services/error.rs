@@ -48,7 +48,7 @@ pub enum StartError {
     #[error("cannot make the HTTP client that fetches bases: {0}")]
     Fetches(String),
     /// There is no configuration for the API server.
-    #[error("cannot tell how to reach the Kubernetes API server: {0}; run in a cluster, or give --kubeconfig FILE")]
+    #[error("cannot tell how to reach the Kubernetes API server: {0}")]
     Cluster(ConnectError),
     /// The key for images' URLs cannot be read or created in Kubernetes.
     #[error(transparent)]

@@ -214,6 +214,37 @@ fn no_proxy_with_a_star_is_for_addresses_too() {
 }
 
 #[test]
+fn a_variable_with_which_no_kubeconfig_can_be_read_is_named() {
+    let place = Place::new();
+    let cluster = |more: &str| {
+        let text = format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts:\n- {{name: a, context: {{cluster: c, user: u}}}}\n\
+             clusters:\n- {{name: c, cluster: {{server: 'https://127.0.0.1:1'{more}}}}}\nusers:\n- {{name: u, user: {{token: t}}}}\n"
+        );
+        place.write("kubeconfig", text)
+    };
+    let (proxy, wrong) = ("http://192.0.2.99:3128", "http://user:hunter^2@192.0.2.99:3128");
+    let own = format!(", proxy-url: '{wrong}'");
+    for (more, https, no, expected) in [
+        (
+            "",
+            proxy,
+            "localhost,.svc,",
+            "the variable NO_PROXY (or no_proxy) is not valid: comma-separated value is empty",
+        ),
+        ("", wrong, "localhost", "the variable HTTPS_PROXY (or https_proxy) is not valid: invalid uri character"),
+        (&own, proxy, "localhost", "Kubernetes API server: failed to parse proxy url: invalid uri character"),
+    ] {
+        let kubeconfig = cluster(more);
+        let mut command = command(&["controller", "--kubeconfig", kubeconfig.as_str()]);
+        command.args(["--images-bind-addr", "127.0.0.1:0", "--metrics-addr", "127.0.0.1:0"]);
+        let Ended { code, err, .. } = ended(command.env("HTTPS_PROXY", https).env("NO_PROXY", no).output().unwrap());
+        assert!(code == 1 && err.contains(expected), "{err}");
+        assert!(!err.contains("give --kubeconfig") && !err.contains("hunter"), "{err}");
+    }
+}
+
+#[test]
 fn a_proxy_that_fails_is_named_while_dayone_tries_again() {
     let place = Place::new();
     // Nobody listens at this port.

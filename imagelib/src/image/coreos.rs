@@ -170,7 +170,7 @@ fn members(recipe: &Recipe, areas: &CoreosIso) -> Result<Members, ImageError> {
         "no-live-initrd-network",
         &DocumentPath::document("base"),
         "is an older CoreOS whose initramfs does not read keyfiles: only the booted system configures the network, and \
-         without DHCP, an Ignition config cannot fetch anything before",
+         without DHCP, an Ignition config cannot fetch anything before that",
     );
     Ok(members)
 }

@@ -17,7 +17,7 @@ use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use media::listen::Fault;
 use parking_lot::Mutex;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::request::MAX_BODY_TIME;
 
@@ -30,6 +30,7 @@ pub(super) async fn read_on(request: Request, next: Next) -> Response {
     if request.body().is_end_stream() || request.extensions().get::<Fault>().is_some() {
         return next.run(request).await;
     }
+    let end = Instant::now() + MAX_BODY_TIME + MAX_SILENCE;
     let may_send_no_body = request.headers().contains_key(EXPECT);
     let unread = Arc::new(Mutex::new(None));
     let request = request.map(|body| Body::new(Lent { body: Some(body), unread: Arc::clone(&unread) }));
@@ -41,13 +42,15 @@ pub(super) async fn read_on(request: Request, next: Next) -> Response {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         // The answer does not wait for this. hyper begins the answer before it reads on, and then sends no `100 Continue`.
-        tokio::spawn(timeout(MAX_BODY_TIME, discard(rest)));
+        tokio::spawn(discard(rest, MAX_SILENCE, end));
     }
     response
 }
 
-async fn discard(mut rest: Body) {
-    while let Ok(Some(Ok(_))) = timeout(MAX_SILENCE, rest.frame()).await {}
+/// Reads to the end, until nothing has come for `silence`, or until `end`.
+async fn discard(mut rest: Body, silence: Duration, end: Instant) {
+    let read = async { while let Ok(Some(Ok(_))) = timeout(silence, rest.frame()).await {} };
+    let _ = timeout_at(end, read).await;
 }
 
 /// The body of a request, which goes back to [`read_on`] if it is dropped before its end.
@@ -85,5 +88,35 @@ impl HttpBody for Lent {
 impl Drop for Lent {
     fn drop(&mut self) {
         *self.unread.lock() = self.body.take().filter(|body| !body.is_end_stream());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use futures_util::stream;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_mins(1);
+
+    async fn time_of(body: Body, silence: Duration, all: Duration) -> Duration {
+        let begun = Instant::now();
+        timeout(LONG / 2, discard(body, silence, begun + all)).await.expect("an end");
+        begun.elapsed()
+    }
+
+    #[tokio::test]
+    async fn reading_ends_with_the_body_with_its_client_or_with_the_time() {
+        let short = Duration::from_millis(80);
+        time_of(Body::from("the rest"), LONG, LONG).await;
+        let silent = stream::pending::<Result<Bytes, Infallible>>();
+        assert!(time_of(Body::from_stream(silent), short, LONG).await >= short);
+        let endless = stream::unfold((), |()| async {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            Some((Ok::<_, Infallible>(Bytes::from_static(b"x")), ()))
+        });
+        assert!(time_of(Body::from_stream(endless), LONG, short).await >= short);
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::HeaderValue;
 use http::header::USER_AGENT;
-use kube::config::{InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::config::{InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigError, NoProxyError};
 
 use super::kubeconfig;
 use super::problem::unquoted;
@@ -50,6 +50,11 @@ pub(super) async fn of(file: Kubeconfig) -> Result<kube::Config, ConnectError> {
     let (proxy_url, names_proxy) = (kubeconfig::proxy(&file), kubeconfig::names_proxy(&file));
     let config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
     let mut config = config.map_err(|error| match error {
+        // The library means the URL of the proxy, too, and quotes it. It may have a password.
+        KubeconfigError::ParseNoProxy(NoProxyError::NoHost { .. }) => ConnectError::Variable {
+            name: "HTTPS_PROXY or NO_PROXY (also in lower case), or the proxy-url of the kubeconfig,",
+            reason: "it has no host".to_owned(),
+        },
         KubeconfigError::ParseNoProxy(reason) => {
             ConnectError::Variable { name: "NO_PROXY (or no_proxy)", reason: reason.to_string() }
         }

@@ -113,12 +113,17 @@ pub(super) fn describe(error: &kube::Error) -> String {
     }
 }
 
-/// An error and its causes on one line, without what the library quotes: lines of the kubeconfig, and the environment and the output of
-/// its plugin. They have tokens and keys.
+/// An error and its causes on one line, without what the library quotes: lines of the kubeconfig, the URL of its proxy, and the environment
+/// and the output of its plugin. They have tokens, keys and passwords.
 pub(super) fn unquoted(error: &(dyn std::error::Error + 'static)) -> String {
     for cause in std::iter::successors(Some(error), |&error| error.source()) {
         if let Some(KubeconfigError::Parse(error)) = cause.downcast_ref() {
             return format!("failed to parse kubeconfig YAML: {}", error.without_snippet());
+        }
+        if let Some(kube::Error::ProxyProtocolUnsupported { .. } | kube::Error::ProxyProtocolDisabled { .. }) =
+            cause.downcast_ref()
+        {
+            return "the proxy-url of the kubeconfig does not begin with http:// or https://".to_owned();
         }
         match cause.downcast_ref() {
             Some(AuthError::AuthExecRun { out, .. }) => {

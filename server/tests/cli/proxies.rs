@@ -225,6 +225,7 @@ fn a_variable_with_which_no_kubeconfig_can_be_read_is_named() {
     };
     let (proxy, wrong) = ("http://192.0.2.99:3128", "http://user:hunter^2@192.0.2.99:3128");
     let own = format!(", proxy-url: '{wrong}'");
+    let socks = ", proxy-url: 'socks5://user:hunter2@192.0.2.99:1080'";
     for (more, https, no, expected) in [
         (
             "",
@@ -233,7 +234,9 @@ fn a_variable_with_which_no_kubeconfig_can_be_read_is_named() {
             "the variable NO_PROXY (or no_proxy) is not valid: comma-separated value is empty",
         ),
         ("", wrong, "localhost", "the variable HTTPS_PROXY (or https_proxy) is not valid: invalid uri character"),
+        ("", "//user:hunter2@192.0.2.99:3128", "localhost", "is not valid: it has no host"),
         (&own, proxy, "localhost", "Kubernetes API server: failed to parse proxy url: invalid uri character"),
+        (socks, proxy, "localhost", "the proxy-url of the kubeconfig does not begin with http:// or https://"),
     ] {
         let kubeconfig = cluster(more);
         let mut command = command(&["controller", "--kubeconfig", kubeconfig.as_str()]);

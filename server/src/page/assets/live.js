@@ -79,12 +79,14 @@
   const follow = () => {
     const events = new EventSource(view.dataset.live);
     let silence = null;
-    // A proxy may hold events back: only an event shows that they arrive. The server sends the first one at once.
-    events.addEventListener("open", () => {
-      tell("waiting", "connecting");
+    // A proxy may hold back events, or the whole answer: only an event shows that they arrive. The server sends the first one at once.
+    const wait = (text) => {
+      tell("waiting", text);
       clearTimeout(silence);
-      silence = setTimeout(() => tell("stopped", "not live: a proxy in front of the server holds events back"), SILENCE);
-    });
+      silence = setTimeout(() => tell("stopped", "not live: no event arrives; a proxy may hold them back"), SILENCE);
+    };
+    wait("connecting");
+    events.addEventListener("open", () => wait("connecting"));
     events.addEventListener("change", ({ data }) => {
       clearTimeout(silence);
       if (connection.dataset.state !== "live") tell("live", "live");
@@ -94,8 +96,8 @@
       announce();
     });
     events.addEventListener("error", () => {
+      if (events.readyState !== EventSource.CLOSED) return wait("connecting again");
       clearTimeout(silence);
-      if (events.readyState !== EventSource.CLOSED) return tell("waiting", "connecting again");
       tell("stopped", "not live: load the page again");
       setTimeout(follow, RETRY);
     });

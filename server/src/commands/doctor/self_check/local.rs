@@ -11,7 +11,7 @@ use reqwest::redirect::Policy;
 use super::super::super::failure::Failure;
 use crate::error_chain::chain;
 
-/// How long the server may take: it is on this machine.
+/// How long an answer may take, also through the media URL.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// The beginning of the probe's content.

@@ -27,7 +27,7 @@ options:
     description: A file (PEM) with the certificate authorities that the certificate of the API is verified with.
     type: path
   use_proxy:
-    description: Whether to use the proxies of the environment. A server on a loopback address is reached directly in any case.
+    description: Whether to use the proxies of the environment. Modules always reach a server on a loopback address directly.
     type: bool
     default: true
   timeout:

@@ -19,7 +19,10 @@ pub use path::{DocumentPath, Step};
 pub use position::{LineColumn, Position};
 pub use repeated::Repeated;
 
-use crate::text::one_line;
+use crate::text::{one_line, without_middle};
+
+/// How long a message may be, in bytes. It may quote a text of megabytes, and thousands of findings may quote the same.
+const MAX_MESSAGE: usize = 4096;
 
 /// How severe a [`Finding`] is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -118,7 +121,8 @@ impl Report {
     /// Adds a finding.
     pub fn add(&mut self, severity: Severity, code: &'static str, path: &DocumentPath, message: impl Into<String>) {
         debug_assert!(explain(code).is_some(), "{code} has no entry in report/catalogue");
-        let (path, message) = (path.clone(), one_line(&message.into()));
+        let message: String = message.into();
+        let (path, message) = (path.clone(), one_line(&without_middle(&message, MAX_MESSAGE)));
         self.findings.push(Finding { severity, code, path, message, position: None, in_text: None, format: None });
     }
 
@@ -246,6 +250,15 @@ mod tests {
             report.findings()[0].message,
             r"names the Secret links: []\nservices: []\u{1b}[31m, which is not here"
         );
+    }
+
+    #[test]
+    fn findings_are_short_whatever_they_quote() {
+        let long = "x".repeat(1 << 20);
+        let mut report = Report::new();
+        report.error("invalid-value", &DocumentPath::root().key(&long), format!("is {long}, not a number"));
+        let finding = report.findings()[0].to_string();
+        assert!(finding.len() < 10_000 && finding.starts_with("[\"xxx") && finding.ends_with("xxx, not a number"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_yaml::Mapping;
 
 use super::fields::Fields;
-use super::yaml::{Ambiguous, octals};
+use super::yaml::{Ambiguous, merge_order, octals};
 use vocabulary::report::{DocumentPath, Report, Reported};
 
 /// A document, and its place in the user's texts.
@@ -13,7 +13,7 @@ pub(super) struct Document {
     pub(super) value: Mapping,
     /// `document 2`, or `document 1: items[3]`.
     pub(super) path: DocumentPath,
-    /// Scalars that other readers read differently.
+    /// What other readers read differently.
     pub(super) ambiguous: Vec<Ambiguous>,
 }
 
@@ -25,6 +25,11 @@ impl Document {
     /// Warns of numbers that other readers read differently.
     pub(super) fn check_octals(&self, report: &mut Report) {
         octals::check(&self.value, &self.ambiguous, &self.path, report);
+    }
+
+    /// Warns of members to which a merge key behind them gives other values for kubectl and others.
+    pub(super) fn check_merges(&self, report: &mut Report) {
+        merge_order::check(&self.value, &self.ambiguous, &self.path, report);
     }
 }
 

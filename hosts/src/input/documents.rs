@@ -15,7 +15,7 @@ use super::shapes::recognize::{self, Shape};
 use super::shapes::{self, Found, HostDocument, Reading, Scope, UNDERSTOOD, booleans, cluster, ignored, keyfiles};
 use super::stream;
 use super::text::{INVENTORIES, NamedText, Text, TextKind, VariablesOf};
-use super::yaml::{Budget, Problem, invalid, parallel};
+use super::yaml::{Budget, Problem, invalid, octals, parallel};
 use vocabulary::host::{Cluster, HostBmc};
 use vocabulary::report::{DocumentPath, LineColumn, Report, Reported, Severity};
 
@@ -159,10 +159,14 @@ impl<'a> Documents<'a> {
                 booleans::read_embedded(&mut document);
                 self.hosts.push(HostDocument::InstallConfig(document));
             }
-            Ok(Shape::Inventory) => self.tables.add_inventory(document),
+            Ok(Shape::Inventory) => {
+                octals::mark_variables(&mut document.value, &document.ambiguous, &[]);
+                self.tables.add_inventory(document);
+            }
             Ok(Shape::Kind(kind)) => {
                 let kind = kind.to_owned();
                 booleans::read_embedded(&mut document);
+                octals::mark_variables(&mut document.value, &document.ambiguous, &["spec", "hosts", "inventory"]);
                 self.add_object(document, &kind, report)?;
             }
             Err(("document-not-read", message)) => {
@@ -190,10 +194,12 @@ impl<'a> Documents<'a> {
         match kind {
             secret::KIND => {
                 let object = Object::read(document, kind, secret::API_VERSIONS, &mut self.paths, report)?;
+                object.document.check_merges(report);
                 self.secrets.add(object, report);
             }
             cluster::KIND => {
                 let object = Object::read(document, kind, cluster::API_VERSIONS, &mut self.paths, report)?;
+                object.document.check_merges(report);
                 self.clusters.push(object);
             }
             shapes::AGENT_CONFIG => {
@@ -254,6 +260,9 @@ impl<'a> Documents<'a> {
         for (order, (host, (mut found, findings))) in std::mem::take(&mut self.hosts).into_iter().zip(read).enumerate()
         {
             host.document().check_octals(report);
+            if host.is_for_clusters() {
+                host.document().check_merges(report);
+            }
             if let [part] = found.parts.as_mut_slice() {
                 // Also in its Secrets.
                 let errors = findings.findings().iter().filter(|finding| finding.severity == Severity::Error);
@@ -280,7 +289,7 @@ impl<'a> Documents<'a> {
         }
         let profiles = self.profiles(first_profile, has_nameless, report);
         hosts.join(profiles, [By::Name, By::Mac], report);
-        policies.join(&mut hosts, report);
+        policies.join(&mut hosts, budget, report);
         let found = hosts.finish(report);
         let cluster = clusters.finish(report);
         if found.hosts.is_empty() && !report.has_errors() {

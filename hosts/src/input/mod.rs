@@ -113,6 +113,7 @@ pub fn bare_nmstate(text: &Text<'_>, report: &mut Report) -> Option<(NmstateDocu
     }
     report.append(found);
     document.check_octals(report);
+    document.check_merges(report);
     Some((NmstateDocument::new(document.value.into(), text.top()), content.into_owned()))
 }
 
@@ -221,3 +222,6 @@ pub fn read_bmcs<'a>(texts: impl IntoIterator<Item = Text<'a>>) -> (Vec<HostBmc>
     let bmcs = documents.map(|documents| documents.bmcs(&mut budget, &mut report));
     (bmcs.unwrap_or_default(), report)
 }
+
+#[cfg(test)]
+mod tests;

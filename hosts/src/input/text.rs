@@ -20,6 +20,8 @@ const UNICODE_TEXT: &str = ".txt";
 const WORKBOOKS: [&str; 2] = [".xlsx", ".xlsm"];
 /// How ZIP archives begin, and with them Excel workbooks. No YAML begins with them.
 const ZIP: &[u8] = b"PK\x03\x04";
+/// How a file begins that Ansible Vault has encrypted as a whole.
+pub(super) const VAULT: &[u8] = b"$ANSIBLE_VAULT";
 /// How old workbooks (.xls) begin, and encrypted ones. This is not UTF-8.
 pub(super) const COMPOUND_FILE: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 
@@ -118,6 +120,12 @@ impl<'a> Text<'a> {
         if content.len() > most {
             let message = format!("is {} bytes long in UTF-8; dayone reads at most {most}", content.len());
             return Err(Problem::new("input-too-large", message));
+        }
+        // Whether the variables of a group or a host matter is known later.
+        if content.starts_with(VAULT) && TextKind::of(self.name) != TextKind::Variables {
+            let message = "is encrypted with Ansible Vault; decrypt it first, or hand over what `ansible-inventory --list \
+                           --ask-vault-pass` prints";
+            return Err(Problem::new("input-encrypted", message));
         }
         Ok(content)
     }

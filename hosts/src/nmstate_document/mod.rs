@@ -23,6 +23,9 @@ const MAX_VALUES: usize = 100_000;
 /// How many bytes of text a document may hold, aliases written out.
 const MAX_TEXT: usize = 1 << 20;
 
+/// How many errors about its text dayone reports. A document of a megabyte may have a hundred thousand.
+const MAX_ERRORS: usize = 100;
+
 /// Keys whose value must not be quoted, in whatever error.
 const SECRET_KEYS: &[&str] = &["password", "private-key-password", "mka-cak", "psk"];
 
@@ -115,7 +118,8 @@ pub(crate) fn quoted(text: &str) -> String {
 /// and that no text holds a control character, so that each setting of a keyfile is one line. Says how many values
 /// there are.
 pub(crate) fn check(document: &Value, path: &DocumentPath, report: &mut Report) -> usize {
-    let mut walk = Walk { path, report, steps: Vec::new(), values: 0, text: 0 };
+    let most = report.findings().len() + MAX_ERRORS;
+    let mut walk = Walk { path, report, most, steps: Vec::new(), values: 0, text: 0 };
     walk.value(document);
     walk.values
 }
@@ -123,6 +127,8 @@ pub(crate) fn check(document: &Value, path: &DocumentPath, report: &mut Report) 
 struct Walk<'a, 'r> {
     path: &'r DocumentPath,
     report: &'r mut Report,
+    /// How many findings the report may have.
+    most: usize,
     steps: Vec<Step<'a>>,
     values: usize,
     text: usize,
@@ -130,7 +136,9 @@ struct Walk<'a, 'r> {
 
 impl<'a> Walk<'a, '_> {
     fn error(&mut self, code: &'static str, message: impl Into<String>) {
-        self.report.error(code, &descend(self.path, &self.steps), message);
+        if self.report.findings().len() < self.most {
+            self.report.error(code, &descend(self.path, &self.steps), message);
+        }
     }
 
     /// False where there is no sense in going on.

@@ -136,6 +136,108 @@ fn an_unsafe_value_is_a_text_in_variables_and_nowhere_else() {
     assert!(elsewhere[0].contains("the YAML tag \"!unsafe\", which dayone does not know"), "{elsewhere:?}");
 }
 
+/// A range, and a group with a range, are a few bytes.
+#[test]
+fn an_inventory_does_not_make_much_of_little() {
+    let variables =
+        |count: usize| -> Vec<String> { (0..count).map(|number| format!("v{number}={}", "x".repeat(1000))).collect() };
+    let group = |number: usize| {
+        format!("[g{number}]\nn[1:500]\n[g{number}:vars]\nv=1\n[g{number}:children]\ng{}\n", number + 1)
+    };
+    for inventory in [
+        "n[1:9999] v=1\n".repeat(101),
+        format!("n[1:9999] {}\n", variables(101).join(" ")),
+        format!("n[1:9999] v=1\n[all:vars]\n{}\n", variables(101).join("\n")),
+        format!("n[{0}1:{0}9] v=1\n", "0".repeat(2000)),
+        (0..300).map(group).chain(["[g300]\nlast\n".to_owned()]).collect(),
+    ] {
+        let found = input(&[("f.yaml", &fleet("inventoryFile: i.ini")), ("i.ini", &inventory)]);
+        let findings = findings(&found);
+        assert!(found.hosts.is_empty() && findings[0].starts_with("fleet-inventory "), "{findings:?}");
+    }
+    let shared = format!("n[1:9999] v=1\n[all:vars]\n{}\n", variables(90).join("\n"));
+    let found = input(&[("f.yaml", &fleet("inventoryFile: i.ini")), ("i.ini", &shared)]);
+    assert_eq!((found.hosts.len(), findings(&found)), (9999, Vec::new()));
+    let unknown = format!("[a:children]\n{}", "x\n".repeat(100));
+    assert_eq!(findings(&input(&[("f.yaml", &fleet("inventoryFile: i.ini")), ("i.ini", &unknown)])).len(), 20);
+    let wrong: String = (0..100).map(|number| format!("    n{number}[1:99999]: {{}}\n")).collect();
+    let wrong = format!("all:\n  hosts:\n{wrong}");
+    assert_eq!(findings(&input(&[("f.yaml", &fleet("inventoryFile: i.yml")), ("i.yml", &wrong)])).len(), 20);
+}
+
+/// In YAML 1.1, a number with a leading zero is octal.
+#[test]
+fn what_ansible_reads_as_octal_is_no_value() {
+    let written = |v: &str| {
+        let (yaml, of_host) = (format!("all: {{hosts: {{w0: {{v: {v}}}}}}}\n"), format!("v: {v}\n"));
+        let inline = fleet(&format!("inventory: {{all: {{hosts: {{w0: {{v: {v}}}}}}}}}"));
+        [
+            input(&[("f.yaml", &fleet("inventoryFile: i.yml")), ("i.yml", &yaml)]),
+            input(&[("f.yaml", &fleet("inventoryFile: hosts")), ("hosts", "w0\n"), ("host_vars/w0.yml", &of_host)]),
+            input(&[("f.yaml", &inline)]),
+        ]
+    };
+    for (text, shown) in [("0110", "0110"), ("+0110", "0110"), ("000110", "0110")] {
+        for found in written(text) {
+            let (rows, findings) = (rows(&found), findings(&found));
+            let expected = format!("{shown}, which Ansible reads as 72, and other programs as 110");
+            assert!(rows.is_empty() && findings.len() == 1 && findings[0].contains(&expected), "{text}: {findings:?}");
+        }
+    }
+    for text in ["'0110'", "0118", "110", "!!str 0110"] {
+        for found in written(text) {
+            assert!(rows(&found).len() == 1 && found.report.is_empty(), "{text}: {:?}", findings(&found));
+        }
+    }
+    // Only a value that the template uses matters.
+    let unused =
+        input(&[("f.yaml", &fleet("inventoryFile: i.yml")), ("i.yml", "all: {hosts: {w0: {v: 1, mode: 0644}}}\n")]);
+    assert!(rows(&unused).len() == 1 && unused.report.is_empty(), "{:?}", findings(&unused));
+}
+
+#[test]
+fn a_file_that_is_encrypted_as_a_whole_is_an_error() {
+    for (key, name) in
+        [("inventoryFile", "i.ini"), ("inventoryFile", "hosts"), ("inventoryFile", "i.yml"), ("csvFile", "t.csv")]
+    {
+        let of_fleet = fleet(&format!("{key}: {name}"));
+        let found = input(&[("f.yaml", &of_fleet), (name, "$ANSIBLE_VAULT;1.1;AES256\n3464\n3132\n")]);
+        let findings = findings(&found);
+        let expected = format!("input-encrypted {name}: the input is encrypted with Ansible Vault");
+        assert!(found.hosts.is_empty() && findings.len() == 1 && findings[0].starts_with(&expected), "{findings:?}");
+    }
+}
+
+/// A member of another mapping, a comment or a text may have the same name, and come first.
+#[test]
+fn an_error_about_a_value_has_the_line_of_its_variable() {
+    for (text, line) in [
+        ("dns:\n  v: 192.0.2.53\nmtu: 1500\nv: \"{{ x }}\"\n", 4),
+        ("# v: 1\n---\nnote: |\n  v: 2\n\"v\":\n  \"{{ x }}\"\n", 5),
+        ("{a: {v: 1},\n v: \"{{ x }}\"}\n", 2),
+    ] {
+        let files =
+            [("f.yaml", fleet("inventoryFile: hosts")), ("hosts", "w0\n".into()), ("host_vars/w0.yml", text.into())];
+        let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
+        let found = findings(&input(&files));
+        assert!(found[0].contains(&format!("in host_vars/w0.yml line {line} is a Jinja")), "{text}: {found:?}");
+    }
+}
+
+#[test]
+fn a_file_with_the_name_of_notes_belongs_to_a_host_of_that_name() {
+    let of = |host: &str| {
+        let files = [("hosts", format!("{host} v=1\n")), ("host_vars/w0.example.md", "v: 2\n".to_owned())];
+        let files = files.iter().map(|(name, text)| (*name, text.as_str()));
+        input(&files.chain([("f.yaml", fleet("inventoryFile: hosts").as_str())]).collect::<Vec<_>>())
+    };
+    for (host, value) in [("w0.example.md", 2), ("w0.example.com", 1)] {
+        let found = of(host);
+        assert_eq!(rows(&found), [format!("HostFleet/f ({host}): spec.template is {value}")], "{:?}", findings(&found));
+        assert!(found.report.is_empty(), "{:?}", findings(&found));
+    }
+}
+
 /// An inventory has the same hosts if its path is written as `.` or `./inventory`.
 #[test]
 fn variables_are_read_however_the_path_is_written() {

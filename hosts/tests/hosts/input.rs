@@ -1,5 +1,6 @@
 //! Users' documents and what is read from them, against `fixtures/inputs`. `UPDATE_GOLDEN=1` rewrites the golden files.
 
+mod merge_order;
 mod odd_values;
 mod old_booleans;
 
@@ -223,6 +224,8 @@ fn bombs_are_refused_in_seconds_not_hours() {
         "interfaces: [[[[\n".repeat(1 << 17),
         (0..100_000).map(|n| format!("%TAG !a{n}! b\n")).collect(),
         "--- 1\n".repeat(100_000),
+        // Each of these words is a boolean in YAML 1.1, behind a hundred long keys.
+        format!("{}[{}]{}", format!("{{{}: ", "k".repeat(1000)).repeat(100), "no,".repeat(300_000), "}".repeat(100)),
         format!("[{}]", "1,".repeat(1_000_000)),
         "a".repeat((4 << 20) + 1),
     ];
@@ -264,6 +267,11 @@ fn who_drives_a_bmc_needs_no_network() {
     assert_eq!(bmc.bmc.credentials.as_ref().unwrap().username, "root");
     let (bmcs, report) = read_bmcs([text(host)]);
     assert!(bmcs[0].bmc.credentials.is_err() && !report.has_errors());
+    // Thousands of hosts may share a Secret.
+    let long = secret.replace("password: x", &format!("password: {}", "x".repeat(2000)));
+    let (bmcs, _) = read_bmcs([text(host), Text { name: None, text: long.as_bytes() }]);
+    let why = bmcs[0].bmc.credentials.as_ref().unwrap_err();
+    assert!(why.0.ends_with("stringData.password is 2000 bytes long; at most 1024 are allowed"), "{why:?}");
     assert!(
         read_bmcs([text("{apiVersion: metal3.io/v1alpha1, kind: BareMetalHost, metadata: {name: x}}")]).1.has_errors()
     );

@@ -71,7 +71,7 @@ problem_kinds! {
     WrongParameter = BAD_REQUEST, "wrong-parameter", "A parameter is wrong";
     /// The server does not support the content type or the content encoding of the body.
     UnsupportedMediaType = UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", "Unsupported content type";
-    /// The body is too large. Send fewer hosts at once.
+    /// The body is too large, or what the images of all its hosts would get. Send fewer hosts at once.
     TooLarge = PAYLOAD_TOO_LARGE, "too-large", "The request is too large";
     /// The body did not arrive in time, or not completely.
     IncompleteRequest = REQUEST_TIMEOUT, "incomplete-request", "The request did not arrive completely";

@@ -12,6 +12,9 @@ use utoipa::ToSchema;
 
 use super::problem::{Problem, ProblemKind};
 
+/// How long the name of a file may be, in bytes. Each finding and each row of a table repeats it.
+const MAX_NAME_BYTES: usize = 1024;
+
 /// Documents, each with the name of its file if the request has one. They may hold secrets.
 #[derive(Clone, Default)]
 pub(in crate::api) struct UserDocuments(Vec<NamedBytes>);
@@ -166,6 +169,9 @@ impl FileBody {
         if self.name.is_empty() || self.name.chars().any(char::is_control) {
             return Err("the name of a file is empty or has control characters");
         }
+        if self.name.len() > MAX_NAME_BYTES {
+            return Err("the name of a file has more than 1024 bytes");
+        }
         Ok(NamedBytes { name: Some(self.name), content })
     }
 }
@@ -232,6 +238,16 @@ mod tests {
         assert!(files.len() < 10_000);
         let request: Request = json::read(files.as_bytes()).unwrap();
         assert_eq!(request.documents.unpacked_size(), 100_003);
+    }
+
+    #[test]
+    fn the_name_of_a_file_is_not_long() {
+        for (length, expected) in [(MAX_NAME_BYTES, true), (MAX_NAME_BYTES + 1, false)] {
+            let name = "a".repeat(length);
+            let request = format!(r#"{{"documents": [{{"name": "{name}", "text": ""}}]}}"#);
+            let read: Result<Request, Problem> = json::read(request.as_bytes());
+            assert_eq!(read.is_ok(), expected, "{length}");
+        }
     }
 
     #[test]

@@ -22,7 +22,7 @@ const INVENTORIES: [&str; 2] = ["hosts", "inventory"];
 /// The directories with the variables of Ansible inventories, whose files need no extension.
 const VARIABLES: [&str; 2] = ["group_vars", "host_vars"];
 
-/// The extensions of files in those directories that have no variables.
+/// The extensions of files below those directories that have no variables.
 const NO_VARIABLES: [&str; 9] = ["~", ".bak", ".cfg", ".md", ".orig", ".retry", ".rst", ".swp", ".txt"];
 
 /// How deep dayone reads directories.
@@ -118,10 +118,17 @@ fn search(
     };
     let name = |path: &Path| path.file_name().is_some_and(|name| VARIABLES.iter().any(|one| name == *one));
     let has_variables = directory.ancestors().any(name);
-    let is_document =
-        |name: &str| is_document(name) || (has_variables && !NO_VARIABLES.iter().any(|end| name.ends_with(end)));
-    // A link may lead to a directory above, or to one that was searched before.
-    if depth == 0 || !seen.insert(fs::canonicalize(directory).map_err(of(directory))?) {
+    // Directly in these directories, the name of a file is that of a group or a host, which may be `w0.example.md`.
+    let names_owners = name(directory);
+    let is_document = |name: &str| {
+        is_document(name) || names_owners || (has_variables && !NO_VARIABLES.iter().any(|end| name.ends_with(end)))
+    };
+    // A link may lead to a directory above, or to one that was searched before. Variables belong to the group or the host that the
+    // link names: `group_vars/rack2` may lead to `group_vars/rack1`.
+    let real = fs::canonicalize(directory).map_err(of(directory))?;
+    let leads_back = has_variables && is_above(&real, directory);
+    let is_new = seen.insert(real);
+    if depth == 0 || leads_back || !(is_new || has_variables) {
         return Ok(());
     }
     let mut entries = Vec::new();
@@ -152,6 +159,12 @@ fn search(
         }
     }
     Ok(())
+}
+
+/// Whether a directory above `directory` is `real`, because a link leads back to it.
+fn is_above(real: &Path, directory: &Path) -> bool {
+    let mut above = directory.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
+    above.any(|above| fs::canonicalize(above).is_ok_and(|above| above == real))
 }
 
 /// Whether a file beside an inventory, or beside its variables, may be an inventory, too: `production`, but not `README` or `Makefile`.

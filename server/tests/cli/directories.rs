@@ -157,3 +157,40 @@ fn no_command_writes_to_a_name_that_means_standard_output_elsewhere() {
     let named = ended(dayone().current_dir(place.path()).args(["convert", "host.yaml", "-o", "./-"]).output().unwrap());
     assert!(named.code == 0 && place.path().join("-").is_dir(), "{}", named.err);
 }
+
+/// Ansible reads variables under each name of a directory, and a host may have a name that ends as that of notes.
+#[test]
+fn variables_belong_to_the_group_and_the_host_that_their_path_names() {
+    let place = tempfile::tempdir().unwrap();
+    let fleet = "apiVersion: dayone.metal3.io/v1alpha1\nkind: HostFleet\nmetadata: {name: f}\nspec:\n  hosts: {inventoryFile: \
+                 inv/hosts}\n  template:\n    network:\n      interfaces: [{name: eth0, type: ethernet, state: up, ipv4: {enabled: true, \
+                 dhcp: false, address: [{ip: \"${address}\", prefix-length: 24}]}}]\n      routes: {config: [{destination: 0.0.0.0/0, \
+                 next-hop-address: \"${gateway}\", next-hop-interface: eth0}]}\n";
+    for (name, text) in [
+        ("fleet.yaml", fleet),
+        ("inv/hosts", "[rack1]\nw0.example.md\n[rack2]\nw1\n"),
+        ("inv/group_vars/all.yml", "gateway: 192.0.2.254\naddress: 192.0.2.99\n"),
+        ("inv/group_vars/rack1/net.yml", "gateway: 192.0.2.1\n"),
+        ("inv/host_vars/w0.example.md", "address: 192.0.2.10\n"),
+        ("inv/host_vars/w1.yml", "address: 192.0.2.11\n"),
+        ("inv/host_vars/README.md", "Notes: [\n"),
+    ] {
+        write(place.path(), name, text);
+    }
+    let in_place = |arguments: &[&str]| ended(dayone().current_dir(place.path()).args(arguments).output().unwrap());
+    let links = place.path().join("inv/group_vars");
+    symlink("..", links.join("rack1/up")).unwrap();
+    // Also if the link comes before the directory that it leads to.
+    for (link, target) in [("rack2", "rack1"), ("rack1", "rack2")] {
+        if link == "rack1" {
+            fs::remove_file(links.join("rack2")).unwrap();
+            fs::rename(links.join("rack1"), links.join("rack2")).unwrap();
+        }
+        symlink(target, links.join(link)).unwrap();
+        let checked = in_place(&["check", "--short", "fleet.yaml", "inv"]);
+        assert_eq!(checked.out, "2 hosts: no errors, no warnings\n", "{}", checked.err);
+        let out = in_place(&["convert", "fleet.yaml", "inv"]).out;
+        assert!(out.matches("0.0.0.0/0,192.0.2.1").count() == 2 && !out.contains("192.0.2.254"), "{out}");
+        assert!(out.contains("192.0.2.10/24") && out.contains("192.0.2.11/24"), "{out}");
+    }
+}

@@ -6,6 +6,10 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use super::name::Name;
+use crate::text::without_middle;
+
+/// How much of a key a path keeps, in bytes. The longest key in Kubernetes has 317. Thousands of paths may have the same key.
+const MAX_KEY: usize = 512;
 
 /// A place in the user's documents, displayed as
 /// `Secret/worker-0-network: stringData.nmstate: interfaces[0].ipv4.address[1].ip`.
@@ -95,10 +99,10 @@ impl DocumentPath {
         self.step(Kind::Numbered(number))
     }
 
-    /// Returns the member `key` of the mapping at this path.
+    /// Returns the member `key` of the mapping at this path. A very long key loses its middle.
     #[must_use]
     pub fn key(&self, key: &str) -> Self {
-        self.step(Kind::Key(Name::new(key)))
+        self.step(Kind::Key(Name::new(&without_middle(key, MAX_KEY))))
     }
 
     /// Returns the element `index` (from 0) of the sequence at this path.

@@ -53,6 +53,28 @@ pub fn locate_within<'a>(limits: Limits, texts: impl IntoIterator<Item = Text<'a
     }
 }
 
+/// The members of the only document in a text, for sentences that name their lines.
+pub(super) struct Members<'t> {
+    /// The document, and how many lines are before it.
+    document: Option<(Tree<'t>, usize)>,
+}
+
+impl<'t> Members<'t> {
+    /// Reads the text.
+    pub(super) fn of(text: &'t [u8], limits: Limits) -> Self {
+        let part = yaml::readable(text).ok().and_then(|text| stream::parts(text, 1).pop());
+        Self { document: part.and_then(|part| Some((Tree::read(part.text, part.index, limits.values)?, part.line))) }
+    }
+
+    /// Returns the line of a member that the document has.
+    pub(super) fn line(&mut self, key: &str) -> Option<usize> {
+        let (tree, before) = self.document.as_mut()?;
+        let member = DocumentPath::root().key(key);
+        let steps: Vec<Step> = member.steps_from(&DocumentPath::root())?.into_iter().cloned().collect();
+        Some(tree.find(&steps, None)?.at.line + *before)
+    }
+}
+
 /// Groups the findings by text.
 fn wanted(texts: &[Text<'_>], report: &Report) -> Vec<WantedOfText> {
     let tops: BTreeMap<DocumentPath, usize> =

@@ -11,6 +11,9 @@ use crate::input::yaml::invalid::wrong_type;
 use vocabulary::host::{BmcCredentials, BmcSpec, NoCredentials};
 use vocabulary::report::{Report, Reported};
 
+/// How long a user name or a password may be, in bytes. BMCs allow far less, and thousands of hosts may share a Secret.
+const MAX_CREDENTIAL: usize = 1024;
+
 /// Reads the member `bmc` of a host whose credentials are in a Secret.
 pub(super) fn with_secret(
     host: &Fields<'_>,
@@ -128,6 +131,10 @@ fn read(
         // Editors and echo add a line end to many passwords.
         match std::str::from_utf8(&bytes).map(|text| text.trim_end_matches(['\r', '\n'])) {
             Ok("") => Err(report.refuse("bmc-secret-empty", &path, "is empty")),
+            Ok(text) if text.len() > MAX_CREDENTIAL => {
+                let message = format!("is {} bytes long; at most {MAX_CREDENTIAL} are allowed", text.len());
+                Err(report.refuse("text-too-long", &path, message))
+            }
             Ok(text) => Ok(text.to_owned()),
             Err(_) => Err(report.refuse("bmc-secret-not-text", &path, "is not UTF-8 text")),
         }

@@ -149,6 +149,11 @@ impl HostDocument {
         }
     }
 
+    /// Whether kubectl or the installer of `OpenShift` may read the document, too.
+    pub(super) fn is_for_clusters(&self) -> bool {
+        !matches!(self, Self::NetworkData(_) | Self::NetworkConfig(_) | Self::Fleet(_))
+    }
+
     /// Returns when and how the parts of the document are joined with others. Parts of the same shape are joined together, and
     /// networks after the machines.
     pub(super) fn join_order(&self) -> (usize, [By; 2]) {

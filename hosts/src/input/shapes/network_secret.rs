@@ -56,6 +56,10 @@ pub(in crate::input) fn network(
             let mut documents = Vec::new();
             for name in profiles {
                 let (content, path) = get(name, budget, report)?;
+                // Any number of hosts may name one Secret.
+                budget
+                    .take_copies((1, content.len()))
+                    .map_err(|problem| report.refuse(problem.code, &path, problem.message))?;
                 documents.push(keyfiles::document(name, &content, path.embedded_document(), report)?);
             }
             Ok(NetworkDocument::Keyfiles(documents))

@@ -1,21 +1,27 @@
 //! What is left of the limits of a call.
 
+use serde_yaml::{Mapping, Value};
+
 use super::limits::Limits;
 use super::problem::Problem;
 
-/// What is left of the limits of one call. Documents in a stream and documents that these contain as text share it.
+/// What is left of the limits of one call. Documents in a stream, documents that these contain as text, and what dayone makes of them
+/// share it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::input) struct Budget {
     limits: Limits,
-    values: usize,
-    bytes: usize,
+    /// How many values and bytes may still be read.
+    read: (usize, usize),
+    /// How many values and bytes may still be made of what was read.
+    copied: (usize, usize),
     /// Whether a reader ever needed more than was left.
     ran_out: bool,
 }
 
 impl Budget {
     pub(in crate::input) fn within(limits: Limits) -> Self {
-        Self { limits, values: limits.values, bytes: limits.bytes, ran_out: false }
+        let (read, copied) = ((limits.values, limits.bytes), (limits.copied_values, limits.copied_bytes));
+        Self { limits, read, copied, ran_out: false }
     }
 
     pub(in crate::input) fn limits(&self) -> Limits {
@@ -32,26 +38,71 @@ impl Budget {
     }
 
     /// Takes values and bytes out of the budget. It is an error if it has fewer.
-    pub(super) fn take(&mut self, (values, bytes): (usize, usize)) -> Result<(), Problem> {
-        let left = self.values.checked_sub(values).zip(self.bytes.checked_sub(bytes));
+    pub(super) fn take(&mut self, size: (usize, usize)) -> Result<(), Problem> {
+        let left = less(self.read, size);
         self.ran_out |= left.is_none();
-        (self.values, self.bytes) = left.ok_or_else(Problem::too_much)?;
+        self.read = left.ok_or_else(Problem::too_much)?;
         Ok(())
     }
 
-    /// Returns how many values and bytes were taken since the budget was `before`.
+    /// Takes values and bytes out of the budget that are made of what was read: a template and a table of a few kilobytes become
+    /// thousands of hosts. It is an error if the budget has fewer.
+    pub(in crate::input) fn take_copies(&mut self, size: (usize, usize)) -> Result<(), Problem> {
+        let left = less(self.copied, size);
+        self.ran_out |= left.is_none();
+        self.copied = left.ok_or_else(Problem::too_much)?;
+        Ok(())
+    }
+
+    /// Returns how many values and bytes were read since the budget was `before`.
     pub(super) fn used_since(&self, before: &Self) -> (usize, usize) {
-        (before.values.saturating_sub(self.values), before.bytes.saturating_sub(self.bytes))
+        used(before.read, self.read)
     }
 
     /// Returns an equal share for each of `count` readers.
     pub(super) fn share(&self, count: usize) -> Self {
-        Self { values: self.values / count.max(1), bytes: self.bytes / count.max(1), ran_out: false, ..*self }
+        let share = |(values, bytes): (usize, usize)| (values / count.max(1), bytes / count.max(1));
+        Self { read: share(self.read), copied: share(self.copied), ran_out: false, ..*self }
     }
 
     /// Takes out what a reader has used of its share. Returns nothing if the reader needed more than the share.
     pub(super) fn take_used(&mut self, share: &Self, left: &Self) -> Option<()> {
-        self.take(left.used_since(share)).ok()?;
+        self.take(used(share.read, left.read)).ok()?;
+        self.take_copies(used(share.copied, left.copied)).ok()?;
         (!left.ran_out).then_some(())
     }
+}
+
+fn less(left: (usize, usize), size: (usize, usize)) -> Option<(usize, usize)> {
+    left.0.checked_sub(size.0).zip(left.1.checked_sub(size.1))
+}
+
+fn used(before: (usize, usize), left: (usize, usize)) -> (usize, usize) {
+    (before.0.saturating_sub(left.0), before.1.saturating_sub(left.1))
+}
+
+/// Returns how many values there are in a value, itself included, and how many bytes of text.
+pub(in crate::input) fn size_of(value: &Value) -> (usize, usize) {
+    match value {
+        Value::Sequence(items) => total(items.iter().map(size_of)),
+        Value::Mapping(members) => size_of_members(members),
+        other => (1, length(other)),
+    }
+}
+
+/// [`size_of`] for a mapping.
+pub(in crate::input) fn size_of_members(members: &Mapping) -> (usize, usize) {
+    total(members.iter().map(|(key, value)| {
+        let (values, text) = size_of(value);
+        (values, text + length(key))
+    }))
+}
+
+/// Returns the size of a collection whose members have these sizes.
+pub(in crate::input) fn total(sizes: impl Iterator<Item = (usize, usize)>) -> (usize, usize) {
+    sizes.fold((1, 0), |(values, text), size| (values.saturating_add(size.0), text.saturating_add(size.1)))
+}
+
+fn length(text: &Value) -> usize {
+    text.as_str().map_or(0, str::len)
 }

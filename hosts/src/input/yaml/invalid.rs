@@ -15,6 +15,8 @@ const MARK: char = '\0';
 pub(super) const UNSAFE: &str = "unsafe";
 /// How many characters of a tag a message shows.
 const SHOWN: usize = 80;
+/// How many marks [`check`] reports. A document of a few megabytes may have hundreds of thousands.
+const MAX_ERRORS: usize = 100;
 
 /// Why dayone cannot use a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +31,8 @@ pub(in crate::input) enum InvalidValue {
     IntegerTooLarge,
     /// It is a mapping with a merge key (`<<`) that dayone cannot resolve, so its members are unknown.
     UnresolvedMerge,
+    /// It is a variable of Ansible, and a number that Ansible reads as octal: `010`.
+    Octal(String),
 }
 
 impl InvalidValue {
@@ -40,6 +44,7 @@ impl InvalidValue {
             Self::TagMismatch => ('f', ""),
             Self::IntegerTooLarge => ('n', ""),
             Self::UnresolvedMerge => ('m', ""),
+            Self::Octal(number) => ('o', number.as_str()),
         };
         let tag: String = [MARK, letter].into_iter().chain(tag.chars().take(SHOWN)).collect();
         Value::Tagged(Box::new(TaggedValue { tag: Tag::new(tag), value: f64::NAN.into() }))
@@ -63,6 +68,7 @@ impl InvalidValue {
             Some('f') => Self::TagMismatch,
             Some('n') => Self::IntegerTooLarge,
             Some('m') => Self::UnresolvedMerge,
+            Some('o') => Self::Octal(rest.collect()),
             Some('u') => Self::UnknownTag(UNSAFE.to_owned()),
             _ => Self::UnknownTag(rest.collect()),
         })
@@ -93,6 +99,14 @@ impl InvalidValue {
                  tag; list several mappings as `<<: [*a, *b]`"
                     .to_owned(),
             ),
+            Self::Octal(number) => {
+                let (decimal, octal) = super::octals::readings(number).unwrap_or_default();
+                let message = format!(
+                    "is {number}, which Ansible reads as {octal}, and other programs as {decimal}; write the number that you mean \
+                     without the zero, or put quotes around it if it is text"
+                );
+                ("number-octal", message)
+            }
         }
     }
 }
@@ -126,24 +140,10 @@ pub(in crate::input) fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// Reports every mark inside `value`, which is at `path`. The recursion ends, because the reader limits the depth.
+/// Reports the marks inside `value`, which is at `path`. The recursion ends, because the reader limits the depth.
 pub(in crate::input) fn check(value: &Value, path: &DocumentPath, report: &mut Report) -> Result<(), Reported> {
-    let mut result = Ok(());
-    match value {
-        Value::Mapping(members) => result = check_members(members, path, report),
-        Value::Sequence(items) => {
-            for (index, item) in items.iter().enumerate().filter(|(_, item)| may_be_marked(item)) {
-                result = result.and(check(item, &path.index(index), report));
-            }
-        }
-        _ => {
-            if let Some(invalid) = InvalidValue::of(value) {
-                let (code, message) = invalid.code_and_message();
-                result = Err(report.refuse(code, path, message));
-            }
-        }
-    }
-    result
+    let most = report.findings().len() + MAX_ERRORS;
+    check_value(value, path, most, report)
 }
 
 /// [`check`] for the members of a mapping.
@@ -152,17 +152,46 @@ pub(in crate::input) fn check_members(
     path: &DocumentPath,
     report: &mut Report,
 ) -> Result<(), Reported> {
+    let most = report.findings().len() + MAX_ERRORS;
+    check_mapping(members, path, most, report)
+}
+
+/// Adds no more to a report that has `most` findings.
+fn check_value(value: &Value, path: &DocumentPath, most: usize, report: &mut Report) -> Result<(), Reported> {
+    let mut result = Ok(());
+    match value {
+        Value::Mapping(members) => result = check_mapping(members, path, most, report),
+        Value::Sequence(items) => {
+            for (index, item) in items.iter().enumerate().filter(|(_, item)| may_be_marked(item)) {
+                result = result.and(check_value(item, &path.index(index), most, report));
+            }
+        }
+        _ => {
+            if let Some(invalid) = InvalidValue::of(value) {
+                let (code, message) = invalid.code_and_message();
+                result = Err(refuse(code, path, message, most, report));
+            }
+        }
+    }
+    result
+}
+
+fn check_mapping(members: &Mapping, path: &DocumentPath, most: usize, report: &mut Report) -> Result<(), Reported> {
     let mut result = Ok(());
     for (key, value) in members {
         if let Some(invalid) = InvalidValue::of(key) {
             let (code, message) = invalid.code_and_message();
-            result = Err(report.refuse(code, path, format!("has a key that {message}")));
+            result = Err(refuse(code, path, format!("has a key that {message}"), most, report));
         }
         if may_be_marked(value) {
-            result = result.and(check(value, &path.key(key.as_str().unwrap_or("?")), report));
+            result = result.and(check_value(value, &path.key(key.as_str().unwrap_or("?")), most, report));
         }
     }
     result
+}
+
+fn refuse(code: &'static str, path: &DocumentPath, message: String, most: usize, report: &mut Report) -> Reported {
+    if report.findings().len() < most { report.refuse(code, path, message) } else { Reported }
 }
 
 /// Whether a mark can be here. Making a path costs more than this look.
@@ -182,6 +211,7 @@ mod tests {
             InvalidValue::TagMismatch,
             InvalidValue::IntegerTooLarge,
             InvalidValue::UnresolvedMerge,
+            InvalidValue::Octal("0110".to_owned()),
         ] {
             let mark = invalid.mark();
             assert_eq!(InvalidValue::of(&mark), Some(invalid));

@@ -9,6 +9,7 @@ pub(super) mod invalid;
 mod json;
 mod limits;
 mod mapping;
+pub(super) mod merge_order;
 pub(super) mod octals;
 pub(super) mod old_booleans;
 pub(super) mod parallel;
@@ -23,7 +24,7 @@ use serde_yaml::Value;
 use invalid::InvalidValue;
 
 pub(super) use ambiguous::Ambiguous;
-pub(super) use budget::Budget;
+pub(super) use budget::{Budget, size_of, size_of_members, total};
 pub use limits::Limits;
 pub(super) use problem::Problem;
 pub(super) use readable::readable;
@@ -43,7 +44,7 @@ pub(super) fn options() -> granit_parser::Options {
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::input) struct Document {
     pub(in crate::input) value: Value,
-    /// Scalars that other readers read differently.
+    /// What other readers read differently.
     pub(in crate::input) ambiguous: Vec<Ambiguous>,
 }
 

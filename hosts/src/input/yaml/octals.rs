@@ -1,31 +1,16 @@
 //! Numbers with a leading zero, which are octal in YAML 1.1 and decimal in YAML 1.2.
 //!
 //! kubectl, kustomize and the installer of `OpenShift` read YAML 1.1, and read `id: 010` as 8. dayone and nmstate read it as 10.
-//! In quotes, it is text for all of them, and later becomes the decimal number.
+//! In quotes, it is text for all of them, and later becomes the decimal number. Ansible reads YAML 1.1, too.
 
-use serde_yaml::{Mapping, Value};
+use serde_yaml::Mapping;
 
-use super::ambiguous::{Ambiguous, Step};
-use crate::members::get;
+use super::InvalidValue;
+use super::ambiguous::Ambiguous;
 use vocabulary::report::{DocumentPath, Report};
 
-/// Returns the path of a number in the document at `path`, if a number of a network is there.
-fn place(octal: &Ambiguous, document: &Mapping, path: &DocumentPath) -> Option<DocumentPath> {
-    let (mut value, mut path, mut last) = (None, path.clone(), None);
-    for step in octal.way() {
-        match step {
-            Step::Key(key) => {
-                let map = value.map_or(Some(document), Value::as_mapping)?;
-                (value, path, last) = (Some(get(map, key)?), path.key(key), Some(key));
-            }
-            Step::Index(index) => {
-                (value, path) = (Some(value?.as_sequence()?.get(*index)?), path.index(*index));
-            }
-        }
-    }
-    let exists = value.and_then(Value::as_str) == Some(octal.text());
-    (exists && last.is_some_and(|key| NUMBERS.binary_search(&key.as_str()).is_ok())).then_some(path)
-}
+/// How many numbers of a document get a warning. A document of a few megabytes may have hundreds of thousands.
+const MAX_WARNINGS: usize = 100;
 
 /// Whether a scalar without quotes and tag is such a number.
 pub(super) fn is_octal(text: &str) -> bool {
@@ -34,22 +19,37 @@ pub(super) fn is_octal(text: &str) -> bool {
 
 /// Warns of the numbers of networks in the document at `path` that other readers read differently.
 pub(in crate::input) fn check(document: &Mapping, ambiguous: &[Ambiguous], path: &DocumentPath, report: &mut Report) {
-    for scalar in ambiguous {
-        if let Some((decimal, old)) = readings(scalar.text())
-            && let Some(path) = place(scalar, document, path)
+    let mut left = MAX_WARNINGS;
+    Ambiguous::each(document, ambiguous, path, &mut |place| {
+        if let Ambiguous::Scalar(text) = place.what
+            && NUMBERS.binary_search(&place.key).is_ok()
+            && let Some((decimal, old)) = readings(text)
+            && left > 0
         {
+            left -= 1;
             let message = format!(
-                "is {}, which dayone and nmstate read as {decimal}, and kubectl, kustomize and other readers of YAML \
-                 1.1 as {old}; write {decimal} without the zero, or {old} if you mean that",
-                scalar.text()
+                "is {text}, which dayone and nmstate read as {decimal}, and kubectl, kustomize and other readers of YAML \
+                 1.1 as {old}; write {decimal} without the zero, or {old} if you mean that{}",
+                if left > 0 { "" } else { "; further such numbers of the document are not listed" }
             );
-            report.warning("number-octal", &path, message);
+            report.warning("number-octal", place.path, message);
         }
-    }
+    });
+}
+
+/// Makes such numbers unusable in an inventory, or in a file with its variables: Ansible reads YAML 1.1. `within` leads to the inventory.
+pub(in crate::input) fn mark_variables(document: &mut Mapping, ambiguous: &[Ambiguous], within: &[&str]) {
+    Ambiguous::change(document, ambiguous, &mut |value, keys, text| {
+        if is_octal(text) && keys.len() > within.len() && keys.starts_with(within) {
+            // Any number of zeros may be in front.
+            let digits = text.trim_start_matches(['+', '0']);
+            *value = InvalidValue::Octal(format!("0{digits}")).mark();
+        }
+    });
 }
 
 /// Returns the decimal and the octal reading of a scalar without quotes, if they differ.
-fn readings(text: &str) -> Option<(u64, u64)> {
+pub(super) fn readings(text: &str) -> Option<(u64, u64)> {
     let digits = text.strip_prefix('+').unwrap_or(text);
     if !digits.starts_with('0') || !digits.bytes().all(|byte| matches!(byte, b'0'..=b'7')) {
         return None;

@@ -24,7 +24,8 @@ impl Problem {
     pub(super) fn too_much() -> Self {
         Self::new(
             "input-too-large",
-            "describes more than dayone can read at once (aliases count as their content); hand over fewer hosts",
+            "describes more than dayone can read at once (aliases count as their content; templates, policies, tables and Secrets \
+             count again for each host or fleet that uses them); hand over fewer hosts",
         )
     }
 

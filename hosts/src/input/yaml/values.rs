@@ -40,7 +40,7 @@ struct Reader<'t, 'b> {
     parser: Parser<'t, StrInput<'t>>,
     budget: &'b mut Budget,
     anchors: BTreeMap<usize, Anchored>,
-    /// The ambiguous scalars of the current document.
+    /// What is ambiguous in the current document, or in the collection that is being read.
     ambiguous: Vec<Ambiguous>,
 }
 
@@ -109,7 +109,7 @@ impl<'t> Reader<'t, '_> {
         self.budget.take((1, text.len()))?;
         let is_plain = !is_key && tag.is_none() && style == ScalarStyle::Plain;
         if is_plain && (octals::is_octal(text) || scalar::old_boolean(text).is_some()) {
-            self.ambiguous.push(Ambiguous::new(text));
+            self.ambiguous.push(Ambiguous::Scalar(text.to_owned()));
         }
         if !is_key && tag.and_then(scalar::local) == Some(InvalidValue::UnknownTag(UNSAFE.to_owned())) {
             // A number is written as Ansible understands it without the tag.
@@ -168,23 +168,30 @@ impl<'t> Reader<'t, '_> {
         loop {
             let (event, span) = self.following()?;
             if event == Event::MappingEnd {
+                for key in mapping::before_merge(&members) {
+                    self.ambiguous.push(Ambiguous::Inside(Step::Key(key), vec![Ambiguous::BeforeMerge]));
+                }
                 return Ok(Read { value: mapping::merged(members), height: height + 1 });
             }
             let key = self.value(event, &span, true, depth)?;
             let (event, span) = self.following()?;
             let noted = self.ambiguous.len();
             let read = self.value(event, &span, false, depth)?;
-            if let Value::String(key) = &key.value {
-                self.add_step(noted, || Step::Key(key.clone()));
+            match &key.value {
+                Value::String(key) => self.add_step(noted, || Step::Key(key.clone())),
+                _ => self.ambiguous.truncate(noted),
             }
             height = height.max(read.height).max(key.height);
             mapping::insert(&mut members, key.value, read.value);
         }
     }
 
-    /// Adds a step to the paths of the scalars that were found since there were `noted`.
-    fn add_step(&mut self, noted: usize, step: impl Fn() -> Step) {
-        self.ambiguous.iter_mut().skip(noted).for_each(|scalar| scalar.below(step()));
+    /// Adds a step to the paths of what was found since there was `noted`.
+    fn add_step(&mut self, noted: usize, step: impl FnOnce() -> Step) {
+        if self.ambiguous.len() > noted {
+            let inside = self.ambiguous.split_off(noted);
+            Ambiguous::add_inside(step(), inside, &mut self.ambiguous);
+        }
     }
 }
 

@@ -80,3 +80,13 @@ fn a_list_whose_items_are_unknown_is_an_error() {
         assert_eq!(input.report.findings()[0].code, "duplicate-key", "{}", findings(&input));
     }
 }
+
+/// A document of a few megabytes may have hundreds of thousands.
+#[test]
+fn of_many_odd_values_a_hundred_are_reported() {
+    let found = read(format!("interfaces: [{}]\n", "!a 1,".repeat(1000)).as_bytes());
+    assert!(found.hosts.is_empty() && found.report.findings().len() == 100, "{}", found.report.findings().len());
+    let found = read(format!("interfaces: [{}]\n", "{name: a, mtu: 010},".repeat(1000)).as_bytes());
+    let warnings = found.report.findings();
+    assert!(warnings.len() == 100 && warnings[99].message.ends_with("are not listed"), "{}", warnings.len());
+}

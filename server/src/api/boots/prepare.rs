@@ -108,6 +108,9 @@ fn with_new_images(api: &Api, settings: &BootSettings, image: &Order) -> Result<
     };
     let (hosts, report) = documents::good_hosts(text, image.request.host.as_deref(), base.target(&image.request))?;
     check_address(settings, hosts.len())?;
+    image.check_copies(hosts.len())?;
+    // Each host gets a copy of the order, and needs no documents any more.
+    let order = Order { documents: None, ..image.clone() };
     let is_open = image.limits.only_from.is_none();
     let mut prepared = Prepared { boots: Vec::new(), images: Vec::new(), report };
     let mut clients_of_hosts = Vec::new();
@@ -117,7 +120,7 @@ fn with_new_images(api: &Api, settings: &BootSettings, image: &Order) -> Result<
         let method = method(settings, Some(&host));
         let firmware = firmware(api, settings, method, Some(&network.topology), host.name.as_deref())?;
         let of_host = Some((&host, network));
-        let mut draft = base.compose(&api.media_url, image.clone(), of_host, Report::new())?;
+        let mut draft = base.compose(&api.media_url, order.clone(), of_host, Report::new())?;
         check_method(method, &draft.open.base, image.format)?;
         prepared.report.append(std::mem::take(&mut draft.report));
         let calls = add_call_home(api, settings, &mut draft)?;

@@ -70,6 +70,7 @@ impl AllHosts {
         let documents = order.documents.take().unwrap_or_default();
         let each = documents::each_host(&documents, base.target(&order.request))?;
         base.check_available()?;
+        order.check_copies(each.hosts.len())?;
         Ok(Self { base, order, hosts: each.hosts, common: each.common })
     }
 
@@ -150,4 +151,23 @@ fn refused(api: &Api, host: Option<String>, problem: Problem) -> HostImage {
         warn!(host, problem = kind.slug(), cause, "a host of a request for many has no image");
     }
     HostImage { host, status: kind.status().as_u16(), image: None, problem: Some(problem) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::request::DocumentRequest as _;
+
+    #[test]
+    fn what_each_image_gets_is_not_large_for_many_hosts() {
+        for (size, hosts, expected) in
+            [(1 << 20, 200, true), (1 << 20, 300, false), (20 << 10, 10_000, true), (3 << 20, 1, true)]
+        {
+            let text = "x".repeat(size);
+            let request =
+                format!(r#"{{"base": "a", "documents": "", "answers": {{"kind": "preseed", "text": "{text}"}}}}"#);
+            let order = Order::from_json(request.as_bytes()).ok().unwrap();
+            assert_eq!(order.check_copies(hosts).is_ok(), expected, "{size} {hosts}");
+        }
+    }
 }

@@ -23,6 +23,10 @@ use crate::api::problem::{Problem, ProblemKind};
 use crate::api::request::DocumentRequest;
 use crate::api::user_documents::{DocumentsBody, UserDocuments};
 
+/// How many bytes of a request the images of all its hosts may repeat together. An answer file of a megabyte, for each of ten thousand
+/// hosts, would fill the memory and the disk.
+const MAX_COPIES: usize = 256 << 20;
+
 /// A request for an image. Give the host's network as either `documents` or `nmstate`. A data image can also have it as
 /// `data.network_data`, or have no network.
 #[derive(Clone, Default, Deserialize, ToSchema)]
@@ -271,6 +275,27 @@ impl Order {
             only_from: request.only_from.take(),
         };
         Ok(Self { format, documents, ignition: ignition.transpose()?, limits, request })
+    }
+
+    /// Refuses an order whose parts are too large for so many hosts, because the image of each host gets them.
+    pub(in crate::api) fn check_copies(&self, hosts: usize) -> Result<(), Problem> {
+        if hosts < 2 {
+            return Ok(());
+        }
+        let ImageRequest { files, units, ssh_authorized_keys, kernel_arguments, boot_entries, data, answers, .. } =
+            &self.request;
+        let answers = answers.as_ref().map(|answers| &answers.text);
+        let parts = (&self.ignition, files, units, ssh_authorized_keys, kernel_arguments, boot_entries, data, answers);
+        let size = serde_json::to_vec(&parts).map_err(Problem::internal)?.len();
+        if size.saturating_mul(hosts) <= MAX_COPIES {
+            return Ok(());
+        }
+        let detail = format!(
+            "besides its documents, the request has {size} bytes, which the image of each of {hosts} hosts would get; dayone makes at \
+             most {} MiB of them; send fewer hosts at once",
+            MAX_COPIES >> 20
+        );
+        Err(Problem::new(ProblemKind::TooLarge, detail))
     }
 }
 

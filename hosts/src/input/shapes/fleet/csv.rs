@@ -6,6 +6,7 @@ mod lines;
 mod separator;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use csv::{ByteRecord, ReaderBuilder};
 
@@ -46,7 +47,7 @@ pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Re
     let mut reader =
         ReaderBuilder::new().has_headers(false).flexible(true).delimiter(separator.byte).from_reader(text.as_ref());
     let mut table = Table::default();
-    let mut names: Vec<String> = Vec::new();
+    let mut names: Vec<Arc<str>> = Vec::new();
     let mut errors = 0;
     let mut record = ByteRecord::new();
     loop {
@@ -106,7 +107,7 @@ pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Re
 
 /// Returns the values of a row by the names of their columns. Spreadsheets write separators for columns that only look used, so columns
 /// without a name may have empty values.
-fn values(cells: &[&str], names: &[String], separator: &str) -> Result<BTreeMap<String, Cell>, String> {
+fn values(cells: &[&str], names: &[Arc<str>], separator: &str) -> Result<BTreeMap<Arc<str>, Cell>, String> {
     let used = cells.iter().rposition(|cell| !cell.is_empty()).map_or(0, |last| last + 1);
     let count = if cells.len() < names.len() { cells.len() } else { used.max(names.len()) };
     if count != names.len() {
@@ -118,7 +119,7 @@ fn values(cells: &[&str], names: &[String], separator: &str) -> Result<BTreeMap<
         if name.is_empty() {
             return Err("has a value in a column without a name; write the name into the first line".to_owned());
         }
-        row.insert(name.clone(), cell);
+        row.insert(Arc::clone(name), cell);
     }
     Ok(row)
 }
@@ -152,7 +153,7 @@ fn cells(record: &ByteRecord) -> Result<Vec<&str>, String> {
 }
 
 /// Returns the names of the columns up to the last one that has a name. Other columns without a name have an empty one.
-fn columns(cells: &[&str]) -> Result<Vec<String>, String> {
+fn columns(cells: &[&str]) -> Result<Vec<Arc<str>>, String> {
     if cells.len() > MAX_COLUMNS {
         return Err(format!("has more than {MAX_COLUMNS} columns"));
     }
@@ -166,7 +167,7 @@ fn columns(cells: &[&str]) -> Result<Vec<String>, String> {
                 if !seen.insert(*cell) {
                     return Err(format!("has the column {} twice", quoted(cell)));
                 }
-                names.resize(index, String::new());
+                names.resize(index, "".into());
                 names.push(name);
             }
         }

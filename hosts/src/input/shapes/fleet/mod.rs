@@ -41,9 +41,6 @@ const MEMBERS: [&str; 9] =
 const COLUMNS: [&str; 6] = ["name", "hostname", "bootMACAddress", "architecture", "bootMode", "role"];
 /// After how many hosts with errors of their own dayone stops.
 const MAX_FAULTY: usize = 20;
-/// How many values all hosts of a fleet may have together, and how many bytes of text: 10,000 hosts with 200 values each.
-const MAX_VALUES: usize = 2_000_000;
-const MAX_TEXT: usize = 256 << 20;
 
 /// Reads the hosts of a fleet.
 pub(super) fn read(object: &Object, reading: &mut Reading<'_>) -> Result<Found, Reported> {
@@ -99,14 +96,7 @@ impl Fleet {
         let columns: Vec<&str> = columns.into_iter().filter(|column| variables.take(column)).collect();
         let members = Value::Mapping(template.mapping.clone());
         let filled = Template::read(&members, &template.path, &mut variables, &mut wrong);
-        let (values, text) = size(&members);
-        let text = text + variables.uses * table.longest();
-        let hosts = table.rows.len();
-        if values.saturating_mul(hosts) > MAX_VALUES || text.saturating_mul(hosts) > MAX_TEXT {
-            wrong.error("fleet-too-large", &template.path, format!("is too large for {hosts} hosts; split the fleet"));
-        }
-        let unused = variables.known.iter().zip(&variables.used).filter(|(_, used)| !**used);
-        let unused: Vec<&str> = unused.map(|(name, _)| name.as_str()).collect();
+        let unused = variables.unused();
         if every_column_counts && !unused.is_empty() && !wrong.has_errors() {
             let message = format!("has columns that the template does not use: {}", listed(unused.into_iter()));
             wrong.warning("fleet-column-unused", &path, message);
@@ -126,6 +116,15 @@ impl Fleet {
         // A mistake in the template is one mistake, no matter how many hosts have it.
         let (mut faulty, mut repeated) = (0, Repeated::default());
         for (index, row) in self.table.rows.iter().enumerate() {
+            if reading.budget.take_copies(self.template.size(row)).is_err() {
+                let message = format!(
+                    "is too large for {} hosts, or for all fleets together; hand over fewer hosts",
+                    self.table.rows.len()
+                );
+                let template = self.object.key("spec").key("template");
+                reading.report.error("fleet-too-large", &template, message);
+                break;
+            }
             let mut own = Report::new();
             let filled = self.filled(row, &mut own);
             let done = read(filled, &mut reading.with_report(&mut own));
@@ -208,17 +207,4 @@ fn host(mut filled: Filled, object: &Object, reading: &mut Reading<'_>) -> HostP
         }
     });
     host.part
-}
-
-/// Returns how many values a template has, and how many bytes of text.
-fn size(value: &Value) -> (usize, usize) {
-    let sum = |sizes: (usize, usize), size: (usize, usize)| (sizes.0 + size.0, sizes.1 + size.1);
-    match value {
-        Value::String(text) => (1, text.len()),
-        Value::Sequence(values) => values.iter().map(size).fold((1, 0), sum),
-        Value::Mapping(map) => {
-            map.iter().map(|(key, value)| sum((0, key.as_str().map_or(0, str::len)), size(value))).fold((1, 0), sum)
-        }
-        _ => (1, 0),
-    }
 }

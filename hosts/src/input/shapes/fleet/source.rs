@@ -12,7 +12,7 @@ use crate::input::document::Document;
 use crate::input::fields::{Fields, refuse_type};
 use crate::input::listing::listed;
 use crate::input::text::{NamedText, VariablesOf, is_ini, is_workbook, normal_path};
-use crate::input::yaml::Budget;
+use crate::input::yaml::{self, Budget};
 use vocabulary::report::{DocumentPath, Report, Reported};
 
 /// The members of `spec.hosts` for the rows. There must be exactly one.
@@ -35,6 +35,10 @@ pub(in crate::input) struct NamedTables<'a> {
 struct File<'a> {
     /// The user's name for the file, without `.gz`.
     name: String,
+    /// The name without steps that lead nowhere.
+    normal: String,
+    /// About how many bytes there are to read.
+    size: usize,
     path: DocumentPath,
     content: Content<'a>,
     used: AtomicBool,
@@ -56,7 +60,8 @@ pub(super) struct Rows {
 impl<'a> NamedTables<'a> {
     pub(in crate::input) fn add_text(&mut self, text: NamedText<'a>) {
         let name = text.name.strip_suffix(".gz").unwrap_or(text.name).to_owned();
-        self.add(name, text.path.clone(), Content::Text(text.content));
+        let size = text.content.len();
+        self.add(name, text.path.clone(), Content::Text(text.content), size);
     }
 
     pub(in crate::input) fn add_variables(&mut self, text: NamedText<'a>, of: VariablesOf<'_>) {
@@ -64,15 +69,17 @@ impl<'a> NamedTables<'a> {
     }
 
     pub(in crate::input) fn add_inventory(&mut self, document: Document) {
-        self.add(document.path.to_string(), document.path, Content::Inventory(document.value));
+        let (values, text) = yaml::size_of_members(&document.value);
+        self.add(document.path.to_string(), document.path, Content::Inventory(document.value), values + text);
     }
 
     pub(in crate::input) fn add_unknown(&mut self, path: DocumentPath) {
         self.unknown.push(path);
     }
 
-    fn add(&mut self, name: String, path: DocumentPath, content: Content<'a>) {
-        self.files.push(File { name, path, content, used: AtomicBool::new(false) });
+    fn add(&mut self, name: String, path: DocumentPath, content: Content<'a>, size: usize) {
+        let normal = normal_path(&name);
+        self.files.push(File { name, normal, size, path, content, used: AtomicBool::new(false) });
     }
 
     pub(in crate::input) fn is_empty(&self) -> bool {
@@ -82,14 +89,14 @@ impl<'a> NamedTables<'a> {
     /// Finds the file that a fleet means by `name`: by the whole path, else by the end of the path, else by the file name.
     fn find(&self, name: &str, fields: &Fields<'_>, key: &str, report: &mut Report) -> Result<&File<'a>, Reported> {
         let name = &normal_path(name);
-        let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        // The ways compare paths without steps that lead nowhere.
         let ways: [&dyn Fn(&str) -> bool; 3] = [
-            &|path| normal_path(path) == *name,
-            &|path| normal_path(path).strip_suffix(name.as_str()).is_some_and(|before| before.ends_with('/')),
-            &|path| last(path) == last(name),
+            &|path| path == name,
+            &|path| path.strip_suffix(name.as_str()).is_some_and(|before| before.ends_with('/')),
+            &|path| path.rsplit('/').next() == name.rsplit('/').next(),
         ];
         for way in ways {
-            let mut found = self.files.iter().filter(|file| way(&file.name));
+            let mut found = self.files.iter().filter(|file| way(&file.normal));
             match (found.next(), found.next()) {
                 (None, _) => {}
                 (Some(file), None) => {
@@ -106,7 +113,9 @@ impl<'a> NamedTables<'a> {
         }
         // A document in a stream has a path below that of the file.
         let mut files = self.unknown.iter().flat_map(DocumentPath::tops).map(ToString::to_string);
-        if key == "inventoryFile" && files.any(|file| !file.is_empty() && ways.iter().any(|way| way(&file))) {
+        if key == "inventoryFile"
+            && files.any(|file| !file.is_empty() && ways.iter().any(|way| way(&normal_path(&file))))
+        {
             let message = format!(
                 "is {name:?}, and this file has no `all` at its top, so dayone does not read it as an Ansible inventory; put its \
                  groups below `children` of `all`"
@@ -170,14 +179,18 @@ pub(super) fn rows(
         }
         ("csv", Value::String(text)) => of_csv(text.as_bytes(), "csv", path, report)?,
         ("inventory", Value::String(text)) => {
-            of_inventory(&inventory::read_ini(text.as_bytes(), &path, report)?, group, path, report)?
+            of_inventory(&inventory::read_ini(text.as_bytes(), &path, report)?, group, path, budget, report)?
         }
         ("inventory", Value::Mapping(map)) => {
-            of_inventory(&inventory::read_yaml(map, &path, report)?, group, path, report)?
+            of_inventory(&inventory::read_yaml(map, &path, report)?, group, path, budget, report)?
         }
         ("csvFile" | XLSX_FILE | "inventoryFile", Value::String(name)) if !name.is_empty() => {
             let Some(name) = hosts.text(key, report)? else { return Err(Reported) };
             let file = tables.find(name, hosts, key, report)?;
+            // Any number of fleets may name one file, and each reads it anew.
+            budget
+                .take_copies((0, file.size))
+                .map_err(|problem| hosts.wrong(key, problem.code, problem.message, report))?;
             of_file(file, (hosts, key), group, sheet, tables, budget, report)?
         }
         (_, other) => {
@@ -257,7 +270,7 @@ fn of_file(
                 Content::Inventory(map) => inventory::read_yaml(map, &path, report)?,
             };
             tables.variables.add_to(&mut inventory, &file.name, budget, report)?;
-            of_inventory(&inventory, group, path, report)
+            of_inventory(&inventory, group, path, budget, report)
         }
         (Content::Inventory(_), _) => {
             let message = format!("names an Ansible inventory; write inventoryFile in place of {key}");
@@ -275,9 +288,10 @@ fn of_inventory(
     inventory: &Inventory,
     group: Option<&str>,
     path: DocumentPath,
+    budget: &mut Budget,
     report: &mut Report,
 ) -> Result<Rows, Reported> {
-    let table = inventory.rows(group, &path, report)?;
+    let table = inventory.rows(group, &path, budget, report)?;
     Ok(Rows { table, path, every_column_counts: false })
 }
 

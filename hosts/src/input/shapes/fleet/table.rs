@@ -1,6 +1,7 @@
 //! The rows of a fleet: one row for each host, with its values by name.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_yaml::Value;
 
@@ -19,13 +20,14 @@ const MAX_VALUE: usize = 1024;
 pub(super) struct Table {
     pub(super) rows: Vec<Row>,
     /// The names of all columns, in their order.
-    pub(super) columns: Vec<String>,
+    pub(super) columns: Vec<Arc<str>>,
 }
 
-/// The values of one host.
+/// The values of one host. Rows share the names of columns, and the values that they have from a group or a range: of a few kilobytes
+/// with ten thousand hosts, copies would take gigabytes.
 #[derive(Debug, Default)]
 pub(super) struct Row {
-    pub(super) cells: BTreeMap<String, Cell>,
+    pub(super) cells: BTreeMap<Arc<str>, Cell>,
     /// Its place for users: `hosts.csv line 18`. Empty if the host's name is enough.
     pub(super) place: String,
 }
@@ -44,9 +46,9 @@ impl Row {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Cell {
     /// A text that is not empty and has no control characters.
-    Text(String),
+    Text(Arc<str>),
     /// A value that dayone cannot use: a sentence whose subject is the value.
-    Unusable(String),
+    Unusable(Arc<str>),
 }
 
 impl Cell {
@@ -56,11 +58,11 @@ impl Cell {
             return None;
         }
         if text.len() > MAX_VALUE {
-            return Some(Self::Unusable(format!("is longer than {MAX_VALUE} bytes")));
+            return Some(Self::Unusable(format!("is longer than {MAX_VALUE} bytes").into()));
         }
         Some(match text.chars().find(|c| c.is_control()) {
-            None => Self::Text(text.to_owned()),
-            Some(c) => Self::Unusable(format!("contains the control character U+{:04X}", u32::from(c))),
+            None => Self::Text(text.into()),
+            Some(c) => Self::Unusable(format!("contains the control character U+{:04X}", u32::from(c)).into()),
         })
     }
 
@@ -69,24 +71,18 @@ impl Cell {
         match value {
             Value::Null => None,
             Value::String(text) => Self::of_text(text),
-            Value::Bool(value) => Some(Self::Text(value.to_string())),
-            Value::Number(number) if number.is_u64() || number.is_i64() => Some(Self::Text(number.to_string())),
+            Value::Bool(value) => Some(Self::Text(value.to_string().into())),
+            Value::Number(number) if number.is_u64() || number.is_i64() => Some(Self::Text(number.to_string().into())),
             Value::Number(_) => Some(Self::Unusable("is a floating-point number in YAML; put quotes around it".into())),
-            other => Some(Self::Unusable(wrong_type(other, "a text").1)),
+            other => Some(Self::Unusable(wrong_type(other, "a text").1.into())),
         }
     }
 }
 
 impl Table {
-    /// Returns the length of the longest value.
-    pub(super) fn longest(&self) -> usize {
-        let cells = self.rows.iter().flat_map(|row| row.cells.values());
-        cells.map(|cell| if let Cell::Text(text) = cell { text.len() } else { 0 }).max().unwrap_or_default()
-    }
-
     /// Sets the columns to those of the rows, sorted by name.
     pub(super) fn collect_columns(&mut self) {
-        let names: BTreeSet<&String> = self.rows.iter().flat_map(|row| row.cells.keys()).collect();
+        let names: BTreeSet<&Arc<str>> = self.rows.iter().flat_map(|row| row.cells.keys()).collect();
         self.columns = names.into_iter().cloned().collect();
     }
 
@@ -94,7 +90,7 @@ impl Table {
     pub(super) fn of_values(values: &[Value], path: &DocumentPath, report: &mut Report) -> Result<Self, Reported> {
         let mut table = Self::default();
         let mut wrong = false;
-        let mut seen = BTreeSet::new();
+        let mut seen: BTreeSet<Arc<str>> = BTreeSet::new();
         for (index, value) in values.iter().enumerate() {
             let at = path.index(index);
             let Value::Mapping(map) = value else {
@@ -109,10 +105,14 @@ impl Table {
                     wrong = true;
                     continue;
                 };
-                if seen.insert(name) {
-                    table.columns.push(name.to_owned());
-                }
-                row.cells.extend(Cell::of_value(value).map(|cell| (name.to_owned(), cell)));
+                let known = seen.get(name).cloned();
+                let name = known.unwrap_or_else(|| {
+                    let name: Arc<str> = name.into();
+                    seen.insert(Arc::clone(&name));
+                    table.columns.push(Arc::clone(&name));
+                    name
+                });
+                row.cells.extend(Cell::of_value(value).map(|cell| (name, cell)));
             }
             table.rows.push(row);
         }

@@ -4,6 +4,9 @@
 //! text. The result is always text: `0123`, `1e3`, `yes` and `52:54:00:12:34:56` stay unchanged. NMState reads numbers and booleans
 //! from text, except at a few keys, where the value becomes a number or a boolean.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use serde_yaml::{Mapping, Number, Value};
 
 use super::super::booleans::{BOOLEANS, FEATURES};
@@ -23,6 +26,9 @@ const NUMBERS: [&str; 8] = [
     "suppress_prefixlength",
     "vlan-default-pvid",
 ];
+
+/// How many errors of a template dayone reports. A template of a few megabytes may use hundreds of thousands of unknown variables.
+const MAX_ERRORS: usize = 100;
 
 /// A document that is parsed once and filled in for each row.
 #[derive(Debug)]
@@ -46,27 +52,31 @@ pub(super) enum Piece {
 
 /// The variables, and their uses in the template so far.
 pub(super) struct Variables<'a> {
-    /// The names of all variables.
-    pub(super) known: &'a [String],
+    /// The names of all variables, in the order of their columns.
+    known: &'a [Arc<str>],
     /// Whether each is used.
-    pub(super) used: Vec<bool>,
-    /// The number of all uses.
-    pub(super) uses: usize,
+    used: BTreeMap<&'a str, bool>,
 }
 
-impl Variables<'_> {
-    pub(super) fn new(known: &[String]) -> Variables<'_> {
-        Variables { known, used: vec![false; known.len()], uses: 0 }
+impl<'a> Variables<'a> {
+    pub(super) fn new(known: &'a [Arc<str>]) -> Self {
+        Self { known, used: known.iter().map(|name| (&**name, false)).collect() }
     }
 
     /// Notes the use of a variable. Returns whether it exists.
     pub(super) fn take(&mut self, name: &str) -> bool {
-        self.uses += 1;
-        let index = self.known.iter().position(|known| known == name);
-        if let Some(used) = index.and_then(|index| self.used.get_mut(index)) {
-            *used = true;
+        match self.used.get_mut(name) {
+            Some(used) => {
+                *used = true;
+                true
+            }
+            None => false,
         }
-        index.is_some()
+    }
+
+    /// Returns the names of the variables that the template does not use.
+    pub(super) fn unused(&self) -> Vec<&'a str> {
+        self.known.iter().map(|name| &**name).filter(|name| self.used.get(name) == Some(&false)).collect()
     }
 }
 
@@ -111,7 +121,9 @@ impl Template {
             Value::String(text) => match pieces(text) {
                 Ok(pieces) => Self::text(pieces, path, variables, report),
                 Err(message) => {
-                    report.error("fleet-variable-invalid", path, message);
+                    if may_report(report) {
+                        report.error("fleet-variable-invalid", path, message);
+                    }
                     Self::Plain(Value::Null)
                 }
             },
@@ -125,7 +137,7 @@ impl Template {
                 for (key, value) in map {
                     let name = key.as_str().unwrap_or("?");
                     let path = path.key(name);
-                    if name.contains("${") {
+                    if name.contains("${") && may_report(report) {
                         let message = "is a key with a variable; use variables in values only";
                         report.error("fleet-variable-in-key", &path, message);
                     }
@@ -150,8 +162,8 @@ impl Template {
                 (Piece::Literal(_), None) => {}
                 (Piece::Variable(name), _) => {
                     literal = None;
-                    if !variables.take(name) {
-                        let known = listed(variables.known.iter().map(String::as_str));
+                    if !variables.take(name) && may_report(report) {
+                        let known = listed(variables.known.iter().map(|name| &**name));
                         let message = format!("uses ${{{name}}}, which no row has; the variables are: {known}");
                         report.error("fleet-variable-unknown", path, message);
                     }
@@ -184,6 +196,26 @@ impl Template {
                 _ => Self::Text(pieces),
             },
             other => other,
+        }
+    }
+
+    /// Returns how many values the document for one row has, and how many bytes of text.
+    pub(super) fn size(&self, row: &Row) -> (usize, usize) {
+        match self {
+            Self::Plain(value) => yaml::size_of(value),
+            Self::Text(pieces) => {
+                let lengths = pieces.iter().map(|piece| match piece {
+                    Piece::Literal(literal) => literal.len(),
+                    Piece::Variable(name) => value_of(name, row).map_or(0, str::len),
+                });
+                (1, lengths.sum::<usize>())
+            }
+            Self::Boolean(_) | Self::Number(_) => (1, 0),
+            Self::List(parts) => yaml::total(parts.iter().map(|part| part.size(row))),
+            Self::Mapping(parts) => yaml::total(parts.iter().map(|(key, part)| {
+                let (values, text) = part.size(row);
+                (values, text + key.as_str().map_or(0, str::len))
+            })),
         }
     }
 
@@ -221,6 +253,10 @@ impl Template {
             }
         }
     }
+}
+
+fn may_report(report: &Report) -> bool {
+    report.findings().len() < MAX_ERRORS
 }
 
 /// Returns the value of a variable.

@@ -14,6 +14,7 @@ mod workbook;
 mod xml;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use self::cell::Value;
 use self::place::Place;
@@ -67,10 +68,10 @@ pub(super) fn read(
                 errors += 1;
                 break;
             };
-            if place.is_none() || column_name == "name" {
+            if place.is_none() || &**column_name == "name" {
                 place = Some(cell(number, column));
             }
-            row.cells.insert(column_name.clone(), found);
+            row.cells.insert(Arc::clone(column_name), found);
         }
         if errors == MAX_ERRORS {
             break;
@@ -85,25 +86,27 @@ pub(super) fn read(
 
 /// Returns the value in the cell with the name `place`, without the blanks around it.
 fn value_of(value: Value, place: &str) -> Option<Cell> {
-    match value.map(|text| Cell::of_text(text.trim())) {
-        Ok(Some(Cell::Unusable(why))) | Err(why) => Some(Cell::Unusable(format!("in {place} {why}"))),
-        Ok(cell) => cell,
-    }
+    let why = match value.map(|text| Cell::of_text(text.trim())) {
+        Ok(Some(Cell::Unusable(why))) => why,
+        Ok(cell) => return cell,
+        Err(why) => why.into(),
+    };
+    Some(Cell::Unusable(format!("in {place} {why}").into()))
 }
 
 /// Returns the names of the columns.
 fn columns(
     values: BTreeMap<usize, Value>,
     place: &dyn Fn(usize) -> String,
-) -> Result<BTreeMap<usize, String>, Problem> {
-    let mut names: BTreeMap<usize, String> = BTreeMap::new();
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+) -> Result<BTreeMap<usize, Arc<str>>, Problem> {
+    let mut names: BTreeMap<usize, Arc<str>> = BTreeMap::new();
+    let mut places: BTreeMap<Arc<str>, usize> = BTreeMap::new();
     for (column, value) in values {
         match value_of(value, &place(column)) {
             None => {}
             Some(Cell::Unusable(why)) => return Err(format!("has a column whose name {why}")),
             Some(Cell::Text(name)) => {
-                if let Some(first) = places.insert(name.clone(), column) {
+                if let Some(first) = places.insert(Arc::clone(&name), column) {
                     let (first, second) = (place(first), place(column));
                     return Err(format!("has the column {} twice, in {first} and {second}", quoted(&name)));
                 }

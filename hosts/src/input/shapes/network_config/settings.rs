@@ -18,6 +18,7 @@ const IGNORED: &[(&str, &str)] = &[
     ("broadcast", "the kernel derives the broadcast address from the address and its mask"),
     ("bridge_maxwait", "NetworkManager does not wait for the ports of a bridge"),
     ("bridge_waitport", "NetworkManager does not wait for the ports of a bridge"),
+    ("network_commands", "it tells curtin, the installer of MAAS, how to read the network"),
     ("use-ntp", "the host's system decides where its time servers come from"),
     ("use-hostname", "NetworkManager takes a host name from DHCP only if the host has none"),
     ("use-mtu", "NetworkManager takes the MTU from DHCP unless the document has one"),

@@ -324,3 +324,17 @@ fn a_gateway_may_be_on_the_link() {
     let wrong = findings(&with(", on-link: perhaps"));
     assert!(wrong.iter().any(|line| line.contains("routes[0].on-link")), "{wrong:?}");
 }
+
+/// MAAS writes it so for curtin.
+#[test]
+fn the_network_that_maas_writes_is_read() {
+    let yaml = "network: {version: 1, config: [{id: eth0, type: physical, name: eth0, mac_address: '52:54:00:00:00:01', mtu: 9000, \
+                subnets: [{type: static, address: 192.0.2.5/24}]}, {id: eth1, type: physical, name: eth1}, {id: bond0, type: bond, \
+                name: bond0, bond_interfaces: [eth1]}, {id: 1, type: route, destination: 198.51.100.0/24, gateway: 192.0.2.1}]}\n\
+                network_commands: {builtin: [curtin, net-meta, custom]}\n";
+    let (document, report) = translated(yaml);
+    assert!(document.is_some(), "{:?}", report.findings());
+    let found: Vec<String> =
+        report.findings().iter().map(|finding| format!("{} {}", finding.path, finding.code)).collect();
+    assert_eq!(found, ["network_commands network-config-ignored"]);
+}

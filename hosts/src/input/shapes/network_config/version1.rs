@@ -85,8 +85,9 @@ fn interface(
     draft: &mut Draft,
     report: &mut Report,
 ) -> Result<Entry, Reported> {
+    // MAAS writes the name again as `id`, which cloud-init does not read.
     let known: Vec<&str> =
-        ["type", "name", "mac_address", "mtu", "subnets", "accept-ra"].iter().chain(own).copied().collect();
+        ["id", "type", "name", "mac_address", "mtu", "subnets", "accept-ra"].iter().chain(own).copied().collect();
     check_rest(fields, &known, report);
     let name = fields.required_text("name", "the name of the interface", report)?;
     let mut entry = Entry::new(&fields.path);
@@ -242,7 +243,7 @@ fn name_servers(fields: &Fields<'_>, names: &Names<'_>, draft: &mut Draft, repor
 
 /// Reads a route of the host, and finds the interface that it belongs to.
 fn route(fields: &Fields<'_>, on_link: &OnLink, report: &mut Report) -> Result<Entry, Reported> {
-    check_rest(fields, &["type", "destination", "netmask", "prefix", "gateway", "metric"], report);
+    check_rest(fields, &["id", "type", "destination", "netmask", "prefix", "gateway", "metric"], report);
     let mut entry = subnets::route(fields, report)?;
     let gateway: Option<IpAddr> = fields.text("gateway", report)?.and_then(|text| text.parse().ok());
     let Some(gateway) = gateway else {

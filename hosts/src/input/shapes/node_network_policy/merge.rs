@@ -18,6 +18,10 @@ const LISTS: [&str; 6] = [
     "dns-resolver.config.options",
 ];
 
+/// How many entries a list of several policies may have. Each is compared with all others, and the checks of a network accept no longer
+/// lists.
+const MAX_ENTRIES: usize = 2000;
+
 /// Merges states. They must agree where they say something about the same thing.
 pub(super) fn merged(host: &str, states: &[Fields<'_>], report: &mut Report) -> Result<NmstateDocument, Reported> {
     let top = DocumentPath::document(&format!("{KIND} of {host}"));
@@ -73,6 +77,11 @@ impl Merge<'_> {
     }
 
     fn list(&mut self, into: &mut Vec<Value>, at: &DocumentPath, from: &[Value], from_path: &DocumentPath) {
+        if into.len() + from.len() > MAX_ENTRIES {
+            let message = format!("has more than {MAX_ENTRIES} entries together with those of other policies");
+            self.result = Err(self.report.refuse("list-too-long", from_path, message));
+            return;
+        }
         for (index, item) in from.iter().enumerate() {
             if into.contains(item) {
                 continue;
@@ -93,9 +102,14 @@ impl Merge<'_> {
 
 /// Whether both describe the same interface. An OVS bridge and its own port may have the same name, and differ in their types.
 fn is_same_interface(a: &Value, b: &Value) -> bool {
-    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
+        value.get(key).and_then(Value::as_str)
+    }
     let name = text(a, "name");
+    if name.is_none() || name != text(b, "name") {
+        return false;
+    }
     let (first, second) = (text(a, "type"), text(b, "type"));
-    let is_ovs = |kind: &Option<String>| kind.as_deref().is_some_and(|kind| kind.starts_with("ovs-"));
-    name.is_some() && name == text(b, "name") && (first == second || !(is_ovs(&first) || is_ovs(&second)))
+    let is_ovs = |kind: Option<&str>| kind.is_some_and(|kind| kind.starts_with("ovs-"));
+    first == second || !(is_ovs(first) || is_ovs(second))
 }

@@ -15,6 +15,7 @@ use crate::input::fields::Fields;
 use crate::input::host_part::HostPart;
 use crate::input::join::Hosts;
 use crate::input::listing::keys;
+use crate::input::yaml::{self, Budget};
 use vocabulary::host::NmstateDocument;
 use vocabulary::report::{DocumentPath, Report, Reported};
 
@@ -61,7 +62,7 @@ impl Policies {
     }
 
     /// Gives hosts the networks that policies have for them.
-    pub(in crate::input) fn join(mut self, hosts: &mut Hosts, report: &mut Report) {
+    pub(in crate::input) fn join(mut self, hosts: &mut Hosts, budget: &mut Budget, report: &mut Report) {
         self.0.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
         let mut applied = Applied::default();
         let others_have_networks = hosts.iter().any(|(_, part)| part.network.is_some());
@@ -86,7 +87,7 @@ impl Policies {
                 Selected::Unknown(path, message) => report.error("policy-selector", &path, message),
             }
         }
-        applied.finish(hosts, others_have_networks, report);
+        applied.finish(hosts, others_have_networks, budget, report);
     }
 }
 
@@ -101,7 +102,7 @@ struct Applied<'a> {
 }
 
 impl Applied<'_> {
-    fn finish(mut self, hosts: &mut Hosts, others_have_networks: bool, report: &mut Report) {
+    fn finish(mut self, hosts: &mut Hosts, others_have_networks: bool, budget: &mut Budget, report: &mut Report) {
         if self.known.is_empty() && self.new.is_empty() && !self.all.is_empty() {
             // No policy names a host, so they are for every host without a network.
             self.known =
@@ -109,6 +110,11 @@ impl Applied<'_> {
             if self.known.is_empty() {
                 return self.finish_nameless(hosts, others_have_networks, report);
             }
+        }
+        // A policy without a selector may be for thousands of hosts.
+        if let (Err(problem), Some(first)) = (budget.take_copies(self.size()), self.policies().next()) {
+            report.error(problem.code, first.path(), problem.message);
+            return;
         }
         for (index, own) in self.known {
             let policies = with_all(own, &self.all);
@@ -129,6 +135,24 @@ impl Applied<'_> {
                 hosts.push(order, part, report);
             }
         }
+    }
+
+    /// Returns all policies.
+    fn policies(&self) -> impl Iterator<Item = &Object> {
+        let own = self.known.values().chain(self.new.values()).flatten();
+        self.all.iter().chain(own).map(|(_, object)| *object)
+    }
+
+    /// Returns how many values the networks of all hosts have together, and how many bytes of text.
+    fn size(&self) -> (usize, usize) {
+        let size_of = |policies: &[(usize, &Object)]| {
+            yaml::total(policies.iter().map(|(_, object)| yaml::size_of_members(&object.document.value)))
+        };
+        let (values, text) = size_of(&self.all);
+        let hosts = self.known.len() + self.new.len();
+        let for_all = (values.saturating_mul(hosts), text.saturating_mul(hosts));
+        let own = self.known.values().chain(self.new.values()).map(|policies| size_of(policies));
+        yaml::total(own.chain([for_all]))
     }
 
     /// Handles policies that name no host, if no host lacks a network.

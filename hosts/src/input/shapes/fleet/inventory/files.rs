@@ -12,7 +12,8 @@ use serde_yaml::Value;
 use super::super::table::Cell;
 use super::yaml::value_cell;
 use super::{Inventory, VAULT, Variables};
-use crate::input::text::{NamedText, VariablesOf, normal_path};
+use crate::input::positions::Members;
+use crate::input::text::{self, NamedText, VariablesOf, normal_path};
 use crate::input::yaml::invalid::{InvalidValue, kind_of};
 use crate::input::yaml::octals;
 use crate::input::yaml::{self, Budget};
@@ -20,6 +21,9 @@ use vocabulary::report::{DocumentPath, LineColumn, Report, Reported};
 
 /// The extensions of files with variables, in the order in which Ansible looks for them. It takes the first one that exists.
 const EXTENSIONS: [&str; 4] = ["", ".yml", ".yaml", ".json"];
+
+/// How names of notes and of editors' copies end. A host may have such a name, too: `w0.example.md`.
+const NOTES: [&str; 9] = ["~", ".bak", ".cfg", ".md", ".orig", ".retry", ".rst", ".swp", ".txt"];
 
 /// The files in `group_vars` and `host_vars`. They are read when an inventory needs them: there may be others between them.
 #[derive(Default)]
@@ -88,9 +92,10 @@ impl<'a> VariableFiles<'a> {
         self.0.is_empty()
     }
 
-    /// Returns the path of each file that is not read, and the reason.
+    /// Returns the path of each file that is not read, and the reason. Notes are left out.
     pub(in crate::input::shapes::fleet) fn unused(&self) -> impl Iterator<Item = (&DocumentPath, Unused)> {
-        self.0.iter().filter(|file| !file.used.load(Ordering::Relaxed)).map(|file| {
+        let unused = self.0.iter().filter(|file| !file.used.load(Ordering::Relaxed) && !file.may_be_notes());
+        unused.map(|file| {
             let is_elsewhere = file.elsewhere.load(Ordering::Relaxed);
             (&file.path, if is_elsewhere { Unused::Elsewhere } else { Unused::NotReferenced })
         })
@@ -178,8 +183,14 @@ impl File<'_> {
         is_read.then_some((owner, 0))
     }
 
+    /// Whether the file is directly in `group_vars` or `host_vars`, and has the name of notes. Such a file matters only to a group or a
+    /// host of that name.
+    fn may_be_notes(&self) -> bool {
+        matches!(self.steps.as_slice(), [name] if NOTES.iter().any(|end| name.to_ascii_lowercase().ends_with(end)))
+    }
+
     fn read(&self, budget: &mut Budget, report: &mut Report) -> Result<Variables, Reported> {
-        if self.content.starts_with(b"$ANSIBLE_VAULT") {
+        if self.content.starts_with(text::VAULT) {
             return Err(report.refuse("fleet-inventory", &self.path, VAULT));
         }
         let documents = yaml::documents(&self.content, budget).map_err(|problem| {
@@ -190,8 +201,8 @@ impl File<'_> {
         let mut documents = documents.into_iter().filter(|document| !document.value.is_null());
         let mapping = match (documents.next(), documents.next()) {
             (None, _) => return Ok(Variables::new()),
-            (Some(yaml::Document { value: Value::Mapping(mapping), ambiguous }), None) => {
-                octals::check(&mapping, &ambiguous, &self.path, report);
+            (Some(yaml::Document { value: Value::Mapping(mut mapping), ambiguous }), None) => {
+                octals::mark_variables(&mut mapping, &ambiguous, &[]);
                 mapping
             }
             (Some(document), None) => {
@@ -204,31 +215,22 @@ impl File<'_> {
             }
         };
         let mut variables = Variables::new();
+        // Few files have unusable values.
+        let mut members = None;
         for (key, value) in mapping {
             let Value::String(key) = key else {
                 let message = "has a key that is not text; put quotes around it";
                 return Err(report.refuse("fleet-inventory", &self.path, message));
             };
-            let cell = cell(&value).map(|cell| match cell {
-                Cell::Unusable(why) => Cell::Unusable(format!("in {} {why}", self.place(&key))),
-                text @ Cell::Text(_) => text,
-            });
-            variables.insert(key, cell);
+            let mut cell = cell(&value);
+            if let Some(Cell::Unusable(why)) = &mut cell {
+                let members = members.get_or_insert_with(|| Members::of(&self.content, budget.limits()));
+                let line = members.line(&key).map(|line| format!(" line {line}")).unwrap_or_default();
+                *why = format!("in {}{line} {why}", self.name).into();
+            }
+            variables.insert(key.into(), cell);
         }
         Ok(variables)
-    }
-
-    /// Returns the place of a variable for users.
-    fn place(&self, key: &str) -> String {
-        let text = String::from_utf8_lossy(&self.content);
-        let begins = |line: &str| {
-            let line = line.trim_start_matches([' ', '\t', '{', ',', '"', '\'']);
-            line.strip_prefix(key).is_some_and(|behind| behind.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
-        };
-        match text.lines().position(begins) {
-            Some(line) => format!("{} line {}", self.name, line + 1),
-            None => self.name.clone(),
-        }
     }
 }
 

@@ -3,11 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::super::table::Cell;
-use super::{ALL, Inventory, UNGROUPED, Variables, cell};
+use super::{ALL, Inventory, MAX_ERRORS, UNGROUPED, Variables, cell};
 use crate::input::listing::quoted;
 use vocabulary::report::{DocumentPath, LineColumn, Report, Reported};
-
-const MAX_ERRORS: usize = 20;
 
 enum Section {
     Hosts(String),
@@ -51,7 +49,9 @@ pub(in crate::input::shapes::fleet) fn read(
     for (group, line) in reader.mentioned {
         if !reader.declared.contains(&group) && group != ALL && group != UNGROUPED {
             let group = quoted(group.as_str());
-            wrong(format!("names the group {group}, which does not exist"), line);
+            if wrong(format!("names the group {group}, which does not exist"), line) >= MAX_ERRORS {
+                break;
+            }
         }
     }
     if errors > 0 { Err(Reported) } else { Ok(reader.inventory) }
@@ -83,7 +83,7 @@ impl Reader {
                         }
                         return Err("has text behind a host that is not key=value".to_owned());
                     };
-                    variables.insert(key.to_owned(), of_host(value));
+                    variables.insert(key.into(), of_host(value));
                 }
                 self.inventory.add_hosts(group, &pattern, &variables)
             }
@@ -91,8 +91,8 @@ impl Reader {
                 let Some((key, value)) = line.split_once('=') else {
                     return Err("has a line among a group's variables that is not key=value".to_owned());
                 };
-                let (key, value) = (key.trim().to_owned(), value.trim());
-                self.inventory.group(group)?.variables.insert(key, of_group(value));
+                let (key, value) = (key.trim(), value.trim());
+                self.inventory.group(group)?.variables.insert(key.into(), of_group(value));
                 Ok(())
             }
             Section::Children(group) => {
@@ -172,7 +172,7 @@ fn of_group(value: &str) -> Option<Cell> {
     }
     if value.contains(" #") {
         return Some(Cell::Unusable(
-            "has a # behind a blank, which Ansible may read as a comment; put quotes around the value".to_owned(),
+            "has a # behind a blank, which Ansible may read as a comment; put quotes around the value".into(),
         ));
     }
     literal(value)
@@ -212,14 +212,14 @@ impl<'v> Quoted<'v> {
     }
 
     fn unusable() -> Cell {
-        Cell::Unusable("has quotes that do not enclose the whole value".to_owned())
+        Cell::Unusable("has quotes that do not enclose the whole value".into())
     }
 }
 
 /// Returns a value without quotes. If it is a Python literal, Ansible reads it as one.
 fn literal(value: &str) -> Option<Cell> {
     if value.starts_with(['[', '{', '(']) && !value.starts_with("{{") {
-        return Some(Cell::Unusable("is a list or a mapping; a text belongs there".to_owned()));
+        return Some(Cell::Unusable("is a list or a mapping; a text belongs there".into()));
     }
     if value == "None" { None } else { cell(value) }
 }

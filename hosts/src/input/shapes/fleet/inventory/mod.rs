@@ -10,9 +10,11 @@ mod pattern;
 mod yaml;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::table::{Cell, MAX_ROWS, Row, Table};
 use crate::input::listing::{listed, quoted};
+use crate::input::yaml::Budget;
 use vocabulary::report::{DocumentPath, Report, Reported};
 
 pub(super) use self::files::VariableFiles;
@@ -22,8 +24,14 @@ pub(super) use self::yaml::read as read_yaml;
 
 /// How many groups an inventory may have.
 const MAX_GROUPS: usize = 2000;
-/// How many variables all hosts together may get.
+/// How many variables all hosts together may get. A range or a group gives them to thousands of hosts in a few bytes.
 const MAX_VALUES: usize = 1_000_000;
+/// How many hosts the ranges of an inventory may stand for, without the first of each: a range of a few bytes stands for thousands.
+const MAX_MEMBERS: usize = 1_000_000;
+/// How many groups, hosts and variables dayone looks at to find out which variables each host gets.
+const MAX_STEPS: usize = 10_000_000;
+/// After how many errors the readers stop.
+const MAX_ERRORS: usize = 20;
 const ALL: &str = "all";
 /// The group of hosts that are in no other group.
 const UNGROUPED: &str = "ungrouped";
@@ -31,7 +39,7 @@ const UNGROUPED: &str = "ungrouped";
 const PRIORITY: &str = "ansible_group_priority";
 
 /// Variables by name. A variable without a value hides an inherited one.
-type Variables = BTreeMap<String, Option<Cell>>;
+type Variables = BTreeMap<Arc<str>, Option<Cell>>;
 
 /// An inventory.
 #[derive(Debug, Default)]
@@ -44,6 +52,10 @@ pub(in crate::input::shapes::fleet) struct Inventory {
     host_files: BTreeMap<String, Variables>,
     /// Whether Ansible has printed the inventory, with all variables.
     is_listing: bool,
+    /// How many hosts its ranges stand for, without the first of each.
+    members: usize,
+    /// How many copies of variables these hosts get.
+    values: usize,
 }
 
 #[derive(Debug, Default)]
@@ -77,16 +89,30 @@ impl Inventory {
 
     /// Adds the hosts that a pattern names to a group. For each host, later values win.
     fn add_hosts(&mut self, group: &str, pattern: &str, variables: &Variables) -> Result<(), Problem> {
+        // Expanding one more range takes time, too.
+        self.count(0, 0)?;
         let (names, port) = pattern::expand(pattern, MAX_ROWS)?;
         let mut all = variables.clone();
         if let Some(port) = port {
-            all.entry("ansible_port".to_owned()).or_insert(Some(Cell::Text(port)));
+            all.entry("ansible_port".into()).or_insert(Some(Cell::Text(port.into())));
         }
+        // The text itself limits hosts that it names one by one.
+        self.count(names.len().saturating_sub(1), all.len())?;
         for name in names {
             let index = self.add_host(&name, &all)?;
             self.group(group)?.hosts.insert(index);
         }
         Ok(())
+    }
+
+    /// Counts the hosts that a range stands for, and the copies of variables that each of them gets.
+    fn count(&mut self, hosts: usize, variables: usize) -> Result<(), Problem> {
+        self.members = self.members.saturating_add(hosts);
+        self.values = self.values.saturating_add(hosts.saturating_mul(variables));
+        if self.members > MAX_MEMBERS {
+            return Err(format!("has ranges for more than {MAX_MEMBERS} hosts; split it"));
+        }
+        if self.values > MAX_VALUES { Err(too_much()) } else { Ok(()) }
     }
 
     /// Adds a host, or adds variables to a known host, and returns its index.
@@ -145,11 +171,13 @@ impl Inventory {
         found
     }
 
-    /// Returns the hosts of a group and of all groups in it.
-    fn hosts_in(&self, group: &str) -> BTreeSet<usize> {
+    /// Returns the hosts of a group and of all groups in it. Adds how much it looked at to `steps`.
+    fn hosts_in(&self, group: &str, steps: &mut usize) -> BTreeSet<usize> {
         let groups = self.inside(group).into_iter().filter_map(|name| self.groups.get(name).map(|group| (name, group)));
-        let mut hosts: BTreeSet<usize> =
-            groups.filter(|(name, _)| *name != UNGROUPED).flat_map(|(_, group)| &group.hosts).copied().collect();
+        let groups: Vec<(&str, &Group)> = groups.collect();
+        *steps += groups.iter().map(|(_, group)| 1 + group.children.len() + group.hosts.len()).sum::<usize>();
+        let groups = groups.into_iter().filter(|(name, _)| *name != UNGROUPED);
+        let mut hosts: BTreeSet<usize> = groups.flat_map(|(_, group)| &group.hosts).copied().collect();
         if group == UNGROUPED {
             let others = self.groups.iter().filter(|(name, _)| ![ALL, UNGROUPED].contains(&name.as_str()));
             let grouped: BTreeSet<usize> = others.flat_map(|(_, group)| &group.hosts).copied().collect();
@@ -164,8 +192,10 @@ impl Inventory {
         &self,
         group: Option<&str>,
         path: &DocumentPath,
+        budget: &mut Budget,
         report: &mut Report,
     ) -> Result<Table, Reported> {
+        let mut steps = 0;
         let mut wrong = |message: Problem| {
             report.error("fleet-inventory", path, message);
             Reported
@@ -173,7 +203,7 @@ impl Inventory {
         let depths = self.depths().map_err(&mut wrong)?;
         let wanted: Option<BTreeSet<usize>> = match group.filter(|group| *group != ALL) {
             None => None,
-            Some(group) if self.groups.contains_key(group) => Some(self.hosts_in(group)),
+            Some(group) if self.groups.contains_key(group) => Some(self.hosts_in(group, &mut steps)),
             Some(group) => {
                 let there = listed(self.groups.keys().map(String::as_str).filter(|name| *name != ALL));
                 let message = format!("has no group {}; there are: {there}", quoted(group));
@@ -192,16 +222,17 @@ impl Inventory {
             if *name == ALL || self.groups.get(*name).is_none_or(Group::has_no_variables) {
                 continue;
             }
-            for host in self.hosts_in(name) {
+            for host in self.hosts_in(name, &mut steps) {
                 of_host.get_mut(host).into_iter().for_each(|ranks| ranks.push(rank));
                 pairs += 1;
             }
-            if pairs > MAX_VALUES {
-                return Err(wrong(format!("gives all hosts together more than {MAX_VALUES} variables; split it")));
+            if pairs > MAX_VALUES || steps > MAX_STEPS {
+                return Err(wrong(too_much()));
             }
         }
         let all = self.groups.get(ALL);
         let of_all = |of: fn(&Group) -> &Variables| all.into_iter().map(of);
+        let (own_name, inventory_name): (Arc<str>, Arc<str>) = ("name".into(), "inventory_hostname".into());
         let mut table = Table::default();
         let mut values = 0;
         for (index, (name, own)) in self.hosts.iter().enumerate() {
@@ -211,22 +242,25 @@ impl Inventory {
             let groups = of_host.get(index).into_iter().flatten().filter_map(|rank| order.get(*rank));
             let groups: Vec<&Group> = groups.filter_map(|(.., name)| self.groups.get(*name)).collect();
             let inherited = |of: fn(&Group) -> &Variables| of_all(of).chain(groups.iter().map(move |group| of(group)));
-            let mut merged: BTreeMap<&String, &Option<Cell>> = BTreeMap::new();
+            let mut merged: BTreeMap<&Arc<str>, &Option<Cell>> = BTreeMap::new();
             for variables in inherited(|group| &group.variables) {
-                merged.extend(variables.iter().filter(|(name, _)| *name != PRIORITY));
+                steps += variables.len();
+                merged.extend(variables.iter().filter(|(name, _)| &***name != PRIORITY));
             }
             for variables in inherited(|group| &group.in_files).chain([own]).chain(self.host_files.get(name)) {
+                steps += variables.len();
                 merged.extend(variables);
             }
-            let given = merged.into_iter().filter_map(|(name, cell)| Some((name.clone(), cell.clone()?)));
-            let mut cells: BTreeMap<String, Cell> = given.collect();
-            let host = Cell::Text(name.clone());
-            cells.entry("name".to_owned()).or_insert_with(|| host.clone());
-            cells.insert("inventory_hostname".to_owned(), host);
+            let given = merged.into_iter().filter_map(|(name, cell)| Some((Arc::clone(name), cell.clone()?)));
+            let mut cells: BTreeMap<Arc<str>, Cell> = given.collect();
+            let host = Cell::Text(name.as_str().into());
+            cells.entry(Arc::clone(&own_name)).or_insert_with(|| host.clone());
+            cells.insert(Arc::clone(&inventory_name), host);
             values += cells.len();
-            if values > MAX_VALUES {
-                return Err(wrong(format!("gives all hosts together more than {MAX_VALUES} variables; split it")));
+            if values > MAX_VALUES || steps > MAX_STEPS {
+                return Err(wrong(too_much()));
             }
+            budget.take_copies((cells.len(), 0)).map_err(|problem| wrong(problem.message))?;
             table.rows.push(Row { cells, place: String::new() });
         }
         table.collect_columns();
@@ -245,6 +279,10 @@ impl Group {
             _ => 1,
         }
     }
+}
+
+fn too_much() -> Problem {
+    format!("gives all hosts together more than {MAX_VALUES} variables, or has too many groups in groups; split it")
 }
 
 /// Returns the value of a variable that is not an expression.

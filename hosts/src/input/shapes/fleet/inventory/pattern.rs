@@ -1,10 +1,16 @@
 //! Ranges in the names of hosts: `node[01:20]`, `rack[a:d]-[1:9:2]`, with an optional port behind the name.
 
+/// How long a pattern may be, in bytes. A host name has at most 253.
+const MAX_PATTERN: usize = 1024;
+
 /// Returns the names that a pattern stands for, at most `most`, and the port.
 pub(super) fn expand(pattern: &str, most: usize) -> Result<(Vec<String>, Option<String>), String> {
     let (pattern, port) = split_port(pattern);
     if pattern.is_empty() {
         return Err("has a host without a name".to_owned());
+    }
+    if pattern.len() > MAX_PATTERN {
+        return Err(format!("has a host whose name has more than {MAX_PATTERN} bytes"));
     }
     let mut names = vec![String::new()];
     let mut rest = pattern;
@@ -69,10 +75,11 @@ fn values(range: &str, most: usize) -> Result<Vec<String>, String> {
     if from > to {
         return Err("ends before it begins".to_owned());
     }
+    if (to - from) / step as u64 >= most as u64 {
+        return Err(format!("has more than {most} values"));
+    }
     let width = if padded { first.len() } else { 0 };
-    let values: Vec<String> =
-        (from..=to).step_by(step).take(most + 1).map(|value| format!("{value:0width$}")).collect();
-    if values.len() > most { Err(format!("has more than {most} values")) } else { Ok(values) }
+    Ok((from..=to).step_by(step).map(|value| format!("{value:0width$}")).collect())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 use serde_yaml::{Mapping, Value};
 
 use super::super::table::Cell;
-use super::{ALL, Inventory, Problem, VAULT, Variables, cell};
+use super::{ALL, Inventory, MAX_ERRORS, Problem, VAULT, Variables, cell};
 use crate::input::listing::listed;
 use crate::input::yaml::invalid::{unsafe_text, wrong_type};
 use vocabulary::report::{DocumentPath, Report, Reported};
@@ -32,7 +32,7 @@ pub(in crate::input::shapes::fleet) fn read(
 ) -> Result<Inventory, Reported> {
     let of_hosts = host_variables(document);
     let inventory = Inventory { is_listing: of_hosts.is_some(), ..Inventory::default() };
-    let mut reader = Reader { inventory, is_listing: of_hosts.is_some(), wrong: false, report };
+    let mut reader = Reader { inventory, is_listing: of_hosts.is_some(), errors: 0, report };
     if let Some(of_hosts) = of_hosts {
         reader.listing(document, of_hosts, path);
     } else {
@@ -46,22 +46,24 @@ pub(in crate::input::shapes::fleet) fn read(
             }
         }
     }
-    if reader.wrong { Err(Reported) } else { Ok(reader.inventory) }
+    if reader.errors > 0 { Err(Reported) } else { Ok(reader.inventory) }
 }
 
 struct Reader<'r> {
     inventory: Inventory,
     /// Whether the inventory is a listing, in which Ansible has already expanded the hosts' names.
     is_listing: bool,
-    wrong: bool,
+    errors: usize,
     report: &'r mut Report,
 }
 
 impl Reader<'_> {
     fn check(&mut self, result: Result<(), Problem>, path: &DocumentPath) {
         if let Err(message) = result {
-            self.report.error("fleet-inventory", path, message);
-            self.wrong = true;
+            if self.errors < MAX_ERRORS {
+                self.report.error("fleet-inventory", path, message);
+            }
+            self.errors += 1;
         }
     }
 
@@ -117,6 +119,10 @@ impl Reader<'_> {
 
     fn hosts(&mut self, group: &str, hosts: &Value, path: &DocumentPath) {
         for (name, value, at) in self.entries(hosts, path) {
+            // To expand a range takes time, also if that fails.
+            if self.errors >= MAX_ERRORS {
+                return;
+            }
             let variables = self.variables(value, &at);
             let result = if self.is_listing {
                 let index = self.inventory.add_host(name, &variables);
@@ -186,7 +192,7 @@ impl Reader<'_> {
 
     fn variables(&mut self, value: &Value, path: &DocumentPath) -> Variables {
         let of = if self.is_listing { listed_cell } else { value_cell };
-        self.members(value, path).into_iter().map(|(key, value)| (key.to_owned(), of(value))).collect()
+        self.members(value, path).into_iter().map(|(key, value)| (key.into(), of(value))).collect()
     }
 }
 

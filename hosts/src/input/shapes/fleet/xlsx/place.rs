@@ -29,10 +29,10 @@ impl Place {
     /// Returns the name of the cell, with that of its sheet, which has quotes as in formulas.
     pub(super) fn in_sheet(self, sheet: &str) -> String {
         let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
-        let is_plain = sheet.chars().all(plain) && !sheet.starts_with(|c: char| c.is_ascii_digit());
         let letter = |c: char| if c.is_control() { '?' } else { c };
         // No program has longer names.
         let name: String = sheet.chars().take(64).map(letter).collect();
+        let is_plain = name.chars().all(plain) && !name.starts_with(|c: char| c.is_ascii_digit());
         let name = if is_plain { name } else { format!("'{}'", name.replace('\'', "''")) };
         format!("{name}!{}{}", letters(self.column), self.row)
     }

@@ -45,7 +45,7 @@ impl Styles {
         let mut formats = Vec::new();
         let Some(part) = part else { return Ok(Self(formats)) };
         let Some(text) = package.part(part)? else { return Ok(Self(formats)) };
-        let mut codes: BTreeMap<String, String> = BTreeMap::new();
+        let mut codes: BTreeMap<String, Format> = BTreeMap::new();
         let mut events = Events::of(&text, part);
         // Other lists have the same elements: the styles of styles, and formats that depend on values.
         let (mut in_codes, mut in_styles) = (false, false);
@@ -56,11 +56,11 @@ impl Styles {
                 let (id, code) =
                     (code.attribute("numFmtId").unwrap_or_default(), code.attribute("formatCode").unwrap_or_default());
                 package.take(id.len() + code.len())?;
-                codes.insert(id, code);
+                codes.insert(id, by_code(&code));
             }
             if let Some(style) = event.opens("xf").filter(|_| in_styles) {
                 let id = style.attribute("numFmtId").unwrap_or_else(|| "0".to_owned());
-                formats.push(codes.get(&id).map_or_else(|| built_in(&id), |code| by_code(code)));
+                formats.push(codes.get(&id).copied().unwrap_or_else(|| built_in(&id)));
                 if formats.len() > MAX_STYLES {
                     return Err(format!("has more than {MAX_STYLES} styles"));
                 }

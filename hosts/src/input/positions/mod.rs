@@ -4,6 +4,7 @@
 //! only the documents with findings. If it does not find a position, the finding only has its path.
 
 mod keyfile;
+pub(super) mod members;
 mod stream;
 mod tree;
 
@@ -50,28 +51,6 @@ pub fn locate_within<'a>(limits: Limits, texts: impl IntoIterator<Item = Text<'a
                 finding.position = Some(Position { file: text.name.map(str::to_owned), line, column, within });
             }
         }
-    }
-}
-
-/// The members of the only document in a text, for sentences that name their lines.
-pub(super) struct Members<'t> {
-    /// The document, and how many lines are before it.
-    document: Option<(Tree<'t>, usize)>,
-}
-
-impl<'t> Members<'t> {
-    /// Reads the text.
-    pub(super) fn of(text: &'t [u8], limits: Limits) -> Self {
-        let part = yaml::readable(text).ok().and_then(|text| stream::parts(text, 1).pop());
-        Self { document: part.and_then(|part| Some((Tree::read(part.text, part.index, limits.values)?, part.line))) }
-    }
-
-    /// Returns the line of a member that the document has.
-    pub(super) fn line(&mut self, key: &str) -> Option<usize> {
-        let (tree, before) = self.document.as_mut()?;
-        let member = DocumentPath::root().key(key);
-        let steps: Vec<Step> = member.steps_from(&DocumentPath::root())?.into_iter().cloned().collect();
-        Some(tree.find(&steps, None)?.at.line + *before)
     }
 }
 

@@ -12,7 +12,7 @@ use serde_yaml::Value;
 use super::super::table::Cell;
 use super::yaml::value_cell;
 use super::{Inventory, VAULT, Variables};
-use crate::input::positions::Members;
+use crate::input::positions::members::Members;
 use crate::input::text::{self, NamedText, VariablesOf, normal_path};
 use crate::input::yaml::invalid::{InvalidValue, kind_of};
 use crate::input::yaml::octals;

@@ -30,7 +30,7 @@ pub(crate) use document::is_object_name;
 pub use host_part::HostWithoutNetwork;
 pub use positions::{locate, locate_within};
 pub use shapes::network_secret::is_network_key;
-pub use text::Text;
+pub use text::{Text, has_name_of_notes};
 pub use yaml::Limits;
 
 use std::borrow::Cow;

@@ -18,12 +18,20 @@ const PLAIN_INVENTORIES: [&str; 2] = ["hosts", "inventory"];
 const UNICODE_TEXT: &str = ".txt";
 /// The suffixes of Excel workbooks without macros and with macros. dayone does not read the macros.
 const WORKBOOKS: [&str; 2] = [".xlsx", ".xlsm"];
+/// How names of notes and of editors' copies end, in lower case.
+const NOTES: [&str; 9] = ["~", ".bak", ".cfg", ".md", ".orig", ".retry", ".rst", ".swp", ".txt"];
 /// How ZIP archives begin, and with them Excel workbooks. No YAML begins with them.
 const ZIP: &[u8] = b"PK\x03\x04";
 /// How a file begins that Ansible Vault has encrypted as a whole.
 pub(super) const VAULT: &[u8] = b"$ANSIBLE_VAULT";
 /// How old workbooks (.xls) begin, and encrypted ones. This is not UTF-8.
 pub(super) const COMPOUND_FILE: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
+
+/// Whether a file with variables is called as notes and editors' copies are. A host may have such a name, too: `w0.example.md`.
+pub fn has_name_of_notes(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    NOTES.iter().any(|end| name.ends_with(end))
+}
 
 /// One of the user's texts.
 #[derive(Clone, Copy)]

@@ -14,7 +14,7 @@ use tracing::field::display;
 
 use super::path::Target;
 use crate::LogLimit;
-use crate::listen::{DirectRequest, Peer};
+use crate::listen::{DirectRequest, Peer, client_of};
 use crate::reading::Request;
 
 /// After this time, a client gets another line for the same image.
@@ -128,7 +128,7 @@ impl AccessLog {
     }
 
     fn is_first(&self, address: Option<IpAddr>, token: &str, now: Instant) -> bool {
-        let key = self.hasher.hash_one((address, token));
+        let key = self.hasher.hash_one((address.map(client_of), token));
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.get(&key).is_some_and(|last| now.duration_since(*last) < QUIET) {
             return false;
@@ -175,6 +175,9 @@ mod tests {
             [(one, "a"), (one, "a"), (one, "b"), (two, "a")].map(|(ip, t)| log.is_first(ip, t, now)),
             [true, false, true, true]
         );
+        // A client of IPv6 can have any address of its network.
+        let [six, again] = [1, 2].map(|host| Some(IpAddr::from([0x2001, 0xdb8, 0, 1, 0, 0, 0, host])));
+        assert_eq!([log.is_first(six, "a", now), log.is_first(again, "a", now)], [true, false]);
         for i in 0..2 * REMEMBERED {
             log.is_first(one, &i.to_string(), now);
         }

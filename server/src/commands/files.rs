@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use hosts::input::has_name_of_notes;
+
 use super::failure::Failure;
 use crate::arguments::InputFile;
 use crate::store::is_url;
@@ -21,9 +23,6 @@ const INVENTORIES: [&str; 2] = ["hosts", "inventory"];
 
 /// The directories with the variables of Ansible inventories, whose files need no extension.
 const VARIABLES: [&str; 2] = ["group_vars", "host_vars"];
-
-/// The extensions of files below those directories that have no variables.
-const NO_VARIABLES: [&str; 9] = ["~", ".bak", ".cfg", ".md", ".orig", ".retry", ".rst", ".swp", ".txt"];
 
 /// How deep dayone reads directories.
 const MAX_DEPTH: usize = 32;
@@ -120,9 +119,7 @@ fn search(
     let has_variables = directory.ancestors().any(name);
     // Directly in these directories, the name of a file is that of a group or a host, which may be `w0.example.md`.
     let names_owners = name(directory);
-    let is_document = |name: &str| {
-        is_document(name) || names_owners || (has_variables && !NO_VARIABLES.iter().any(|end| name.ends_with(end)))
-    };
+    let is_document = |name: &str| is_document(name) || names_owners || (has_variables && !has_name_of_notes(name));
     // A link may lead to a directory above, or to one that was searched before. Variables belong to the group or the host that the
     // link names: `group_vars/rack2` may lead to `group_vars/rack1`.
     let real = fs::canonicalize(directory).map_err(of(directory))?;

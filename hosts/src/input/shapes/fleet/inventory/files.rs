@@ -11,7 +11,7 @@ use serde_yaml::Value;
 
 use super::super::table::Cell;
 use super::yaml::value_cell;
-use super::{Inventory, VAULT, Variables};
+use super::{ENCRYPTED, Inventory, Variables};
 use crate::input::positions::members::Members;
 use crate::input::text::{self, NamedText, VariablesOf, normal_path};
 use crate::input::yaml::invalid::{InvalidValue, kind_of};
@@ -21,9 +21,6 @@ use vocabulary::report::{DocumentPath, LineColumn, Report, Reported};
 
 /// The extensions of files with variables, in the order in which Ansible looks for them. It takes the first one that exists.
 const EXTENSIONS: [&str; 4] = ["", ".yml", ".yaml", ".json"];
-
-/// How names of notes and of editors' copies end. A host may have such a name, too: `w0.example.md`.
-const NOTES: [&str; 9] = ["~", ".bak", ".cfg", ".md", ".orig", ".retry", ".rst", ".swp", ".txt"];
 
 /// The files in `group_vars` and `host_vars`. They are read when an inventory needs them: there may be others between them.
 #[derive(Default)]
@@ -186,12 +183,12 @@ impl File<'_> {
     /// Whether the file is directly in `group_vars` or `host_vars`, and has the name of notes. Such a file matters only to a group or a
     /// host of that name.
     fn may_be_notes(&self) -> bool {
-        matches!(self.steps.as_slice(), [name] if NOTES.iter().any(|end| name.to_ascii_lowercase().ends_with(end)))
+        matches!(self.steps.as_slice(), [name] if text::has_name_of_notes(name))
     }
 
     fn read(&self, budget: &mut Budget, report: &mut Report) -> Result<Variables, Reported> {
         if self.content.starts_with(text::VAULT) {
-            return Err(report.refuse("fleet-inventory", &self.path, VAULT));
+            return Err(report.refuse("fleet-inventory", &self.path, ENCRYPTED));
         }
         let documents = yaml::documents(&self.content, budget).map_err(|problem| {
             let at = problem.position.or(Some(LineColumn::FIRST));
@@ -237,7 +234,7 @@ impl File<'_> {
 /// Returns a value that may be encrypted by itself.
 fn cell(value: &Value) -> Option<Cell> {
     match InvalidValue::of(value) {
-        Some(InvalidValue::UnknownTag(tag)) if tag == "vault" => Some(Cell::Unusable(VAULT.into())),
+        Some(InvalidValue::UnknownTag(tag)) if tag == "vault" => Some(Cell::Unusable(ENCRYPTED.into())),
         _ => value_cell(value),
     }
 }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use super::table::{Cell, MAX_ROWS, Row, Table};
 use crate::input::listing::{listed, quoted};
+use crate::input::text::VAULT;
 use crate::input::yaml::Budget;
 use vocabulary::report::{DocumentPath, Report, Reported};
 
@@ -290,12 +291,12 @@ fn cell(text: &str) -> Option<Cell> {
     if ["{{", "{%", "{#"].iter().any(|open| text.contains(open)) {
         return Some(Cell::Unusable("is a Jinja expression, which only Ansible can evaluate; write the value".into()));
     }
-    if text.starts_with("$ANSIBLE_VAULT") {
-        return Some(Cell::Unusable(VAULT.into()));
+    if text.as_bytes().starts_with(VAULT) {
+        return Some(Cell::Unusable(ENCRYPTED.into()));
     }
     Cell::of_text(text)
 }
 
 /// The message about an encrypted value.
-const VAULT: &str = "is encrypted with Ansible Vault; write the value, or hand over what `ansible-inventory --list \
+const ENCRYPTED: &str = "is encrypted with Ansible Vault; write the value, or hand over what `ansible-inventory --list \
                      --ask-vault-pass` prints";

@@ -21,7 +21,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::request::MAX_BODY_TIME;
 
-/// How long nothing may come of a body that nobody needs any more.
+/// How long the API waits for the next part of a body that it discards.
 const MAX_SILENCE: Duration = Duration::from_secs(5);
 
 /// Middleware: takes the body back if the request is answered before all of it was read, and reads the rest.

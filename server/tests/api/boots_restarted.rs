@@ -63,7 +63,7 @@ async fn a_boot_that_failed_because_of_the_disk_stays_failed() {
 }
 
 /// How many boots are in this state.
-async fn number(dayone: &Dayone, state: &str) -> usize {
+async fn count(dayone: &Dayone, state: &str) -> usize {
     let listed = Answer::of(dayone.get(&format!("/v1/boots?state={state}"))).await.ok();
     listed["boots"].as_array().unwrap().len()
 }
@@ -86,21 +86,21 @@ async fn boots_that_are_under_way_do_not_wait_for_their_turn_again() {
         until(&dayone, &boots[number], "started", |boot| boot["steps"][3]["state"] == "done").await;
     }
     let dayone = dayone.restart_with(|config| config.boots = settings(1, Duration::from_millis(10))).await;
-    assert_eq!(number(&dayone, "queued").await, waiting.len());
+    assert_eq!(count(&dayone, "queued").await, waiting.len());
     until_continued(&dayone, &boots[0]).await;
     until_continued(&dayone, &boots[1]).await;
     // One may run, and two do.
     assert_eq!(delete(&dayone, &boots[0], "?forget=true").await, 204);
     tokio::time::sleep(Duration::from_millis(200)).await;
-    assert_eq!(number(&dayone, "queued").await, waiting.len());
+    assert_eq!(count(&dayone, "queued").await, waiting.len());
     assert_eq!(delete(&dayone, &boots[1], "?forget=true").await, 204);
     for _ in 0..400 {
-        if number(&dayone, "running").await == 1 {
+        if count(&dayone, "running").await == 1 {
             return;
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
     }
-    panic!("{} boots run, and one may", number(&dayone, "running").await);
+    panic!("{} boots run, and one may", count(&dayone, "running").await);
 }
 
 #[tokio::test]

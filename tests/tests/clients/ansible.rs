@@ -175,7 +175,7 @@ fn mistakes_are_told_with_their_places() {
     Ansible::new(&server.api, None).task("base_info", &json!({}), &[]).failed("token");
     let nobody = format!("http://{}", free_address());
     Ansible::new(&nobody, Some(TOKEN)).task("base_info", &json!({}), &[]).failed(&nobody);
-    // The proxy refuses at once. Without it, the task would wait for an address at which nobody answers.
+    // The request goes to the proxy, which refuses it. Without the proxy, it would time out.
     Ansible::new("http://192.0.2.1", None).task("base_info", &json!({}), &[]).failed("refused");
 }
 

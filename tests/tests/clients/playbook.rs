@@ -122,7 +122,7 @@ impl Ansible {
         let python = self.directory.path().join("python");
         self.command("ansible-playbook")
             .env("PYTHONPATH", python)
-            // Nobody listens there, and no server of the tests is behind a proxy.
+            // A port on which no program listens: a request that uses the proxy fails.
             .env("http_proxy", "http://127.0.0.1:1")
             .arg("-vvv")
             .args(more)

@@ -299,4 +299,4 @@ fn cell(text: &str) -> Option<Cell> {
 
 /// The message about an encrypted value.
 const ENCRYPTED: &str = "is encrypted with Ansible Vault; write the value, or hand over what `ansible-inventory --list \
-                     --ask-vault-pass` prints";
+                         --ask-vault-pass` prints";

@@ -27,6 +27,9 @@ const VARIABLES: [&str; 2] = ["group_vars", "host_vars"];
 /// How deep dayone reads directories.
 const MAX_DEPTH: usize = 32;
 
+/// How many times dayone reads directories again that it has read under another name. A few links to links lead to millions.
+const MAX_AGAIN: usize = 20_000;
+
 /// A file that has been read.
 pub(super) struct ReadFile {
     /// Its name in findings: the path on the command line, or the path below a directory.
@@ -93,9 +96,7 @@ fn read(file: &InputFile, left: &mut u64) -> Result<Vec<u8>, Failure> {
 /// Finds the documents below a directory. It leaves out hidden files and directories, in which editors, version control and
 /// Kubernetes' volumes keep copies.
 fn documents_below(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let mut found = Vec::new();
-    let mut seen = BTreeSet::new();
-    search(directory, MAX_DEPTH, &mut seen, &mut found)
+    let mut found = Search::below(directory)
         .map_err(|(path, error)| Failure::system(&format!("cannot read {}", path.display()), &error))?;
     if found.is_empty() {
         let message = format!("{} has no documents (files that end in {})", directory.display(), EXTENSIONS.join(", "));
@@ -105,63 +106,84 @@ fn documents_below(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(found)
 }
 
-fn search(
-    directory: &Path,
-    depth: usize,
-    seen: &mut BTreeSet<PathBuf>,
-    found: &mut Vec<PathBuf>,
-) -> Result<(), (PathBuf, io::Error)> {
-    let of = |path: &Path| {
-        let path = path.to_owned();
-        move |error| (path, error)
-    };
-    let name = |path: &Path| path.file_name().is_some_and(|name| VARIABLES.iter().any(|one| name == *one));
-    let has_variables = directory.ancestors().any(name);
-    // Directly in these directories, the name of a file is that of a group or a host, which may be `w0.example.md`.
-    let names_owners = name(directory);
-    let is_document = |name: &str| is_document(name) || names_owners || (has_variables && !has_name_of_notes(name));
-    // A link may lead to a directory above, or to one that was searched before. Variables belong to the group or the host that the
-    // link names: `group_vars/rack2` may lead to `group_vars/rack1`.
-    let real = fs::canonicalize(directory).map_err(of(directory))?;
-    let leads_back = has_variables && is_above(&real, directory);
-    let is_new = seen.insert(real);
-    if depth == 0 || leads_back || !(is_new || has_variables) {
-        return Ok(());
-    }
-    let mut entries = Vec::new();
-    for entry in fs::read_dir(directory).map_err(of(directory))? {
-        entries.push(entry.map_err(of(directory))?.file_name());
-    }
-    // Sort the names, so that the file system does not determine which of two links to follow.
-    entries.sort();
-    let is_inventory = |name: &&str| directory.join(name).is_file();
-    let is_of_inventory =
-        INVENTORIES.iter().any(is_inventory) || VARIABLES.iter().any(|name| directory.join(name).is_dir());
-    for name in entries {
-        let may_be_inventory = is_of_inventory && has_name_of_inventory(&name.to_string_lossy());
-        let text = name.to_string_lossy().to_ascii_lowercase();
-        if text.starts_with('.') {
-            continue;
-        }
-        let path = directory.join(&name);
-        let Ok(metadata) = fs::metadata(&path) else {
-            // Report a broken link if its name is that of a document.
-            found.extend(is_document(&text).then_some(path));
-            continue;
-        };
-        if metadata.is_dir() {
-            search(&path, depth - 1, seen, found)?;
-        } else if metadata.is_file() && (is_document(&text) || (may_be_inventory && begins_as_text(&path))) {
-            found.push(path);
-        }
-    }
-    Ok(())
+/// A search for documents. Its paths of directories have no links.
+#[derive(Default)]
+struct Search {
+    /// The directories that it has read.
+    seen: BTreeSet<PathBuf>,
+    /// How many times it has read one of them again.
+    again: usize,
+    /// The directories above the present one.
+    above: Vec<PathBuf>,
+    found: Vec<PathBuf>,
 }
 
-/// Whether a directory above `directory` is `real`, because a link leads back to it.
-fn is_above(real: &Path, directory: &Path) -> bool {
-    let mut above = directory.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
-    above.any(|above| fs::canonicalize(above).is_ok_and(|above| above == real))
+fn of(path: &Path) -> impl FnOnce(io::Error) -> (PathBuf, io::Error) {
+    let path = path.to_owned();
+    move |error| (path, error)
+}
+
+impl Search {
+    fn below(directory: &Path) -> Result<Vec<PathBuf>, (PathBuf, io::Error)> {
+        let real = fs::canonicalize(directory).map_err(of(directory))?;
+        let mut search = Self { above: real.ancestors().skip(1).map(Path::to_owned).collect(), ..Self::default() };
+        search.directory(directory, MAX_DEPTH)?;
+        Ok(search.found)
+    }
+
+    fn directory(&mut self, directory: &Path, depth: usize) -> Result<(), (PathBuf, io::Error)> {
+        let name = |path: &Path| path.file_name().is_some_and(|name| VARIABLES.iter().any(|one| name == *one));
+        let has_variables = directory.ancestors().any(name);
+        // Directly in these directories, the name of a file is that of a group or a host, which may be `w0.example.md`.
+        let names_owners = name(directory);
+        let is_document = |name: &str| is_document(name) || names_owners || (has_variables && !has_name_of_notes(name));
+        // A link may lead to a directory above, or to one that was searched before. Variables belong to the group or the host that the
+        // link names: `group_vars/rack2` may lead to `group_vars/rack1`.
+        let real = fs::canonicalize(directory).map_err(of(directory))?;
+        let is_new = self.seen.insert(real.clone());
+        if depth == 0 || self.above.contains(&real) || !(is_new || has_variables) {
+            return Ok(());
+        }
+        if !is_new {
+            self.again += 1;
+            if self.again > MAX_AGAIN {
+                let why = format!(
+                    "links below group_vars and host_vars lead to directories again more than {MAX_AGAIN} times"
+                );
+                return Err(of(directory)(io::Error::other(why)));
+            }
+        }
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(directory).map_err(of(directory))? {
+            entries.push(entry.map_err(of(directory))?.file_name());
+        }
+        // Sort the names, so that the file system does not determine which of two links to follow.
+        entries.sort();
+        let is_inventory = |name: &&str| directory.join(name).is_file();
+        let is_of_inventory =
+            INVENTORIES.iter().any(is_inventory) || VARIABLES.iter().any(|name| directory.join(name).is_dir());
+        self.above.push(real);
+        for name in entries {
+            let may_be_inventory = is_of_inventory && has_name_of_inventory(&name.to_string_lossy());
+            let text = name.to_string_lossy().to_ascii_lowercase();
+            if text.starts_with('.') {
+                continue;
+            }
+            let path = directory.join(&name);
+            let Ok(metadata) = fs::metadata(&path) else {
+                // Report a broken link if its name is that of a document.
+                self.found.extend(is_document(&text).then_some(path));
+                continue;
+            };
+            if metadata.is_dir() {
+                self.directory(&path, depth - 1)?;
+            } else if metadata.is_file() && (is_document(&text) || (may_be_inventory && begins_as_text(&path))) {
+                self.found.push(path);
+            }
+        }
+        self.above.pop();
+        Ok(())
+    }
 }
 
 /// Whether a file beside an inventory, or beside its variables, may be an inventory, too: `production`, but not `README` or `Makefile`.

@@ -194,3 +194,20 @@ fn variables_belong_to_the_group_and_the_host_that_their_path_names() {
         assert!(out.contains("192.0.2.10/24") && out.contains("192.0.2.11/24"), "{out}");
     }
 }
+
+/// Each level doubles the names of the last directory.
+#[test]
+fn links_to_links_end_in_an_error_in_seconds() {
+    let place = tempfile::tempdir().unwrap();
+    let variables = place.path().join("group_vars");
+    for level in 0..25 {
+        let directory = variables.join(format!("level{level}"));
+        fs::create_dir_all(&directory).unwrap();
+        for name in ["a", "b"] {
+            symlink(format!("../level{}", level + 1), directory.join(name)).unwrap();
+        }
+    }
+    fs::create_dir(variables.join("level25")).unwrap();
+    let checked = ended(dayone().current_dir(place.path()).args(["check", "."]).output().unwrap());
+    assert!(checked.code == 2 && checked.err.contains("lead to directories again"), "{}", checked.err);
+}

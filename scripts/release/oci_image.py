@@ -124,7 +124,10 @@ def main():
     images = [image(layout, name, Path(binary), labels, level) for name, binary in arguments.programs]
     # One name for all architectures: readers look for their own behind it.
     index = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": images}
-    named = layout.put("index.v1+json", index) | {"annotations": {"org.opencontainers.image.ref.name": os.environ["VERSION"]}}
+    version = os.environ["VERSION"]
+    # podman and containerd take the whole name from the second. With the first alone, `podman load` takes the version for the name.
+    names = {"org.opencontainers.image.ref.name": version, "io.containerd.image.name": f"localhost/dayone:{version}"}
+    named = layout.put("index.v1+json", index) | {"annotations": names}
     layout.write(arguments.output, index | {"manifests": [named]})
 
 

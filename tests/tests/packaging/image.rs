@@ -39,6 +39,13 @@ fn the_image_has_the_program_for_each_architecture() {
     let top: Value = serde_json::from_slice(&fs::read(layout.join("index.json")).unwrap()).unwrap();
     let [named] = top["manifests"].as_array().unwrap().as_slice() else { panic!("{top}") };
     assert_eq!(named["annotations"]["org.opencontainers.image.ref.name"], env!("CARGO_PKG_VERSION"));
+    // Without this one, `podman load` names the image `localhost/VERSION:latest`.
+    let name = concat!("localhost/dayone:", env!("CARGO_PKG_VERSION"));
+    assert_eq!(named["annotations"]["io.containerd.image.name"], name);
+    let page = fs::read_to_string(repository().join("docs/install.md")).unwrap();
+    assert!(page.contains(&format!("`{name}`")), "docs/install.md does not name {name}");
+    // podman and docker kill a container after 10 s, and running requests have 20 s to finish.
+    assert!(page.contains("podman run --name dayone --stop-timeout 30 "), "podman would kill the server");
     let index = json(&layout, named);
     let containerfile = fs::read_to_string(repository().join("Containerfile")).unwrap();
     let manifests = index["manifests"].as_array().unwrap();
@@ -82,7 +89,6 @@ fn the_image_has_the_program_for_each_architecture() {
             assert!(containerfile.contains(words), "{words}");
         }
         // docker knows no option for the owner of a volume.
-        let page = fs::read_to_string(repository().join("docs/install.md")).unwrap();
         assert!(page.contains(" --volume dayone:/var/lib/dayone --volume /srv/dayone:/srv/dayone:ro,z "));
         assert_eq!(owners["dayone"], "0/0");
         run(Command::new("tar").arg("--no-same-owner").arg("-xzf").arg(&layer).arg("-C").arg(&root));

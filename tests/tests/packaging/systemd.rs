@@ -187,7 +187,10 @@ client first-token-of-the-dashboard
 printf '[Service]\nLoadCredential=%s\nLoadCredential=%s\n' clients.yaml:/etc/dayone/clients.yaml bmc:/etc/dayone/bmc \
   > /etc/systemd/system/dayone.service.d/credentials.conf
 systemctl daemon-reload
+dayone config check > /srv/before || true
+echo "before the start: $(grep -c '\[service-credential\]' /srv/before), $(grep -o 'no errors' /srv/before)"
 systemctl start dayone.service && echo "started: yes"
+echo "while it runs: $(dayone config check | grep -c 'service-credential')"
 status() { curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $1" http://127.0.0.1:8080/v1/images; }
 echo "first: $(status first-token-of-the-dashboard)"
 sed '/^api-clients/d' /etc/dayone/dayone.yaml > /srv/without-clients.yaml
@@ -206,7 +209,9 @@ echo "restarted: $(status first-token-of-the-dashboard) $(status other-token-of-
 "#,
     );
     for line in [
+        "before the start: 2, no errors",
         "started: yes",
+        "while it runs: 0",
         "first: 200",
         "without the variables: 1",
         "with the variables: no errors",

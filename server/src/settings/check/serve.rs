@@ -23,6 +23,9 @@ use crate::store::{BaseDefinition, DataKeys, check_names};
 /// How long the unit of the packages gives the server to stop (`TimeoutStopSec=`).
 const SERVICE_STOP_SECONDS: u64 = 30;
 
+/// Where the service has its credentials (`LoadCredential=`). systemd makes the directory at the start and removes it at the end.
+const SERVICE_CREDENTIALS: &str = "/run/credentials/dayone.service/";
+
 /// How long the server may wait for the disk after the last request.
 const LAST_SECONDS: u64 = 5;
 
@@ -58,6 +61,7 @@ pub(super) fn check(mut checking: Checking<'_>) -> Vec<Problem> {
         checking.mistake("data-key-file", "data-key-file", error.to_string(), "");
     }
     checking.together(settings);
+    checking.credentials_of_service();
     checking.problems
 }
 
@@ -109,6 +113,13 @@ impl Checking<'_> {
                 "use port {first} or a higher one, or allow port {port} in a drop-in of the unit (docs/install.md)"
             );
             self.doubt(key, "service-port", message, fix);
+        }
+    }
+
+    /// Makes warnings of the errors about credentials that are not there because the service does not run.
+    fn credentials_of_service(&mut self) {
+        if self.is_of_service() && matches!(Path::new(SERVICE_CREDENTIALS).try_exists(), Ok(false)) {
+            self.problems.iter_mut().for_each(expect_credential);
         }
     }
 
@@ -214,6 +225,15 @@ fn too_long_to_stop(drain: Duration) -> Option<String> {
     })
 }
 
+/// Makes a warning of an error about a file that systemd makes when it starts the service.
+fn expect_credential(problem: &mut Problem) {
+    if problem.is_error() && problem.message.contains(SERVICE_CREDENTIALS) {
+        let fix = "systemd makes it when the service starts, if a drop-in of its unit has LoadCredential= (docs/install.md); \
+                   check again while the service runs";
+        *problem = Problem::warning("service-credential", problem.place.clone(), problem.message.as_str(), fix);
+    }
+}
+
 /// The first port on which a process without capabilities may listen.
 fn first_open_port() -> u16 {
     let setting = std::fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start");
@@ -282,6 +302,18 @@ mod tests {
         assert!(unit.lines().any(|line| line == format!("TimeoutStopSec={SERVICE_STOP_SECONDS}s")));
         let warns = |seconds| too_long_to_stop(Duration::from_secs(seconds)).is_some();
         assert_eq!([20, 25, 26, 120, u64::MAX].map(warns), [false, false, true, true, true]);
+    }
+
+    #[test]
+    fn a_credential_that_systemd_makes_later_is_no_mistake() {
+        let checked = |message: &str| {
+            let mut problem = Problem::error("file", Place::Default("site-key".to_owned()), message, "");
+            expect_credential(&mut problem);
+            problem
+        };
+        let later = checked("site key /run/credentials/dayone.service/site.key: No such file or directory");
+        assert!(!later.is_error() && later.code == "service-credential" && later.fix.contains("LoadCredential="));
+        assert!(checked("site key /etc/dayone/site.key: No such file or directory").is_error());
     }
 
     #[test]

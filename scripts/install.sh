@@ -14,6 +14,11 @@ cd "$(dirname "$0")/.."
 [ $# = 1 ] || { sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0" >&2; exit 2; }
 DESTDIR="${DESTDIR:-}" PREFIX="${PREFIX:-/usr/local}" SYSCONFDIR="${SYSCONFDIR:-/etc}"
 UNITDIR="${UNITDIR:-$PREFIX/lib/systemd/system}" ZSHDIR="${ZSHDIR:-$PREFIX/share/zsh/site-functions}"
+# They become words of the unit and parts of a program of sed.
+for path in "$PREFIX" "$SYSCONFDIR" "$UNITDIR" "$ZSHDIR"; do
+  [[ "$path" =~ ^/[A-Za-z0-9/._+:@~-]*$ ]] ||
+    { echo "install.sh: $path: write PREFIX, SYSCONFDIR, UNITDIR and ZSHDIR as absolute paths of letters, digits and ._+:@~-" >&2; exit 2; }
+done
 bash_completion="$PREFIX/share/bash-completion/completions/dayone"
 fish_completion="$PREFIX/share/fish/vendor_completions.d/dayone.fish"
 man="$PREFIX/share/man/man1" doc="$PREFIX/share/doc/dayone"

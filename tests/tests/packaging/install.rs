@@ -59,6 +59,20 @@ fn without_a_build_the_error_says_what_to_do() {
 }
 
 #[test]
+fn a_prefix_that_the_unit_cannot_name_is_refused() {
+    let root = tempfile::tempdir().unwrap();
+    for prefix in ["opt", "/opt/day one", "/opt/a#b", "/opt/a&b", "/opt/100%"] {
+        let mut make = in_repository("make");
+        make.args(["--silent", "install"]).arg(format!("BINARY={}", Path::new(dayone().get_program()).display()));
+        make.arg(format!("DESTDIR={}/", root.path().display())).arg(format!("PREFIX={prefix}"));
+        let output = make.output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && errors.contains(&format!("install.sh: {prefix}: write")), "{errors}");
+        assert!(files(root.path()).is_empty(), "{prefix}: {:?}", files(root.path()));
+    }
+}
+
+#[test]
 fn shells_complete_commands_and_options() {
     let root = installed();
     let script = |path: &str| root.path().join("usr/local/share").join(path);

@@ -206,6 +206,11 @@ sleep 1
 echo "reloaded: $(status first-token-of-the-dashboard)"
 systemctl restart dayone
 echo "restarted: $(status first-token-of-the-dashboard) $(status other-token-of-the-dashboard)"
+# The token is in dayone.env alone now.
+cp /srv/without-clients.yaml /etc/dayone/dayone.yaml
+echo "hint: $(dayone config check | grep -c 'if /etc/dayone/dayone.env has the token')"
+doctor=$(systemd-run --pipe --wait --collect --quiet -p EnvironmentFile=/etc/dayone/dayone.env dayone doctor --self --slow 1)
+echo "doctor: $(grep -c 'which server answers' <<< "$doctor") $(grep -c '^fails' <<< "$doctor")"
 "#,
     );
     for line in [
@@ -219,6 +224,8 @@ echo "restarted: $(status first-token-of-the-dashboard) $(status other-token-of-
         "ran: ",
         "reloaded: 200",
         "restarted: 401 200",
+        "hint: 1",
+        "doctor: 1 0",
     ] {
         assert!(shown.lines().any(|shown| shown == line), "{line} is not in\n{shown}");
     }

@@ -189,7 +189,15 @@ impl Checking<'_> {
         match Config::new(settings, token.as_deref()) {
             // Found before, with a fix.
             Err(error) if self.problems.iter().any(|found| found.is_error() && found.code == error.code()) => {}
-            Err(error) => self.mistake(error.setting(), error.code(), error.to_string(), ""),
+            Err(error) => {
+                // systemd reads the file for the service alone.
+                let fix = if error.code() == "open-api" && self.is_of_service() {
+                    "or, if /etc/dayone/dayone.env has the token, let systemd-run read it for a check (docs/install.md)"
+                } else {
+                    ""
+                };
+                self.mistake(error.setting(), error.code(), error.to_string(), fix);
+            }
             Ok(config) => {
                 let limit =
                     if self.is_of_service() { Some(open_files::SERVICE_LIMIT) } else { open_files::hard_limit() };
@@ -228,8 +236,8 @@ fn too_long_to_stop(drain: Duration) -> Option<String> {
 /// Makes a warning of an error about a file that systemd makes when it starts the service.
 fn expect_credential(problem: &mut Problem) {
     if problem.is_error() && problem.message.contains(SERVICE_CREDENTIALS) {
-        let fix = "systemd makes it when the service starts, if a drop-in of its unit has LoadCredential= (docs/install.md); \
-                   check again while the service runs";
+        let fix = "systemd makes it when the service starts, if a drop-in of its unit has LoadCredential= \
+                   (docs/install.md); check again while the service runs";
         *problem = Problem::warning("service-credential", problem.place.clone(), problem.message.as_str(), fix);
     }
 }

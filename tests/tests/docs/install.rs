@@ -10,7 +10,7 @@ use acceptance::server::dayone;
 use imagelib::recipe;
 
 /// The beginnings of commands that need a package manager, a registry or a service manager, and what covers them.
-const ELSEWHERE: [(&str, &str); 17] = [
+const ELSEWHERE: [(&str, &str); 18] = [
     ("sudo apt install", "packaging/packages.rs installs the package with dpkg"),
     ("sudo dnf install", "packaging/packages.rs installs the package with rpm"),
     ("sudo tar -xzf", "scripts/release/check.sh unpacks the archive"),
@@ -24,6 +24,7 @@ const ELSEWHERE: [(&str, &str); 17] = [
     ("sudo systemd-run --pipe --wait --collect", "packaging/systemd.rs runs it"),
     ("sudo systemctl restart dayone", "packaging/systemd.rs runs it"),
     ("sudo dayone config check && sudo systemctl reload dayone", "packaging/systemd.rs runs it"),
+    ("sudo chown --reference=/var/lib/private/dayone /srv/dayone-data", "packaging/systemd.rs runs it"),
     ("sudo apt purge", "packaging/packages.rs purges the package with dpkg"),
     ("sudo dnf remove", "packaging/packages.rs removes the package with rpm"),
     ("sudo rm -r /var/lib/private/dayone", "nothing: it removes the directory that it names"),

@@ -277,6 +277,13 @@ echo 'api-listen: 127.0.0.1:443' >> /etc/dayone/dayone.yaml
 systemctl daemon-reload
 systemctl restart dayone.service
 echo "low port: $(curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:443/readyz)"
+mkdir -m 0700 /srv/dayone-data
+printf '%s\n' '[Service]' ReadWritePaths=/srv/dayone-data > /etc/systemd/system/dayone.service.d/data.conf
+echo 'data-dir: /srv/dayone-data' >> /etc/dayone/dayone.yaml
+systemctl daemon-reload
+chown --reference=/var/lib/private/dayone /srv/dayone-data
+systemctl restart dayone.service
+echo "other directory: $(ls /srv/dayone-data/key)"
 "#,
     );
     for line in [
@@ -292,6 +299,7 @@ echo "low port: $(curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:443/re
         "hidden: 0",
         "ActiveState=active",
         "low port: 200",
+        "other directory: /srv/dayone-data/key",
     ] {
         assert!(shown.lines().any(|shown| shown == line), "{line} is not in\n{shown}");
     }

@@ -27,7 +27,8 @@ if [ "$1" = --uninstall ]; then
   rm -fv "$DESTDIR$PREFIX/bin/dayone" "$DESTDIR$bash_completion" "$DESTDIR$ZSHDIR/_dayone" "$DESTDIR$fish_completion" \
     "$DESTDIR$man"/dayone{,-*}.1{,.gz} "$DESTDIR$UNITDIR/dayone.service"
   rm -rf "$DESTDIR$doc"
-  echo "settings are still in $SYSCONFDIR/dayone, and data may be in /var/lib/dayone" >&2
+  echo "settings are still in $SYSCONFDIR/dayone, and data may be in /var/lib/dayone;" \
+    "if the service still runs, end it: systemctl disable --now dayone" >&2
   exit 0
 fi
 

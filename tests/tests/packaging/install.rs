@@ -46,7 +46,12 @@ fn everything_is_installed_and_all_but_settings_is_uninstalled() {
     make_install(Path::new(dayone().get_program()), &[("DESTDIR", root.path())]);
     assert_eq!(fs::read_to_string(&secrets).unwrap(), "DAYONE_API_TOKEN=mine");
 
-    run(in_repository("make").args(["--silent", "uninstall"]).arg(format!("DESTDIR={}", root.path().display())));
+    let mut make = in_repository("make");
+    make.args(["--silent", "uninstall"]).arg(format!("DESTDIR={}", root.path().display()));
+    let output = make.output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    // Without its unit, the service would go on.
+    assert!(output.status.success() && said.contains("systemctl disable --now dayone"), "{said}");
     let left: Vec<String> = files(root.path()).into_iter().collect();
     assert_eq!(left, ["etc/dayone/dayone.env", "etc/dayone/dayone.yaml"]);
 }

@@ -189,6 +189,8 @@ printf '[Service]\nLoadCredential=%s\nLoadCredential=%s\n' clients.yaml:/etc/day
 systemctl daemon-reload
 dayone config check > /srv/before || true
 echo "before the start: $(grep -c '\[service-credential\]' /srv/before), $(grep -o 'no errors' /srv/before)"
+dayone config check -- --media-listen '[::]:8080' > /srv/before || true
+echo "other mistakes: $(grep -o 'same-address' /srv/before)"
 systemctl start dayone.service && echo "started: yes"
 echo "while it runs: $(dayone config check | grep -c 'service-credential')"
 status() { curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $1" http://127.0.0.1:8080/v1/images; }
@@ -215,6 +217,7 @@ echo "doctor: $(grep -c 'which server answers' <<< "$doctor") $(grep -c '^fails'
     );
     for line in [
         "before the start: 2, no errors",
+        "other mistakes: same-address",
         "started: yes",
         "while it runs: 0",
         "first: 200",

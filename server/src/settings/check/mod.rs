@@ -4,6 +4,7 @@ mod certificates;
 mod contents;
 mod files;
 mod serve;
+mod service_credentials;
 mod variables;
 
 use super::{Loaded, Place, Problem};

@@ -23,21 +23,22 @@ use crate::store::{BaseDefinition, DataKeys, check_names};
 /// How long the unit of the packages gives the server to stop (`TimeoutStopSec=`).
 const SERVICE_STOP_SECONDS: u64 = 30;
 
-/// Where the service has its credentials (`LoadCredential=`). systemd makes the directory at the start and removes it at the end.
-const SERVICE_CREDENTIALS: &str = "/run/credentials/dayone.service/";
-
 /// How long the server may wait for the disk after the last request.
 const LAST_SECONDS: u64 = 5;
 
+/// Stands for tokens in a credential that is not there while the service is stopped.
+const UNSEEN_TOKEN: &str = "a-token-that-the-check-does-not-see";
+
 /// Checks all settings.
 pub(super) fn check(mut checking: Checking<'_>) -> Vec<Problem> {
-    let settings = match checking.loaded.serve() {
+    let mut settings = match checking.loaded.serve() {
         Ok(arguments) => arguments.settings,
         Err(error) => {
             checking.mistake("config", "wrong-value", error.to_string(), "");
             return checking.problems;
         }
     };
+    let absent = checking.take_absent_credentials(&mut settings);
     checking.log(settings.log.as_deref());
     checking.tokens(&settings);
     checking.bases(&settings);
@@ -60,8 +61,7 @@ pub(super) fn check(mut checking: Checking<'_>) -> Vec<Problem> {
     if let Some(Err(error)) = settings.data_key_file.as_deref().map(DataKeys::from_file) {
         checking.mistake("data-key-file", "data-key-file", error.to_string(), "");
     }
-    checking.together(settings);
-    checking.credentials_of_service();
+    checking.together(settings, &absent);
     checking.problems
 }
 
@@ -116,15 +116,8 @@ impl Checking<'_> {
         }
     }
 
-    /// Makes warnings of the errors about credentials that are not there because the service does not run.
-    fn credentials_of_service(&mut self) {
-        if self.is_of_service() && matches!(Path::new(SERVICE_CREDENTIALS).try_exists(), Ok(false)) {
-            self.problems.iter_mut().for_each(expect_credential);
-        }
-    }
-
     /// Whether these are the settings of the service that the packages install.
-    fn is_of_service(&self) -> bool {
+    pub(super) fn is_of_service(&self) -> bool {
         self.loaded.path.as_deref() == Some(Path::new(DEFAULT_FILE))
     }
 
@@ -182,13 +175,19 @@ impl Checking<'_> {
         }
     }
 
-    /// What only all settings together show.
-    fn together(&mut self, settings: Settings) {
+    /// What only all settings together show, without those that are `absent` while the service is stopped.
+    fn together(&mut self, settings: Settings, absent: &[&str]) {
         let url = settings.media_url.clone();
         let token = std::env::var("DAYONE_API_TOKEN").ok().filter(|token| !token.is_empty());
+        let is_absent = |keys: &[&str]| absent.iter().any(|key| keys.contains(key));
+        let is_tls_absent = is_absent(&["api-tls-cert", "api-tls-key"]);
+        // A credential protects the API.
+        let is_protected = is_absent(&["api-token-file", "api-clients", "api-client-ca"]);
+        let token = token.or_else(|| is_protected.then(|| UNSEEN_TOKEN.to_owned()));
         match Config::new(settings, token.as_deref()) {
             // Found before, with a fix.
             Err(error) if self.problems.iter().any(|found| found.is_error() && found.code == error.code()) => {}
+            Err(error) if error.code() == "client-ca" && (is_tls_absent || is_absent(&["api-client-ca"])) => {}
             Err(error) => {
                 // systemd reads the file for the service alone.
                 let fix = if error.code() == "open-api" && self.is_of_service() {
@@ -215,7 +214,9 @@ impl Checking<'_> {
                 let url =
                     url.or_else(|| media::MediaUrl::of_listener(config.media_listen?, config.media_tls.is_some()).ok());
                 for (key, message) in url.map(|url| config.warnings(&url)).into_iter().flatten() {
-                    self.doubt(key, "doubtful", message, "");
+                    if key != "api-tls-cert" || !is_tls_absent {
+                        self.doubt(key, "doubtful", message, "");
+                    }
                 }
             }
         }
@@ -231,15 +232,6 @@ fn too_long_to_stop(drain: Duration) -> Option<String> {
              after {SERVICE_STOP_SECONDS} s, unless a drop-in of its unit has another TimeoutStopSec="
         )
     })
-}
-
-/// Makes a warning of an error about a file that systemd makes when it starts the service.
-fn expect_credential(problem: &mut Problem) {
-    if problem.is_error() && problem.message.contains(SERVICE_CREDENTIALS) {
-        let fix = "systemd makes it when the service starts, if a drop-in of its unit has LoadCredential= \
-                   (docs/install.md); check again while the service runs";
-        *problem = Problem::warning("service-credential", problem.place.clone(), problem.message.as_str(), fix);
-    }
 }
 
 /// The first port on which a process without capabilities may listen.
@@ -310,18 +302,6 @@ mod tests {
         assert!(unit.lines().any(|line| line == format!("TimeoutStopSec={SERVICE_STOP_SECONDS}s")));
         let warns = |seconds| too_long_to_stop(Duration::from_secs(seconds)).is_some();
         assert_eq!([20, 25, 26, 120, u64::MAX].map(warns), [false, false, true, true, true]);
-    }
-
-    #[test]
-    fn a_credential_that_systemd_makes_later_is_no_mistake() {
-        let checked = |message: &str| {
-            let mut problem = Problem::error("file", Place::Default("site-key".to_owned()), message, "");
-            expect_credential(&mut problem);
-            problem
-        };
-        let later = checked("site key /run/credentials/dayone.service/site.key: No such file or directory");
-        assert!(!later.is_error() && later.code == "service-credential" && later.fix.contains("LoadCredential="));
-        assert!(checked("site key /etc/dayone/site.key: No such file or directory").is_error());
     }
 
     #[test]

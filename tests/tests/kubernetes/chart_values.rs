@@ -36,6 +36,8 @@ fn wrong_values_are_refused_with_their_names() {
         (json!({"settings": {"A": 9_007_199_254_740_993_i64}}), "settings.A is a number that Helm does not keep"),
         (json!({"settings": {"DAYONE_LEASE": "other"}}), "settings.DAYONE_LEASE is other"),
         (json!({"tls": null}), "missing property 'tls'"),
+        // Pods would not follow changed settings.
+        (json!({"podAnnotations": {"checksum/settings": "any"}}), "invalid propertyName 'checksum/settings'"),
         // Without ports, the rule would allow everything.
         (json!({"networkPolicy": {"apiServerPorts": null}}), "missing property 'apiServerPorts'"),
         (json!({"networkPolicy": {"enabled": null}}), "missing property 'enabled'"),

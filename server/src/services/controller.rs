@@ -175,6 +175,9 @@ impl ControllerServer {
         let media_listener = bind_images(&config.images, listen_metrics).await?;
         let audit = start_audit(config.images.audit.clone(), audit_metrics).await?;
         config.images.url.warnings().iter().for_each(|warning| warn!("{warning}"));
+        if config.images.tls.is_some() && !config.images.url.is_https() {
+            warn!("images are served over TLS, but their URL begins with http://: set --images-publish-addr");
+        }
 
         let client = kubernetes::connect(config.kubeconfig.as_deref()).await.map_err(StartError::Cluster)?;
         let client = kubernetes::counted(client, controller_metrics.clone());

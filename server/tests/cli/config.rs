@@ -352,6 +352,22 @@ fn the_reference_of_settings_is_generated() {
     assert!(known == page, "docs/reference/settings.md is not that of this program; UPDATE_GOLDEN=1 writes it");
 }
 
+/// Nobody can read such images. Without a cluster, the controller ends.
+#[test]
+fn a_controller_says_that_its_url_does_not_fit_its_tls() {
+    let site = Site::new();
+    let start = |url: &str| {
+        let mut command = dayone();
+        command.args(["controller", "--images-bind-addr=127.0.0.1:0", "--metrics-addr=0"]);
+        command.args(["--images-tls-cert-file=tls.crt", "--images-tls-key-file=tls.key"]).current_dir(site.path("."));
+        command.args(["--images-publish-addr", url]);
+        command.env_remove("KUBECONFIG").env_remove("KUBERNETES_SERVICE_HOST").env("HOME", site.path("."));
+        ended(command.output().unwrap()).err
+    };
+    let warning = "images are served over TLS, but their URL begins with http://";
+    assert!(start("http://192.0.2.10").contains(warning) && !start("https://192.0.2.10").contains(warning));
+}
+
 /// Somebody may uncomment a line of the sample to have the default in the file.
 #[test]
 fn numbers_in_the_sample_are_the_defaults() {

@@ -178,6 +178,7 @@ bus=/etc/systemd/system/dbus
 printf '[Unit]\nDefaultDependencies=no\n[Socket]\nListenStream=/run/dbus/system_bus_socket\n' > $bus.socket
 printf '[Unit]\nDefaultDependencies=no\nRequires=dbus.socket\n[Service]\nType=notify\nExecStart=%s\n' \
   '/usr/bin/dbus-daemon --system --address=systemd: --nofork --nopidfile' > $bus.service
+mkdir -p /var/lib
 umask 077
 mkdir -p /etc/dayone/bmc/worker-0 /etc/systemd/system/dayone.service.d
 echo admin > /etc/dayone/bmc/worker-0/username

@@ -315,13 +315,7 @@ impl<'a> Documents<'a> {
             let found = document.read(&mut Reading { scope, secrets, tables, budget, report: &mut report });
             (found.unwrap_or_default(), report)
         };
-        match parallel::each(&self.hosts, at_once, budget, read) {
-            Some((read, left)) => {
-                *budget = left;
-                read
-            }
-            None => self.hosts.iter().map(|document| read(document, budget)).collect(),
-        }
+        parallel::each(&self.hosts, at_once, budget, read)
     }
 
     /// Reads the hosts that profiles describe. Their places among all documents begin at `first`.

@@ -65,11 +65,20 @@ impl Budget {
         Self { read: share(self.read), copied: share(self.copied), ran_out: false, ..*self }
     }
 
-    /// Takes out what a reader has used of its share. Returns nothing if the reader needed more than the share.
-    pub(super) fn take_used(&mut self, share: &Self, left: &Self) -> Option<()> {
-        self.take(used(share.read, left.read)).ok()?;
-        self.take_copies(used(share.copied, left.copied)).ok()?;
-        (!left.ran_out).then_some(())
+    /// Whether a reader needed more than was left.
+    pub(super) fn ran_out(&self) -> bool {
+        self.ran_out
+    }
+
+    /// Whether at least a share is left.
+    pub(super) fn covers(&self, share: &Self) -> bool {
+        less(self.read, share.read).is_some() && less(self.copied, share.copied).is_some()
+    }
+
+    /// Takes out what a reader has used of a share that the budget [covers](Self::covers).
+    pub(super) fn take_used(&mut self, share: &Self, left: &Self) {
+        self.read = less(self.read, used(share.read, left.read)).unwrap_or_default();
+        self.copied = less(self.copied, used(share.copied, left.copied)).unwrap_or_default();
     }
 }
 

@@ -67,11 +67,13 @@ pub(in crate::input) fn documents(text: &[u8], budget: &mut Budget) -> Result<Ve
 /// reads the whole stream again to report it.
 pub(in crate::input) fn divided(text: &str, size: usize, budget: &mut Budget) -> Result<Vec<Document>, Problem> {
     let streams = split::streams(text, size);
-    if let Some((read, left)) = parallel::each(&streams, 1, budget, |text, budget| values::documents(text, budget))
-        && let Ok(documents) = read.into_iter().collect::<Result<Vec<_>, _>>()
-    {
-        *budget = left;
-        return Ok(documents.into_iter().flatten().collect());
+    if streams.len() > 1 {
+        let mut left = budget.clone();
+        let read = parallel::each(&streams, 1, &mut left, |text, budget| values::documents(text, budget));
+        if let Ok(documents) = read.into_iter().collect::<Result<Vec<_>, _>>() {
+            *budget = left;
+            return Ok(documents.into_iter().flatten().collect());
+        }
     }
     values::documents(text, budget)
 }

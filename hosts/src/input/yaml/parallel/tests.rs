@@ -1,4 +1,5 @@
 use std::fmt::Write as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -148,17 +149,22 @@ proptest! {
 }
 
 #[test]
-fn nothing_counts_where_a_share_is_not_enough() {
+fn only_parts_that_need_more_than_their_share_are_read_again() {
     let limits = Limits { bytes: 100, ..Limits::REQUEST };
     let read = |sizes: &[usize]| {
-        let read = each(sizes, 1, &Budget::within(limits), |size, budget| budget.take_bytes(*size).is_ok());
-        let rest = 100_usize.saturating_sub(sizes.iter().sum());
-        let is_left = |mut left: Budget| left.take_bytes(rest).is_ok() && left.take_bytes(1).is_err();
-        read.map(|(read, left)| (read, is_left(left)))
+        let (mut budget, mut in_turn, reads) = (Budget::within(limits), Budget::within(limits), AtomicUsize::new(0));
+        let results = each(sizes, 1, &mut budget, |size, budget| {
+            reads.fetch_add(1, Ordering::Relaxed);
+            budget.take_bytes(*size).is_ok()
+        });
+        let expected: Vec<bool> = sizes.iter().map(|size| in_turn.take_bytes(*size).is_ok()).collect();
+        assert_eq!((&results, &budget), (&expected, &in_turn), "{sizes:?}");
+        (results, reads.into_inner())
     };
-    assert_eq!(read(&[20, 25, 10, 0]), Some((vec![true; 4], true)));
-    // All would fit, and whether they do is found out in turn.
-    assert_eq!(read(&[26, 1, 1, 1]), None);
-    assert_eq!(read(&[90, 90]), None);
-    assert_eq!(read(&[1]), None);
+    assert_eq!(read(&[20, 25, 10, 0]), (vec![true; 4], 4));
+    // One large item beside small ones. The second one leaves less than a share, so those behind it are read again, too.
+    assert_eq!(read(&[1, 60, 1, 1]), (vec![true; 4], 5));
+    assert_eq!(read(&[1, 90, 1, 1]), (vec![true; 4], 7));
+    assert_eq!(read(&[90, 90]), (vec![true, false], 4));
+    assert_eq!(read(&[1]), (vec![true], 1));
 }

@@ -191,9 +191,9 @@ impl Hosts {
         if let Some(index) = self.by_hostname.get(name).or_else(|| self.by_name.get(name)) {
             return Some(*index);
         }
-        let found: BTreeSet<usize> =
-            [&self.by_hostname, &self.by_name].into_iter().flat_map(|names| same_label(names, name)).collect();
-        found.first().copied().filter(|_| found.len() == 1)
+        let mut found = [&self.by_hostname, &self.by_name].into_iter().flat_map(|names| same_label(names, name));
+        let first = found.next()?;
+        found.all(|other| other == first).then_some(first)
     }
 
     /// Returns all hosts joined so far, each with its index.
@@ -236,16 +236,13 @@ pub(super) struct Finished {
 }
 
 /// Returns the hosts in `names` that `name` may mean, if one of the two names is short.
-fn same_label<'a>(names: &'a BTreeMap<String, usize>, name: &'a str) -> impl Iterator<Item = usize> {
-    fn label(name: &str) -> &str {
-        name.split('.').next().unwrap_or(name)
-    }
-    // Names with this label follow each other in the map, mixed with longer labels that begin alike.
-    let begin = label(name);
-    let behind = names.range(begin.to_owned()..).take_while(move |(theirs, _)| theirs.starts_with(begin));
-    let same =
-        behind.filter(move |(theirs, _)| label(theirs) == begin && (!theirs.contains('.') || !name.contains('.')));
-    same.map(|(_, index)| *index)
+fn same_label<'a>(names: &'a BTreeMap<String, usize>, name: &str) -> impl Iterator<Item = usize> + use<'a> {
+    let (label, is_short) = name.split_once('.').map_or((name, true), |(label, _)| (label, false));
+    // Names that begin with this label and a dot follow each other in the map.
+    let begin = format!("{label}.");
+    let longer = is_short.then(|| names.range(begin.clone()..));
+    let longer = longer.into_iter().flatten().take_while(move |(theirs, _)| theirs.starts_with(&begin));
+    names.get(label).copied().into_iter().chain(longer.map(|(_, index)| *index))
 }
 
 /// The host of a part.

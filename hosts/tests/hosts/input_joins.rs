@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use hosts::input::{Input, Text, read, read_all, read_bmcs};
 use hosts::network;
@@ -93,6 +94,64 @@ fn policies_of_one_host_are_one_document_whose_findings_name_the_policy() {
     let path = report.findings()[0].path.to_string();
     let expected = "NodeNetworkConfigurationPolicy/br-ex-ens7f1-policy-hub-node1: spec.desiredState.interfaces[0].";
     assert!(path.starts_with(expected), "{path}");
+}
+
+/// Hosts without a network of their own, and policies for all of them with these states.
+fn policies_for_all(hosts: usize, states: &[&str]) -> String {
+    let host = |number| {
+        format!(
+            "---\n{{apiVersion: metal3.io/v1alpha1, kind: BareMetalHost, metadata: {{name: h{number}}}, spec: {{}}}}\n"
+        )
+    };
+    let policy = |(number, state)| {
+        format!(
+            "---\n{{apiVersion: nmstate.io/v1, kind: NodeNetworkConfigurationPolicy, metadata: {{name: p{number}}}, \
+             spec: {{desiredState: {state}}}}}\n"
+        )
+    };
+    (0..hosts).map(host).chain(states.iter().enumerate().map(policy)).collect()
+}
+
+#[test]
+fn what_is_wrong_in_a_policy_is_reported_once_however_many_hosts_it_is_for() {
+    let mtu = |mtu: &str| format!("{{interfaces: [{{name: eth0, type: ethernet, mtu: {mtu}}}]}}");
+    let names = |count: usize, letter: &str| {
+        let names: Vec<String> = (0..count).map(|number| format!("{letter}{number}")).collect();
+        format!("{{dns-resolver: {{config: {{search: [{}]}}}}}}", names.join(", "))
+    };
+    for (states, code) in [
+        ([mtu("1500"), mtu("'{{ capture.a }}'")], "policy-capture"),
+        ([mtu("1500"), mtu("9000")], "documents-contradict"),
+        ([names(1500, "a"), names(501, "b")], "list-too-long"),
+    ] {
+        let found = read(policies_for_all(3, &states.each_ref().map(String::as_str)).as_bytes());
+        let codes = found.report.findings().iter().map(|finding| finding.code);
+        assert_eq!(codes.filter(|found| *found == code).count(), 1, "{code}: {:?}", found.report);
+        assert!(found.hosts.is_empty());
+    }
+    // Entries that policies have in common count once.
+    let same = names(1500, "a");
+    let found = read(policies_for_all(3, &[&same, &same]).as_bytes());
+    assert_eq!((found.hosts.len(), found.report.has_errors()), (3, false), "{:?}", found.report);
+}
+
+/// Comparing each entry with all others took a minute for some hundred hosts.
+#[test]
+fn large_policies_are_merged_at_once() {
+    let routes = |of: usize| {
+        let route = |number: usize| {
+            format!("{{destination: 10.{of}.{}.{}/32, next-hop-interface: eth0}}", number / 250, number % 250)
+        };
+        let routes: Vec<String> = (0..1000).map(route).collect();
+        format!("{{routes: {{config: [{}]}}}}", routes.join(", "))
+    };
+    let documents = policies_for_all(200, &[&routes(1), &routes(2)]);
+    let start = Instant::now();
+    let found = read(documents.as_bytes());
+    assert_eq!((found.hosts.len(), found.report.has_errors()), (200, false), "{:?}", found.report);
+    let last = &found.hosts[199].network.as_nmstate().unwrap().value["routes"]["config"][1999];
+    assert_eq!(last["destination"].as_str(), Some("10.2.3.249/32"));
+    assert!(start.elapsed().as_secs() < 15, "{:?}", start.elapsed());
 }
 
 #[test]

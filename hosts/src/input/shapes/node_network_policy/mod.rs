@@ -27,9 +27,13 @@ const OLD_VERSION: &str = "nmstate.io/v1alpha1";
 /// The label that selects one host.
 const HOST_LABEL: &str = "kubernetes.io/hostname";
 
-/// All policies of an input, each with the place of its document among all.
+/// All policies of an input.
 #[derive(Default)]
-pub(in crate::input) struct Policies(Vec<(usize, Object)>);
+pub(in crate::input) struct Policies {
+    /// Each with the place of its document among all.
+    all: Vec<(usize, Object)>,
+    names: BTreeSet<String>,
+}
 
 /// The hosts that a policy is for.
 enum Selected<'a> {
@@ -54,19 +58,19 @@ impl Policies {
     /// Adds a policy. Policies have no namespaces.
     pub(in crate::input) fn add(&mut self, order: usize, object: Object, report: &mut Report) {
         check_version(&object, report);
-        if self.0.iter().any(|(_, known)| known.name == object.name) {
+        if !self.names.insert(object.name.clone()) {
             report.error("duplicate-object", object.path(), "appears twice; dayone cannot know which one counts");
             return;
         }
-        self.0.push((order, object));
+        self.all.push((order, object));
     }
 
     /// Gives hosts the networks that policies have for them.
     pub(in crate::input) fn join(mut self, hosts: &mut Hosts, budget: &mut Budget, report: &mut Report) {
-        self.0.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
+        self.all.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
         let mut applied = Applied::default();
         let others_have_networks = hosts.iter().any(|(_, part)| part.network.is_some());
-        for (order, object) in &self.0 {
+        for (order, object) in &self.all {
             let Ok(selected) = selected(object, report) else { continue };
             match selected {
                 Selected::All => applied.all.push((*order, object)),
@@ -101,7 +105,10 @@ struct Applied<'a> {
     new: BTreeMap<&'a str, Vec<(usize, &'a Object)>>,
 }
 
-impl Applied<'_> {
+/// The states of policies by their names. Those that cannot be read, which was reported, have none.
+type States<'a> = BTreeMap<&'a str, Option<Fields<'a>>>;
+
+impl<'a> Applied<'a> {
     fn finish(mut self, hosts: &mut Hosts, others_have_networks: bool, budget: &mut Budget, report: &mut Report) {
         if self.known.is_empty() && self.new.is_empty() && !self.all.is_empty() {
             // No policy names a host, so they are for every host without a network.
@@ -116,10 +123,11 @@ impl Applied<'_> {
             report.error(problem.code, first.path(), problem.message);
             return;
         }
+        let (states, mut errors) = (self.states(report), merge::Known::new());
         for (index, own) in self.known {
             let policies = with_all(own, &self.all);
             let name = hosts.get(index).and_then(HostPart::name).unwrap_or("the host").to_owned();
-            if let Some((order, network)) = network(&name, &policies, report) {
+            if let Some((order, network)) = network(&name, &policies, &states, &mut errors, report) {
                 let path = network.path.clone();
                 let part = HostPart { network: Some(network.into()), ..HostPart::new(KIND, path) };
                 hosts.absorb(index, order, part, report);
@@ -128,7 +136,7 @@ impl Applied<'_> {
         for (name, own) in self.new {
             let selector = own.first().map(|(_, object)| selector_path(object)).unwrap_or_default();
             let policies = with_all(own, &self.all);
-            if let Some((order, network)) = network(name, &policies, report) {
+            if let Some((order, network)) = network(name, &policies, &states, &mut errors, report) {
                 let name = Some((name.to_owned(), selector));
                 let path = network.path.clone();
                 let part = HostPart { name, network: Some(network.into()), ..HostPart::new(KIND, path) };
@@ -138,9 +146,14 @@ impl Applied<'_> {
     }
 
     /// Returns all policies.
-    fn policies(&self) -> impl Iterator<Item = &Object> {
+    fn policies(&self) -> impl Iterator<Item = &'a Object> {
         let own = self.known.values().chain(self.new.values()).flatten();
         self.all.iter().chain(own).map(|(_, object)| *object)
+    }
+
+    /// Reads the states of all policies, each once: thousands of hosts may share a policy with thousands of errors.
+    fn states(&self, report: &mut Report) -> States<'a> {
+        self.policies().map(|object| (object.name.as_str(), desired_state(object, report).ok())).collect()
     }
 
     /// Returns how many values the networks of all hosts have together, and how many bytes of text.
@@ -163,7 +176,8 @@ impl Applied<'_> {
             }
             return;
         }
-        if let Some((order, network)) = network("the host", &self.all, report) {
+        let states = self.states(report);
+        if let Some((order, network)) = network("the host", &self.all, &states, &mut merge::Known::new(), report) {
             let message = format!(
                 "names no host ({HOST_LABEL}), nor does another policy: dayone combines them for one host without a \
                  name"
@@ -208,13 +222,20 @@ fn selected<'a>(object: &'a Object, report: &mut Report) -> Result<Selected<'a>,
 }
 
 /// Returns the network that the policies of one host describe together, and the place of the first of them.
-fn network(host: &str, policies: &[(usize, &Object)], report: &mut Report) -> Option<(usize, NmstateDocument)> {
-    let states: Vec<_> = policies.iter().map(|(_, object)| desired_state(object, report)).collect();
-    let states = states.into_iter().collect::<Result<Vec<_>, Reported>>().ok()?;
+fn network(
+    host: &str,
+    policies: &[(usize, &Object)],
+    states: &States<'_>,
+    errors: &mut merge::Known,
+    report: &mut Report,
+) -> Option<(usize, NmstateDocument)> {
+    let states: Option<Vec<_>> =
+        policies.iter().map(|(_, object)| states.get(object.name.as_str())?.as_ref()).collect();
+    let states = states?;
     let order = policies.iter().map(|(order, _)| *order).min()?;
     let document = match states.as_slice() {
         [only] => NmstateDocument::new(Value::Mapping(only.mapping.clone()), only.path.clone()),
-        several => merge::merged(host, several, report).ok()?,
+        several => merge::merged(host, several, errors, report).ok()?,
     };
     Some((order, document))
 }

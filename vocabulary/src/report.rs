@@ -113,6 +113,22 @@ impl Report {
         Reported
     }
 
+    /// Adds an error, unless the report has `most` findings already. The last one says that there may be more: a document of a few
+    /// megabytes may have hundreds of thousands.
+    pub fn error_up_to(
+        &mut self,
+        most: usize,
+        code: &'static str,
+        path: &DocumentPath,
+        message: impl FnOnce() -> String,
+    ) {
+        match most.saturating_sub(self.findings.len()) {
+            0 => {}
+            1 => self.error(code, path, message() + "; dayone does not list further errors of this document"),
+            _ => self.error(code, path, message()),
+        }
+    }
+
     /// Adds a warning.
     pub fn warning(&mut self, code: &'static str, path: &DocumentPath, message: impl Into<String>) {
         self.add(Severity::Warning, code, path, message);
@@ -259,6 +275,16 @@ mod tests {
         report.error("invalid-value", &DocumentPath::root().key(&long), format!("is {long}, not a number"));
         let finding = report.findings()[0].to_string();
         assert!(finding.len() < 10_000 && finding.starts_with("[\"xxx") && finding.ends_with("xxx, not a number"));
+    }
+
+    #[test]
+    fn the_last_of_too_many_errors_says_that_there_may_be_more() {
+        let mut report = Report::new();
+        for number in 0..5 {
+            report.error_up_to(3, "invalid-value", &DocumentPath::root(), || format!("is {number}"));
+        }
+        let messages: Vec<&str> = report.findings().iter().map(|finding| finding.message.as_str()).collect();
+        assert_eq!(messages, ["is 0", "is 1", "is 2; dayone does not list further errors of this document"]);
     }
 
     #[test]

@@ -43,7 +43,7 @@ fn the_hosts_of_all_fleets_count_together() {
 fn the_variables_of_an_inventory_count_for_each_host() {
     let fleet = fleet("a", "inventory: {all: {hosts: {'h[1:3]': {}}, vars: {v: 1}}}");
     // Each host has a variable, and two names.
-    for (values, expected) in [(27, vec![]), (26, vec!["fleet-too-large"]), (8, vec!["fleet-inventory"])] {
+    for (values, expected) in [(27, vec![]), (26, vec!["fleet-too-large"]), (8, vec!["fleet-too-large"])] {
         assert_eq!(codes(&read(values, 1000, &[("a.yaml", &fleet)])), expected, "{values}");
     }
 }

@@ -136,8 +136,10 @@ struct Walk<'a, 'r> {
 
 impl<'a> Walk<'a, '_> {
     fn error(&mut self, code: &'static str, message: impl Into<String>) {
+        // Making a path costs more than this look.
         if self.report.findings().len() < self.most {
-            self.report.error(code, &descend(self.path, &self.steps), message);
+            let path = descend(self.path, &self.steps);
+            self.report.error_up_to(self.most, code, &path, || message.into());
         }
     }
 

@@ -169,7 +169,8 @@ fn check_value(value: &Value, path: &DocumentPath, most: usize, report: &mut Rep
         _ => {
             if let Some(invalid) = InvalidValue::of(value) {
                 let (code, message) = invalid.code_and_message();
-                result = Err(refuse(code, path, message, most, report));
+                report.error_up_to(most, code, path, || message);
+                result = Err(Reported);
             }
         }
     }
@@ -181,17 +182,14 @@ fn check_mapping(members: &Mapping, path: &DocumentPath, most: usize, report: &m
     for (key, value) in members {
         if let Some(invalid) = InvalidValue::of(key) {
             let (code, message) = invalid.code_and_message();
-            result = Err(refuse(code, path, format!("has a key that {message}"), most, report));
+            report.error_up_to(most, code, path, || format!("has a key that {message}"));
+            result = Err(Reported);
         }
         if may_be_marked(value) {
             result = result.and(check_value(value, &path.key(key.as_str().unwrap_or("?")), most, report));
         }
     }
     result
-}
-
-fn refuse(code: &'static str, path: &DocumentPath, message: String, most: usize, report: &mut Report) -> Reported {
-    if report.findings().len() < most { report.refuse(code, path, message) } else { Reported }
 }
 
 /// Whether a mark can be here. Making a path costs more than this look.

@@ -18,6 +18,8 @@ use vocabulary::report::{DocumentPath, Report, Reported};
 /// The members of `spec.hosts` for the rows. There must be exactly one.
 pub(super) const SOURCES: [&str; 6] = ["values", "csv", "csvFile", XLSX_FILE, "inventory", "inventoryFile"];
 pub(super) const XLSX_FILE: &str = "xlsxFile";
+/// How many unknown keys of a mapping dayone reports.
+const MAX_UNKNOWN: usize = 100;
 /// The message if there is none.
 pub(super) const WANTED: &str =
     "does not say where the hosts are; add one of values, csv, csvFile, xlsxFile, inventory and inventoryFile";
@@ -297,12 +299,12 @@ fn of_inventory(
 
 /// Reports unknown members. Returns whether there are any.
 pub(super) fn unknown_keys(fields: &Fields<'_>, known: &[&str], report: &mut Report) -> bool {
-    let mut any = false;
+    let (mut any, most) = (false, report.findings().len() + MAX_UNKNOWN);
     for key in fields.mapping.keys() {
         let name = key.as_str().unwrap_or("?");
         if !known.contains(&name) {
-            let message = format!("is not known here; the keys are {}", known.join(", "));
-            report.error("fleet-key-unknown", &fields.path.key(name), message);
+            let message = || format!("is not known here; the keys are {}", known.join(", "));
+            report.error_up_to(most, "fleet-key-unknown", &fields.path.key(name), message);
             any = true;
         }
     }

@@ -121,9 +121,7 @@ impl Template {
             Value::String(text) => match pieces(text) {
                 Ok(pieces) => Self::text(pieces, path, variables, report),
                 Err(message) => {
-                    if may_report(report) {
-                        report.error("fleet-variable-invalid", path, message);
-                    }
+                    report.error_up_to(MAX_ERRORS, "fleet-variable-invalid", path, || message);
                     Self::Plain(Value::Null)
                 }
             },
@@ -137,9 +135,9 @@ impl Template {
                 for (key, value) in map {
                     let name = key.as_str().unwrap_or("?");
                     let path = path.key(name);
-                    if name.contains("${") && may_report(report) {
-                        let message = "is a key with a variable; use variables in values only";
-                        report.error("fleet-variable-in-key", &path, message);
+                    if name.contains("${") {
+                        let message = || "is a key with a variable; use variables in values only".to_owned();
+                        report.error_up_to(MAX_ERRORS, "fleet-variable-in-key", &path, message);
                     }
                     let part = Self::read(value, &path, variables, report).of_type_at(name);
                     parts.push((key.clone(), part));
@@ -162,10 +160,12 @@ impl Template {
                 (Piece::Literal(_), None) => {}
                 (Piece::Variable(name), _) => {
                     literal = None;
-                    if !variables.take(name) && may_report(report) {
-                        let known = listed(variables.known.iter().map(|name| &**name));
-                        let message = format!("uses ${{{name}}}, which no row has; the variables are: {known}");
-                        report.error("fleet-variable-unknown", path, message);
+                    if !variables.take(name) {
+                        let message = || {
+                            let known = listed(variables.known.iter().map(|name| &**name));
+                            format!("uses ${{{name}}}, which no row has; the variables are: {known}")
+                        };
+                        report.error_up_to(MAX_ERRORS, "fleet-variable-unknown", path, message);
                     }
                 }
             }
@@ -253,10 +253,6 @@ impl Template {
             }
         }
     }
-}
-
-fn may_report(report: &Report) -> bool {
-    report.findings().len() < MAX_ERRORS
 }
 
 /// Returns the value of a variable.

@@ -197,18 +197,15 @@ impl Inventory {
         report: &mut Report,
     ) -> Result<Table, Reported> {
         let mut steps = 0;
-        let mut wrong = |message: Problem| {
-            report.error("fleet-inventory", path, message);
-            Reported
-        };
-        let depths = self.depths().map_err(&mut wrong)?;
+        let mut refuse = |code: &'static str, message: Problem| report.refuse(code, path, message);
+        let depths = self.depths().map_err(|message| refuse("fleet-inventory", message))?;
         let wanted: Option<BTreeSet<usize>> = match group.filter(|group| *group != ALL) {
             None => None,
             Some(group) if self.groups.contains_key(group) => Some(self.hosts_in(group, &mut steps)),
             Some(group) => {
                 let there = listed(self.groups.keys().map(String::as_str).filter(|name| *name != ALL));
                 let message = format!("has no group {}; there are: {there}", quoted(group));
-                return Err(wrong(message));
+                return Err(refuse("fleet-inventory", message));
             }
         };
         // The group that is applied last wins.
@@ -228,7 +225,7 @@ impl Inventory {
                 pairs += 1;
             }
             if pairs > MAX_VALUES || steps > MAX_STEPS {
-                return Err(wrong(too_much()));
+                return Err(refuse("fleet-inventory", too_much()));
             }
         }
         let all = self.groups.get(ALL);
@@ -259,9 +256,9 @@ impl Inventory {
             cells.insert(Arc::clone(&inventory_name), host);
             values += cells.len();
             if values > MAX_VALUES || steps > MAX_STEPS {
-                return Err(wrong(too_much()));
+                return Err(refuse("fleet-inventory", too_much()));
             }
-            budget.take_copies((cells.len(), 0)).map_err(|problem| wrong(problem.message))?;
+            budget.take_copies((cells.len(), 0)).map_err(|problem| refuse("fleet-too-large", problem.message))?;
             table.rows.push(Row { cells, place: String::new() });
         }
         table.collect_columns();

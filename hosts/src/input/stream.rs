@@ -20,7 +20,7 @@ pub(super) fn documents(text: &Text<'_>, budget: &mut Budget, report: &mut Repor
     let values = yaml::documents(&content, budget)?;
     let mut documents = Vec::new();
     for (index, document) in values.into_iter().enumerate() {
-        split(document, text.document(index + 1), &mut documents, budget.limits().documents, report)?;
+        split(document, text.document(index + 1), &mut documents, budget, report)?;
     }
     // The only document of a text needs no number. Objects have names of their own.
     if let [Document { value, path, .. }] = documents.as_mut_slice()
@@ -39,7 +39,7 @@ fn split(
     yaml::Document { value, ambiguous }: yaml::Document,
     path: DocumentPath,
     documents: &mut Vec<Document>,
-    most: usize,
+    budget: &mut Budget,
     report: &mut Report,
 ) -> Result<(), Problem> {
     match value {
@@ -50,18 +50,19 @@ fn split(
         }
         Value::Mapping(mut mapping) => match item_kind(&mapping) {
             Some(kind) => {
-                let api_version = mapping.get("apiVersion").cloned();
+                let api_version = mapping.get("apiVersion").cloned().unwrap_or_default();
+                let (is_typed, kind) = (!kind.is_empty(), Value::from(kind));
                 let items = path.key("items");
                 let mut ambiguous = Ambiguous::by_element(ambiguous, &["items"]);
                 for (index, mut item) in sequence(mapping.remove("items")).into_iter().enumerate() {
                     // The items of a typed list from the API do not repeat their kind and version.
-                    if let (Some(item), false) = (item.as_mapping_mut(), kind.is_empty()) {
-                        item.entry("kind".into()).or_insert_with(|| kind.as_str().into());
-                        item.entry("apiVersion".into()).or_insert_with(|| api_version.clone().unwrap_or_default());
+                    if let (Some(item), true) = (item.as_mapping_mut(), is_typed) {
+                        inherit(item, "kind", &kind, budget)?;
+                        inherit(item, "apiVersion", &api_version, budget)?;
                     }
                     let ambiguous = ambiguous.remove(&index).unwrap_or_default();
                     let item = yaml::Document { value: item, ambiguous };
-                    split(item, items.index(index).embedded_document(), documents, most, report)?;
+                    split(item, items.index(index).embedded_document(), documents, budget, report)?;
                 }
             }
             None => documents.push(Document { value: mapping, path, ambiguous }),
@@ -71,7 +72,7 @@ fn split(
             for (index, item) in items.into_iter().enumerate() {
                 let ambiguous = ambiguous.remove(&index).unwrap_or_default();
                 let item = yaml::Document { value: item, ambiguous };
-                split(item, path.index(index).embedded_document(), documents, most, report)?;
+                split(item, path.index(index).embedded_document(), documents, budget, report)?;
             }
         }
         Value::Null => {}
@@ -83,8 +84,18 @@ fn split(
             report.error("document-not-mapping", &path, message);
         }
     }
+    let most = budget.limits().documents;
     if documents.len() + report.findings().len() > most {
         return Err(Problem::new("input-too-large", format!("contains more than {most} documents")));
+    }
+    Ok(())
+}
+
+/// Gives an item of a list a member of the list, if it lacks that. A list may have thousands of items, and the member megabytes.
+fn inherit(item: &mut Mapping, key: &str, value: &Value, budget: &mut Budget) -> Result<(), Problem> {
+    if !item.contains_key(key) {
+        budget.take_copies(yaml::size_of(value))?;
+        item.insert(key.into(), value.clone());
     }
     Ok(())
 }

@@ -58,6 +58,17 @@ fn a_table_counts_for_each_fleet_that_reads_it() {
 }
 
 #[test]
+fn what_a_list_gives_to_its_items_counts_for_each() {
+    let list = |item: &str| format!("{{apiVersion: {}, kind: XList, items: [{}]}}", "v".repeat(100), item.repeat(10));
+    for (item, bytes, expected) in
+        [("{a: b},", 10 * (100 + 1), false), ("{a: b},", 10 * (100 + 1) - 1, true), ("1,", 0, false)]
+    {
+        let found = read(100, bytes, &[("a.yaml", &list(item))]);
+        assert_eq!(codes(&found).contains(&"input-too-large"), expected, "{item} {bytes}: {:?}", codes(&found));
+    }
+}
+
+#[test]
 fn a_policy_counts_for_each_host() {
     let policy = "{apiVersion: nmstate.io/v1, kind: NodeNetworkConfigurationPolicy, metadata: {name: p}, spec: {desiredState: \
                   {interfaces: [{name: eth0}]}}}\n";

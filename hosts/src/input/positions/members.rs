@@ -1,7 +1,7 @@
 //! The lines of the members of a document.
 
 use super::stream;
-use super::tree::Tree;
+use super::tree::{Tree, Trees};
 use crate::input::yaml::{self, Limits};
 use vocabulary::report::{DocumentPath, Step};
 
@@ -15,7 +15,9 @@ impl<'t> Members<'t> {
     /// Reads the text.
     pub(in crate::input) fn of(text: &'t [u8], limits: Limits) -> Self {
         let part = yaml::readable(text).ok().and_then(|text| stream::parts(text, 1).pop());
-        Self { document: part.and_then(|part| Some((Tree::read(part.text, part.index, limits.values)?, part.line))) }
+        Self {
+            document: part.and_then(|part| Some((Trees::of(part.text, limits.values).read(part.index)?, part.line))),
+        }
     }
 
     /// Returns the line of a member that the document has.

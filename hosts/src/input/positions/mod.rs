@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use super::shapes::fleet::OwnDocument;
 use super::text::{Text, TextKind};
 use super::yaml::{self, Budget, Limits};
-use tree::{Place, Tree};
+use tree::{Place, Trees};
 use vocabulary::report::{DocumentPath, LineColumn, Position, Report, Step};
 
 /// A finding, and the steps from the top of its document to its place.
@@ -111,9 +111,12 @@ fn places(limits: Limits, text: &Text<'_>, wanted: &WantedOfText) -> Vec<(usize,
         }
     }
     let (Some(last), Ok(content)) = (wanted.documents.keys().last(), yaml::readable(&content)) else { return places };
+    let mut trees: Option<Trees<'_>> = None;
     for part in stream::parts(content, *last) {
         let Some(wanted) = wanted.documents.get(&part.number) else { continue };
-        let Some(mut tree) = Tree::read(part.text, part.index, limits.values) else { continue };
+        let same = trees.take().filter(|trees| trees.is_of(part.text));
+        let of_part = trees.insert(same.unwrap_or_else(|| Trees::of(part.text, limits.values)));
+        let Some(mut tree) = of_part.read(part.index) else { continue };
         for Wanted { finding, steps, in_text } in wanted {
             if let Some(place) = tree.find(steps, *in_text) {
                 places.push((*finding, place.moved(part.line)));

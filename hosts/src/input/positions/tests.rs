@@ -111,7 +111,7 @@ fn merges_of_merges_end() {
     for i in 1..40 {
         text += &format!("a{i}: &a{i} {{<<: [*a{0}, *a{0}, *a{0}]}}\n", i - 1);
     }
-    let mut tree = Tree::read(&text, 0, 500_000).unwrap();
+    let mut tree = Trees::of(&text, 500_000).read(0).unwrap();
     let mut find = |key: &str| {
         let path = DocumentPath::root().key("a39").key(key);
         let way: Vec<Step> = path.steps_from(&DocumentPath::root()).unwrap().into_iter().cloned().collect();
@@ -208,6 +208,25 @@ fn objects_of_two_namespaces_are_told_apart() {
         assert_eq!(found.position.as_ref().unwrap().line, line, "{text}");
         assert!(found.path.to_string().starts_with(path), "{}", found.path);
     }
+}
+
+/// A stream with marks of document ends stays in one piece.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the library has no clock; this test has one")]
+fn documents_of_one_piece_are_read_once() {
+    let document = |number| format!("---\nk{number}: [a, b, c, d, e, f]\n...\n");
+    let text: String = (0..3000).map(document).collect();
+    let mut report = Report::new();
+    for number in 0..3000 {
+        let document = DocumentPath::root().numbered_document(number + 1);
+        report.error("wrong-type", &document.key(&format!("k{number}")).index(5), "is wrong");
+    }
+    let begun = std::time::Instant::now();
+    locate([Text { name: None, text: text.as_bytes() }], &mut report);
+    for (number, finding) in report.findings().iter().enumerate() {
+        assert_eq!(finding.position.as_ref().unwrap().line, 3 * number + 2);
+    }
+    assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use granit_parser::{Event, Parser, ScalarStyle, Span, StrInput};
 
@@ -39,7 +40,7 @@ impl Place {
 pub(super) struct Tree<'t> {
     text: Cow<'t, str>,
     /// The offset of each line of the text.
-    lines: Vec<usize>,
+    lines: Arc<[usize]>,
     nodes: Vec<Node>,
     root: Found,
     /// The documents that scalars contain, by the scalar, once they have been read.
@@ -73,24 +74,45 @@ struct Embedded {
     offset: Option<(usize, usize)>,
 }
 
-impl<'t> Tree<'t> {
-    /// Reads document `index` of `text` (from 0, empty ones counted), if it has at most `most` nodes.
-    pub(super) fn read(text: &'t str, index: usize, most: usize) -> Option<Self> {
-        Self::new(Cow::Borrowed(text), |_| Some(index), most, 0)
+/// The documents of one text, each read once, in their order. Beginning anew for each of thousands of documents would take minutes.
+pub(super) struct Trees<'t> {
+    text: &'t str,
+    lines: Arc<[usize]>,
+    reader: Reader<'t>,
+    most: usize,
+}
+
+impl<'t> Trees<'t> {
+    /// Reads documents of `text` that have at most `most` nodes each.
+    pub(super) fn of(text: &'t str, most: usize) -> Self {
+        Self { text, lines: lines(text), reader: Reader::of(text), most }
     }
 
-    fn new(text: Cow<'t, str>, choose: impl FnOnce(&str) -> Option<usize>, most: usize, depth: usize) -> Option<Self> {
-        let index = choose(&text)?;
-        let parser = Parser::new_from_str_with_options(&text, yaml::options());
-        let mut reader = Reader { parser, left: most, nodes: Vec::new(), anchors: BTreeMap::new() };
-        let mut documents = 0;
-        while documents <= index {
-            documents += usize::from(matches!(reader.next()?.0, Event::DocumentStart(..)));
-        }
-        let root = reader.node(0)?;
-        let nodes = reader.nodes;
-        let lines = [0].into_iter().chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Some(Self { text, lines, nodes, root, embedded: BTreeMap::new(), depth })
+    /// Whether it reads this text, and not another with the same content.
+    pub(super) fn is_of(&self, text: &str) -> bool {
+        std::ptr::eq(self.text, text)
+    }
+
+    /// Reads document `index` (from 0, empty ones counted), which must be behind the documents that were read before.
+    pub(super) fn read(&mut self, index: usize) -> Option<Tree<'t>> {
+        let (root, nodes) = self.reader.document(index, self.most)?;
+        let (text, lines) = (Cow::Borrowed(self.text), Arc::clone(&self.lines));
+        Some(Tree { text, lines, nodes, root, embedded: BTreeMap::new(), depth: 0 })
+    }
+}
+
+/// Returns the offset of each line.
+fn lines(text: &str) -> Arc<[usize]> {
+    [0].into_iter().chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect()
+}
+
+impl Tree<'_> {
+    /// Reads the first document of a text that another text contains.
+    fn of_embedded(text: String, depth: usize) -> Option<Self> {
+        let index = stream::parts(&text, 1).first()?.index;
+        let (root, nodes) = Reader::of(&text).document(index, Limits::REQUEST.values)?;
+        let lines = lines(&text);
+        Some(Self { text: Cow::Owned(text), lines, nodes, root, embedded: BTreeMap::new(), depth })
     }
 
     /// Finds where `steps` lead to: for a member, the value if it begins on the key's line, else the key. If something is
@@ -164,10 +186,7 @@ impl<'t> Tree<'t> {
         let Node::Scalar { at, value, is_literal } = self.nodes.get(node)? else { return None };
         let offset = is_literal.then(|| self.offset(at.line, value)).flatten();
         let text = if offset.is_some() { value.clone() } else { unpacked(value) };
-        let first = |text: &str| Some(stream::parts(text, 1).first()?.index);
-        let tree = (self.depth < MAX_EMBEDDED)
-            .then(|| Tree::new(Cow::Owned(text), first, Limits::REQUEST.values, self.depth + 1))
-            .flatten();
+        let tree = (self.depth < MAX_EMBEDDED).then(|| Tree::of_embedded(text, self.depth + 1)).flatten();
         Some(Embedded { tree, offset })
     }
 
@@ -195,6 +214,8 @@ fn unpacked(value: &str) -> String {
 /// Makes nodes of events.
 struct Reader<'t> {
     parser: Parser<'t, StrInput<'t>>,
+    /// How many documents have begun, empty ones counted.
+    begun: usize,
     /// How many more nodes there may be.
     left: usize,
     nodes: Vec<Node>,
@@ -202,6 +223,25 @@ struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
+    fn of(text: &'t str) -> Self {
+        let parser = Parser::new_from_str_with_options(text, yaml::options());
+        Self { parser, begun: 0, left: 0, nodes: Vec::new(), anchors: BTreeMap::new() }
+    }
+
+    /// Reads a document that has at most `most` nodes, and has not begun yet.
+    fn document(&mut self, index: usize, most: usize) -> Option<(Found, Vec<Node>)> {
+        if self.begun > index {
+            return None;
+        }
+        while self.begun <= index {
+            self.begun += usize::from(matches!(self.next()?.0, Event::DocumentStart(..)));
+        }
+        (self.left, self.nodes) = (most, Vec::new());
+        self.anchors.clear();
+        let root = self.node(0)?;
+        Some((root, std::mem::take(&mut self.nodes)))
+    }
+
     fn next(&mut self) -> Option<(Event<'t>, Span)> {
         self.parser.next()?.ok()
     }

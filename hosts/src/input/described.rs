@@ -5,8 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::host_part::HostPart;
 use vocabulary::report::{DocumentPath, Report, Severity};
 
-/// The maximum number of errors of a place that each of its hosts gets. Thousands of hosts may share a Secret with thousands of errors.
-const MAX_FINDINGS_OF_A_PLACE: usize = 100;
+/// The maximum number of errors that each host gets, and of those of one place.
+const MAX_ERRORS: usize = 100;
+
+/// How many errors of one place all of its hosts get together, but at least one each. Thousands of hosts may share a Secret with
+/// thousands of errors.
+const MAX_ERRORS_OF_A_PLACE: usize = 20_000;
 
 /// All hosts that the documents describe, and whether other errors concern all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,7 +31,7 @@ pub struct DescribedHost {
     /// Whether its documents have errors, so that it gets no image. Hosts of a fleet share findings: this is also set for hosts
     /// without an error of their own.
     pub is_refused: bool,
-    /// The indices of the errors about it in the report of the input.
+    /// The indices of the first errors about it in the report of the input.
     pub errors: Vec<usize>,
 }
 
@@ -72,9 +76,12 @@ impl Described {
             };
             let known: &mut usize = of_places.entry(place).or_default();
             *known += 1;
-            if *known <= MAX_FINDINGS_OF_A_PLACE {
+            if *known <= (MAX_ERRORS_OF_A_PLACE / owners.len().max(1)).clamp(1, MAX_ERRORS) {
                 for owner in owners {
-                    errors.entry(*owner).or_default().push(number);
+                    let own = errors.entry(*owner).or_default();
+                    if own.len() < MAX_ERRORS {
+                        own.push(number);
+                    }
                 }
             }
         }

@@ -17,7 +17,7 @@ use super::stream;
 use super::text::{INVENTORIES, NamedText, Text, TextKind, VariablesOf};
 use super::yaml::{Budget, Problem, invalid, octals, parallel};
 use vocabulary::host::{Cluster, HostBmc};
-use vocabulary::report::{DocumentPath, LineColumn, Report, Reported, Severity};
+use vocabulary::report::{DocumentPath, LineColumn, Repeated, Report, Reported, Severity};
 
 /// How many documents with hosts a thread reads at a time.
 const DOCUMENTS_AT_ONCE: usize = 32;
@@ -257,6 +257,8 @@ impl<'a> Documents<'a> {
         let mut parts: BTreeMap<_, Vec<(usize, HostPart)>> = BTreeMap::new();
         let (mut clusters, mut policies, mut without_hosts) = (Clusters::default(), Policies::default(), None);
         let read = self.read_hosts(Scope::Hosts, DOCUMENTS_AT_ONCE, budget);
+        // Each host that names a Secret reports what is wrong there.
+        let mut repeated = Repeated::default();
         for (order, (host, (mut found, findings))) in std::mem::take(&mut self.hosts).into_iter().zip(read).enumerate()
         {
             host.document().check_octals(report);
@@ -268,7 +270,7 @@ impl<'a> Documents<'a> {
                 let errors = findings.findings().iter().filter(|finding| finding.severity == Severity::Error);
                 part.places.extend(errors.map(|finding| finding.path.clone()));
             }
-            report.append(findings);
+            repeated.add_of_places(report, findings);
             for (shape, cluster) in found.clusters {
                 clusters.add(shape, cluster, report);
             }

@@ -8,6 +8,9 @@ use super::listing::listed;
 use vocabulary::host::{HostSpec, MacAddress};
 use vocabulary::report::Report;
 
+/// How many hosts of one MAC address are found by it. All of them are errors, and more say nothing else.
+const HOSTS_OF_A_MAC: usize = 64;
+
 /// Hosts, of one or more parts each.
 #[derive(Default)]
 pub(super) struct Hosts {
@@ -84,10 +87,13 @@ impl Hosts {
 
     /// Notes that `part` may describe any of these hosts, so that errors about it are about them.
     fn dispute(&mut self, indices: &[usize], part: &HostPart) {
-        for index in indices {
+        for (number, index) in indices.iter().enumerate() {
             if let Some(host) = self.all.get_mut(*index) {
                 host.part.places.push(part.path.clone());
-                host.part.places.extend(part.places.iter().cloned());
+                // There may be thousands. The error at the part itself is about all of the hosts.
+                if number == 0 {
+                    host.part.places.extend(part.places.iter().cloned());
+                }
             }
         }
     }
@@ -133,7 +139,10 @@ impl Hosts {
 
     fn index_macs(&mut self, index: usize, part: &HostPart) {
         for mac in part.macs() {
-            self.by_mac.entry(mac).or_default().insert(index);
+            let hosts = self.by_mac.entry(mac).or_default();
+            if hosts.len() < HOSTS_OF_A_MAC {
+                hosts.insert(index);
+            }
         }
     }
 

@@ -135,6 +135,29 @@ fn errors_about_no_single_host_refuse_all() {
     assert!(secret.is_refused && secret.common.has_errors());
 }
 
+/// Thousands of hosts may name a Secret with thousands of errors.
+#[test]
+fn errors_of_a_shared_secret_are_reported_once() {
+    let host = |number| without_secret(&format!("h{number}")).replace(&format!("h{number}-net"), "net");
+    let hosts: String = (0..1000).map(host).collect();
+    for (network, code, count, of_each) in [
+        (format!("interfaces: [{}]", "!a 1, ".repeat(100)), "unknown-tag", 100, 20),
+        ("interfaces: [{name: \"e\\x01\", type: ethernet}]".to_owned(), "control-character", 1, 1),
+    ] {
+        let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: net}\nstringData: {nmstate: 'NETWORK'}\n---\n";
+        let documents = secret.replace("NETWORK", &network) + &hosts;
+        let input = read_all([Text { name: None, text: documents.as_bytes() }]);
+        let report = EveryHost::convert(input, Target::default()).into_converted().report;
+        let of_code = report.findings().iter().filter(|finding| finding.code == code);
+        assert_eq!(of_code.count(), count, "{code}: {}", report.findings().len());
+        let each = each(&documents);
+        assert_eq!((each.hosts.len(), each.is_refused), (1000, false));
+        for (_, codes) in outcomes(&each) {
+            assert_eq!(codes.unwrap().iter().filter(|found| **found == code).count(), of_each, "{code}");
+        }
+    }
+}
+
 #[test]
 fn findings_are_changed_together() {
     let documents = [host("a", &nmstate("192.0.2.300")), host("b", &nmstate("192.0.2.11")), without_secret("c")];

@@ -1,9 +1,9 @@
-//! Findings that many hosts of a fleet share, because the mistake is in their template.
+//! Findings that many hosts share, because the mistake is in the template of their fleet, or in a Secret that all of them name.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Finding, Report, Severity, Step};
+use super::{DocumentPath, Finding, Report, Severity, Step};
 
 /// What equal findings have in common.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -27,15 +27,17 @@ struct Others {
     names: Vec<String>,
 }
 
-/// Keeps the first of equal findings about hosts of a fleet, and counts the others.
+/// Keeps the first of equal findings about hosts of a fleet, and counts the others. Of equal findings at one place, it keeps the first.
 #[derive(Default)]
 pub struct Repeated {
     seen: BTreeMap<Key, Others>,
+    /// The findings that are not about a host of a fleet.
+    places: BTreeSet<(DocumentPath, Severity, &'static str, String)>,
 }
 
 impl Repeated {
-    /// Moves the findings of `from` to `into`, except those that `into` already has for another host of the fleet. Returns
-    /// whether it added an error.
+    /// Moves the findings of `from` to `into`, except those that `into` already has for another host of the fleet, or at the same place.
+    /// Returns whether it added an error.
     pub fn add(&mut self, into: &mut Report, mut from: Report) -> bool {
         into.names.append(&mut from.names);
         let mut any = false;
@@ -53,11 +55,26 @@ impl Repeated {
                         continue;
                     }
                 }
+            } else if !self.is_first_at_place(&finding) {
+                continue;
             }
             any |= finding.severity == Severity::Error;
             into.findings.push(finding);
         }
         any
+    }
+
+    /// Moves the findings of `from` to `into`, except those that `into` already has at the same place. Keeps all findings about hosts of
+    /// fleets.
+    pub fn add_of_places(&mut self, into: &mut Report, mut from: Report) {
+        into.names.append(&mut from.names);
+        from.findings.retain(|finding| host_of(&finding.path).is_some() || self.is_first_at_place(finding));
+        into.findings.append(&mut from.findings);
+    }
+
+    fn is_first_at_place(&mut self, finding: &Finding) -> bool {
+        let Finding { path, severity, code, message, .. } = finding;
+        self.places.insert((path.clone(), *severity, *code, message.clone()))
     }
 
     /// Adds to the findings in `report` how many other hosts they apply to.
@@ -77,7 +94,7 @@ impl Repeated {
 /// Splits a finding into its key and the name of its host, if its path is that of a host of a fleet, such as
 /// `HostFleet/rack (worker-0, hosts.csv line 2): spec.template`.
 fn key(finding: &Finding) -> Option<(Key, String)> {
-    let (host, name) = finding.path.tops().find_map(|top| Some((top, top.last()?.as_row()?)))?;
+    let (host, name) = host_of(&finding.path)?;
     let key = Key {
         is_error: finding.severity == Severity::Error,
         code: finding.code,
@@ -86,4 +103,9 @@ fn key(finding: &Finding) -> Option<(Key, String)> {
         message: finding.message.replace(&host.subject(), ""),
     };
     Some((key, name.to_owned()))
+}
+
+/// Returns the path of the fleet's host that contains a path, and the name of the host.
+fn host_of(path: &DocumentPath) -> Option<(&DocumentPath, &str)> {
+    path.tops().find_map(|top| Some((top, top.last()?.as_row()?)))
 }

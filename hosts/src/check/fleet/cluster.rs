@@ -1,5 +1,8 @@
 //! Checks of a cluster: its machine networks, and the host that installs the others.
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
 use ipnet::IpNet;
 
 use super::{CheckedHost, Comparison, name_of};
@@ -16,21 +19,24 @@ pub(super) fn check(hosts: &[CheckedHost<'_>], cluster: &Cluster, all_read: bool
 }
 
 fn machine_networks(hosts: &[CheckedHost<'_>], cluster: &Cluster, found: &mut Comparison) {
-    let networks: Vec<&IpNet> = cluster.machine_networks.iter().map(|(network, _)| network).collect();
+    let networks = Networks::of(cluster);
+    let of_family = |is_v4: bool| {
+        let wanted = cluster.machine_networks.iter().filter(move |(network, _)| network.addr().is_ipv4() == is_v4);
+        (is_v4, wanted.take(4).collect::<Vec<_>>())
+    };
+    let families = [true, false].map(of_family);
     // Errors and warnings, each for itself: many workers elsewhere hide no master.
     let mut said = [0, 0];
     for host in hosts {
-        for is_v4 in [true, false] {
-            let of_family = |(network, _): &&(IpNet, DocumentPath)| network.addr().is_ipv4() == is_v4;
-            let wanted: Vec<_> = cluster.machine_networks.iter().filter(of_family).collect();
+        for (is_v4, wanted) in &families {
             let Some((_, first)) = wanted.first() else { continue };
-            let inside =
-                own(host).any(|address| wanted.iter().any(|(network, _)| network.contains(&address.network.addr())));
-            if inside || takes_any(host, is_v4) {
+            let is_v4 = *is_v4;
+            let is_inside = |address: &Address| networks.around(address.network.addr()).is_some();
+            let of_family = |address: &&Address| address.network.addr().is_ipv4() == is_v4;
+            if own(host).filter(of_family).any(is_inside) || takes_any(host, is_v4) {
                 continue;
             }
-            let none =
-                !own(host).any(|address| networks.iter().any(|network| network.contains(&address.network.addr())));
+            let none = !own(host).any(is_inside);
             // Workers may be elsewhere. Of two families, one may do.
             let is_error = none && host.host.role.as_deref() == Some("master");
             let [warnings, errors] = &mut said;
@@ -42,7 +48,7 @@ fn machine_networks(hosts: &[CheckedHost<'_>], cluster: &Cluster, found: &mut Co
                 continue;
             }
             *count += 1;
-            let listed: Vec<String> = wanted.iter().take(4).map(|(network, _)| network.to_string()).collect();
+            let listed: Vec<String> = wanted.iter().map(|(network, _)| network.to_string()).collect();
             let family = if is_v4 { "IPv4" } else { "IPv6" };
             let message =
                 format!("has no {family} address in a machine network of its cluster ({}, {first})", listed.join(", "));
@@ -53,6 +59,31 @@ fn machine_networks(hosts: &[CheckedHost<'_>], cluster: &Cluster, found: &mut Co
                 found.report.warning("host-outside-machine-network", &path, message);
             }
         }
+    }
+}
+
+/// The machine networks of a cluster, found by the addresses in them: there may be ten thousand hosts, and as many networks.
+pub(super) struct Networks {
+    all: BTreeSet<IpNet>,
+    /// The lengths of their prefixes, those of IPv4 apart.
+    lengths: BTreeSet<(bool, u8)>,
+}
+
+impl Networks {
+    pub(super) fn of(cluster: &Cluster) -> Self {
+        let all: BTreeSet<IpNet> = cluster.machine_networks.iter().map(|(network, _)| network.trunc()).collect();
+        let lengths = all.iter().map(|network| (network.addr().is_ipv4(), network.prefix_len())).collect();
+        Self { all, lengths }
+    }
+
+    /// Returns the smallest network that contains the address.
+    pub(super) fn around(&self, address: IpAddr) -> Option<IpNet> {
+        let is_v4 = address.is_ipv4();
+        let mut lengths = self.lengths.range((is_v4, 0)..=(is_v4, u8::MAX)).rev();
+        lengths.find_map(|(_, length)| {
+            let network = IpNet::new(address, *length).ok()?.trunc();
+            self.all.contains(&network).then_some(network)
+        })
     }
 }
 

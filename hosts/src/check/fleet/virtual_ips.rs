@@ -7,15 +7,16 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use super::cluster::own;
+use super::cluster::{Networks, own};
 use super::{CheckedHost, bmcs, name_of, visible_addresses};
 use crate::check::address::{self, Unusable};
 use vocabulary::host::{Cluster, VirtualIp, VirtualIpRole};
 use vocabulary::report::{DocumentPath, Report};
 
 pub(super) fn check(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut Report) {
-    among_themselves(cluster, report);
-    usable(cluster, report);
+    let networks = Networks::of(cluster);
+    among_themselves(cluster, &networks, report);
+    usable(cluster, &networks, report);
     let vips: BTreeMap<IpAddr, &VirtualIp> = cluster.virtual_ips.iter().rev().map(|vip| (vip.address, vip)).collect();
     if vips.is_empty() {
         return;
@@ -59,11 +60,10 @@ pub(super) fn check(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut R
 }
 
 /// Checks that a host can have them, in the smallest machine network that they are in.
-fn usable(cluster: &Cluster, report: &mut Report) {
+fn usable(cluster: &Cluster, networks: &Networks, report: &mut Report) {
     for VirtualIp { address, path, .. } in &cluster.virtual_ips {
-        let networks = cluster.machine_networks.iter().map(|(network, _)| network);
-        let around = networks.filter(|network| network.contains(address)).max_by_key(|network| network.prefix_len());
-        let length = around.map_or(IpNet::from(*address).max_prefix_len(), IpNet::prefix_len);
+        let around = networks.around(*address).unwrap_or_else(|| IpNet::from(*address));
+        let length = around.prefix_len();
         let why = IpNet::new(*address, length).ok().and_then(address::unusable);
         if let Some(why) = why.filter(|why| why.is_certain() && *why != Unusable::NoPrefix) {
             report.error("virtual-ip-unusable", path, format!("is {address}, {why}"));
@@ -71,28 +71,32 @@ fn usable(cluster: &Cluster, report: &mut Report) {
     }
 }
 
-fn among_themselves(cluster: &Cluster, report: &mut Report) {
-    for (index, vip) in cluster.virtual_ips.iter().enumerate() {
+fn among_themselves(cluster: &Cluster, networks: &Networks, report: &mut Report) {
+    // The first of each address and role, and the first of each role and family.
+    let mut by_address: BTreeMap<(IpAddr, VirtualIpRole), &VirtualIp> = BTreeMap::new();
+    let mut by_family: BTreeMap<(VirtualIpRole, bool), &VirtualIp> = BTreeMap::new();
+    for vip in &cluster.virtual_ips {
         let VirtualIp { role, address, path } = vip;
-        let before = cluster.virtual_ips.get(..index).unwrap_or_default();
-        let same_family = |other: &&VirtualIp| other.role == *role && other.address.is_ipv4() == address.is_ipv4();
-        if let Some(first) = before.iter().find(|other| other.address == *address && other.role != *role)
+        let other_role = match role {
+            VirtualIpRole::Api => VirtualIpRole::Ingress,
+            VirtualIpRole::Ingress => VirtualIpRole::Api,
+        };
+        if let Some(first) = by_address.get(&(*address, other_role))
             && !cluster.own_load_balancer
         {
             let message = format!("is {address}, which is the {} address as well ({})", first.role, first.path);
             report.error("virtual-ip-twice", path, message);
         }
-        if let Some(first) = before.iter().find(same_family) {
+        by_address.entry((*address, *role)).or_insert(vip);
+        if let Some(first) = by_family.get(&(*role, address.is_ipv4())) {
             let message = format!("is a second {role} address of its family beside {} ({})", first.address, first.path);
             report.error("virtual-ips-of-one-family", path, message);
         }
-        let networks = &cluster.machine_networks;
-        if !networks.is_empty()
-            && !cluster.own_load_balancer
-            && !networks.iter().any(|(network, _)| network.contains(address))
-        {
+        by_family.entry((*role, address.is_ipv4())).or_insert(vip);
+        let machine_networks = &cluster.machine_networks;
+        if !machine_networks.is_empty() && !cluster.own_load_balancer && networks.around(*address).is_none() {
             let listed: Vec<String> =
-                networks.iter().take(4).map(|(network, path)| format!("{network} ({path})")).collect();
+                machine_networks.iter().take(4).map(|(network, path)| format!("{network} ({path})")).collect();
             let message = format!("is {address}, which is in no machine network: {}", listed.join(", "));
             report.error("virtual-ip-outside-machine-network", path, message);
         }

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::host_part::HostPart;
 use vocabulary::report::{DocumentPath, Report, Severity};
 
-/// The maximum number of errors that each host gets, and of those of one place.
+/// The maximum number of errors that each host gets.
 const MAX_ERRORS: usize = 100;
 
-/// How many errors of one place all of its hosts get together, but at least one each. Thousands of hosts may share a Secret with
-/// thousands of errors.
-const MAX_ERRORS_OF_A_PLACE: usize = 20_000;
+/// The maximum number of errors that hosts with the same errors get together, but at least one each. Thousands of hosts may share a
+/// Secret with thousands of errors.
+const MAX_SHARED_ERRORS: usize = 20_000;
 
 /// All hosts that the documents describe, and whether other errors concern all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -76,10 +76,11 @@ impl Described {
             };
             let known: &mut usize = of_places.entry(place).or_default();
             *known += 1;
-            if *known <= (MAX_ERRORS_OF_A_PLACE / owners.len().max(1)).clamp(1, MAX_ERRORS) {
+            if *known <= MAX_ERRORS {
+                let most = (MAX_SHARED_ERRORS / owners.len().max(1)).clamp(1, MAX_ERRORS);
                 for owner in owners {
                     let own = errors.entry(*owner).or_default();
-                    if own.len() < MAX_ERRORS {
+                    if own.len() < most {
                         own.push(number);
                     }
                 }

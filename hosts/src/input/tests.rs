@@ -58,6 +58,19 @@ fn a_table_counts_for_each_fleet_that_reads_it() {
 }
 
 #[test]
+fn each_fleet_looks_at_all_files() {
+    let fleets = ["a", "b", "c", "d"].map(|name| fleet(name, "inventoryFile: i.ini")).join("\n---\n");
+    let variables: Vec<String> = (0..31).map(|number| format!("group_vars/g{number}")).collect();
+    let mut files: Vec<(&str, &str)> = variables.iter().map(|name| (name.as_str(), "")).collect();
+    files.extend([("f.yaml", fleets.as_str()), ("i.ini", "h0\n")]);
+    // Each fleet has a host with two names and a template of 6 values, and looks at 32 files.
+    for (values, expected) in [(4 * (2 + 6 + 2), false), (4 * (2 + 6 + 2) - 1, true)] {
+        let found = read(values, 1000, &files);
+        assert_eq!(found.report.has_errors(), expected, "{values}: {:?}", codes(&found));
+    }
+}
+
+#[test]
 fn what_a_list_gives_to_its_items_counts_for_each() {
     let list = |item: &str| format!("{{apiVersion: {}, kind: XList, items: [{}]}}", "v".repeat(100), item.repeat(10));
     for (item, bytes, expected) in

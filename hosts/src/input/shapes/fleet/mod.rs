@@ -117,9 +117,13 @@ impl Fleet {
         let (mut faulty, mut repeated) = (0, Repeated::default());
         for (index, row) in self.table.rows.iter().enumerate() {
             if reading.budget.take_copies(self.template.size(row)).is_err() {
+                let limits = reading.budget.limits();
                 let message = format!(
-                    "is too large for {} hosts, or for all fleets together; hand over fewer hosts",
-                    self.table.rows.len()
+                    "is too large for {} hosts: all fleets together may have {} values, with those that hosts get from inventories, and \
+                     {} MiB of text; hand over fewer hosts",
+                    self.table.rows.len(),
+                    limits.copied_values,
+                    limits.copied_bytes >> 20
                 );
                 let template = self.object.key("spec").key("template");
                 reading.report.error("fleet-too-large", &template, message);

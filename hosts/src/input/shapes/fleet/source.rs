@@ -18,6 +18,8 @@ use vocabulary::report::{DocumentPath, Report, Reported};
 /// The members of `spec.hosts` for the rows. There must be exactly one.
 pub(super) const SOURCES: [&str; 6] = ["values", "csv", "csvFile", XLSX_FILE, "inventory", "inventoryFile"];
 pub(super) const XLSX_FILE: &str = "xlsxFile";
+/// How many looks at files count as one value of the budget: a value takes as long, or longer.
+const LOOKS_OF_A_VALUE: usize = 16;
 /// How many unknown keys of a mapping dayone reports.
 const MAX_UNKNOWN: usize = 100;
 /// The message if there is none.
@@ -85,7 +87,11 @@ impl<'a> NamedTables<'a> {
     }
 
     pub(in crate::input) fn is_empty(&self) -> bool {
-        self.files.is_empty() && self.variables.is_empty()
+        self.count() == 0
+    }
+
+    fn count(&self) -> usize {
+        self.files.len() + self.variables.count()
     }
 
     /// Finds the file that a fleet means by `name`: by the whole path, else by the end of the path, else by the file name.
@@ -188,11 +194,13 @@ pub(super) fn rows(
         }
         ("csvFile" | XLSX_FILE | "inventoryFile", Value::String(name)) if !name.is_empty() => {
             let Some(name) = hosts.text(key, report)? else { return Err(Reported) };
+            // Each fleet looks at all files, and any number of fleets may name one file, which each reads anew.
+            let looks = tables.count() / LOOKS_OF_A_VALUE;
+            let left = budget.take_copies((looks, 0));
+            left.map_err(|problem| hosts.wrong(key, problem.code, problem.message, report))?;
             let file = tables.find(name, hosts, key, report)?;
-            // Any number of fleets may name one file, and each reads it anew.
-            budget
-                .take_copies((0, file.size))
-                .map_err(|problem| hosts.wrong(key, problem.code, problem.message, report))?;
+            let left = budget.take_copies((0, file.size));
+            left.map_err(|problem| hosts.wrong(key, problem.code, problem.message, report))?;
             of_file(file, (hosts, key), group, sheet, tables, budget, report)?
         }
         (_, other) => {

@@ -85,8 +85,8 @@ impl<'a> VariableFiles<'a> {
         });
     }
 
-    pub(in crate::input::shapes::fleet) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    pub(in crate::input::shapes::fleet) fn count(&self) -> usize {
+        self.0.len()
     }
 
     /// Returns the path of each file that is not read, and the reason. Notes are left out.

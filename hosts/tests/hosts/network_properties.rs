@@ -286,6 +286,28 @@ fn endless_lists_are_refused_before_they_cost_anything() {
     }
 }
 
+#[test]
+fn ports_are_counted_over_all_controllers() {
+    let bonds = |bonds: usize, ports: usize| {
+        let of_bond = |bond: usize| {
+            let ports: Vec<String> = (0..ports).map(|port| format!("p{}", bond * ports + port)).collect();
+            format!(
+                "{{name: b{bond}, type: bond, state: up, link-aggregation: {{mode: 802.3ad, port: [{}]}}}}",
+                ports.join(", ")
+            )
+        };
+        let bonds: Vec<String> = (0..bonds).map(of_bond).collect();
+        convert(&host(serde_yaml::from_str(&format!("interfaces: [{}]", bonds.join(", "))).unwrap())).1
+    };
+    let refusal = |report: &Report| {
+        let found = report.findings().iter().find(|finding| finding.code == "list-too-long");
+        found.map(ToString::to_string)
+    };
+    assert_eq!(refusal(&bonds(10, 20)), None);
+    let refused = refusal(&bonds(100, 21)).unwrap();
+    assert!(refused.contains("has 2100 ports of bonds, bridges and VRFs; dayone accepts at most 2000"), "{refused}");
+}
+
 /// nmstate makes a list of the VLANs of every range of a bridge port, which takes a MiB of memory.
 #[test]
 fn ranges_of_vlans_are_counted_over_all_ports() {

@@ -167,6 +167,17 @@ const FORWARD_MASKS: &[Pattern] = &[
 const LENGTHS: &[(Pattern, usize)] =
     &[(&["interfaces"], 2000), (&["routes", "config"], 2000), (&["route-rules", "config"], 2000)];
 
+/// The ports of controllers.
+const PORTS: &[Pattern] = &[
+    &["interfaces", "*", "link-aggregation", "port"],
+    &["interfaces", "*", "bridge", "port"],
+    &["interfaces", "*", "bridge", "port", "*", "link-aggregation", "port"],
+    &["interfaces", "*", "vrf", "port"],
+];
+
+/// How many ports all controllers of a document may have together. As for [`LENGTHS`], nmstate's time grows with the square.
+const MAX_PORTS: usize = 2000;
+
 /// The ranges of VLANs of bridge ports. nmstate makes a list of every range.
 const VLAN_RANGES: Pattern = &["interfaces", "*", "bridge", "port", "*", "vlan", "trunk-tags", "*", "id-range"];
 
@@ -184,6 +195,15 @@ pub(crate) fn are_lists_in_bounds(document: &Searched<'_>, path: &DocumentPath, 
                 in_bounds = false;
             }
         });
+    }
+    let mut ports = 0;
+    for at in PORTS {
+        document.each(at, &mut |_, value| ports += value.as_sequence().map_or(0, Vec::len));
+    }
+    if ports > MAX_PORTS {
+        let message = format!("has {ports} ports of bonds, bridges and VRFs; dayone accepts at most {MAX_PORTS}");
+        report.error("list-too-long", &path.key("interfaces"), message);
+        in_bounds = false;
     }
     let mut vlans: u64 = 0;
     document.each(VLAN_RANGES, &mut |_, range| {

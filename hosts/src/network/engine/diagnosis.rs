@@ -104,11 +104,15 @@ impl<'a, 'n> Diagnosis<'a, 'n> {
 
     /// Members of the document that have no parts: unknown keys, the host name, what stands beside `config`.
     fn others(&mut self, map: &Mapping, report: &mut Report) {
+        // What this reports of one key says nothing of the others.
+        let before = report.findings().len();
         for (key, value) in map {
             let Some(key) = key.as_str().filter(|key| *key != "interfaces" || !value.is_sequence()) else { continue };
             let at = self.path.key(key);
             let is_known = |finding: &Finding| finding.severity == Severity::Error && finding.path.is_inside(&at);
-            if !matches!(key, "routes" | "route-rules" | "dns-resolver") && report.findings().iter().any(is_known) {
+            if !matches!(key, "routes" | "route-rules" | "dns-resolver")
+                && report.findings().iter().take(before).any(is_known)
+            {
                 continue;
             }
             let alone = match (key, value) {

@@ -21,6 +21,11 @@ impl Attempts {
         Self { values: VALUES.max(values.saturating_mul(4)) }
     }
 
+    /// Whether a document of so many values may be tried.
+    fn allow(&self, values: usize) -> bool {
+        self.values >= values.saturating_add(ATTEMPT)
+    }
+
     /// What nmstate says of `document`; none where there have been enough attempts.
     pub(super) fn generate(&mut self, document: &Value) -> Option<Result<(), Refusal>> {
         self.values = self.values.checked_sub(count(document) + ATTEMPT)?;
@@ -38,7 +43,7 @@ fn count(value: &Value) -> usize {
 
 /// The way to the smallest part of the document without which nmstate does not say `refusal`.
 pub(super) fn locate<'a>(document: &'a Value, refusal: &Refusal, attempts: &mut Attempts) -> Vec<Step<'a>> {
-    let mut way: Vec<Step<'a>> = Vec::new();
+    let (mut way, all): (Vec<Step<'a>>, usize) = (Vec::new(), count(document));
     let mut here = document;
     loop {
         let mut steps: Vec<(Step<'a>, &'a Value)> = match here {
@@ -50,8 +55,9 @@ pub(super) fn locate<'a>(document: &'a Value, refusal: &Refusal, attempts: &mut 
         };
         // What refers to interfaces comes before them: without an interface, what refers to it fails as well.
         steps.sort_by_key(|(step, _)| matches!(step, Step::Key("interfaces" | "name" | "type" | "state")));
-        let culprit = steps.iter().find(|(step, _)| {
-            if matches!(step, Step::Key("name" | "type")) {
+        let culprit = steps.iter().find(|(step, value)| {
+            // A copy of the document for each of thousands of parts takes longer than all attempts.
+            if matches!(step, Step::Key("name" | "type")) || !attempts.allow(all.saturating_sub(count(value))) {
                 return false;
             }
             way.push(*step);

@@ -6,6 +6,7 @@
 //!   about the cluster.
 //! - [`positions`] finds the lines of findings.
 
+mod amount;
 mod choose;
 mod clusters;
 mod described;
@@ -23,6 +24,7 @@ mod stream;
 mod text;
 mod yaml;
 
+pub use amount::amount;
 pub use choose::ChooseError;
 pub(crate) use choose::choose;
 pub use described::{Described, DescribedHost};

@@ -97,7 +97,7 @@ impl<R: DocumentRequest> Received<R> {
         let Self { headers, query, body } = self;
         let Some(query) = query else { return process_json(&api.queues, body, work).await };
         let documents = documents(&headers, body.clone());
-        let permit = api.queues.acquire(documents.unpacked_size()).await.map_err(Problem::internal)?;
+        let permit = api.queues.acquire(documents.amount()).await.map_err(Problem::internal)?;
         holding(permit, move || {
             let request = R::from_query(query, documents)?;
             work(request).map_err(|problem| with_curl_hint(problem, &headers, &body))
@@ -106,8 +106,8 @@ impl<R: DocumentRequest> Received<R> {
     }
 }
 
-/// Waits in the queue for bodies of this size, reads the request, and works on it. If the documents are larger when they are unpacked,
-/// waits in the queue for that size before the work.
+/// Waits in the queue for bodies of this size, reads the request, and works on it. If the documents are more work than that, waits in the
+/// queue for their amount before the work.
 async fn process_json<R: DocumentRequest, T: Send + 'static>(
     queues: &Queues,
     body: Bytes,
@@ -117,8 +117,8 @@ async fn process_json<R: DocumentRequest, T: Send + 'static>(
     let permit = queues.acquire(size).await.map_err(Problem::internal)?;
     let (permit, request) = blocking(move || (permit, R::from_json(&body))).await?;
     let request = request?;
-    let unpacked = request.documents().map_or(0, UserDocuments::unpacked_size);
-    let permit = queues.reacquire(permit, size.max(unpacked)).await.map_err(Problem::internal)?;
+    let amount = request.documents().map_or(0, UserDocuments::amount);
+    let permit = queues.reacquire(permit, size.max(amount)).await.map_err(Problem::internal)?;
     holding(permit, move || work(request)).await?
 }
 

@@ -138,9 +138,9 @@ impl UserDocuments {
         Self(vec![NamedBytes { name: Some("workbook.xlsx".to_owned()), content }])
     }
 
-    /// Returns how many bytes dayone has to convert, as far as that can be told without unpacking the documents.
-    pub(in crate::api) fn unpacked_size(&self) -> usize {
-        self.texts().map(|text| text.unpacked_size()).fold(0, usize::saturating_add)
+    /// Returns how many bytes dayone has to convert, as far as that can be told without reading the documents.
+    pub(in crate::api) fn amount(&self) -> usize {
+        hosts::input::amount(self.texts())
     }
 
     /// Returns the texts of the documents.
@@ -237,7 +237,7 @@ mod tests {
         );
         assert!(files.len() < 10_000);
         let request: Request = json::read(files.as_bytes()).unwrap();
-        assert_eq!(request.documents.unpacked_size(), 100_003);
+        assert_eq!(request.documents.amount(), 100_003);
     }
 
     #[test]

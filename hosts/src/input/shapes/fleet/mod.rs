@@ -31,7 +31,7 @@ pub(super) use self::inventory::host_variables as inventory_host_variables;
 pub(in crate::input) use self::own_document::OwnDocument;
 pub(in crate::input) use self::source::NamedTables;
 
-pub(super) const KIND: &str = "HostFleet";
+pub(in crate::input) const KIND: &str = "HostFleet";
 pub(super) const API_VERSIONS: &[&str] = &["dayone.metal3.io/v1alpha1"];
 
 /// The members of `spec.template`.

@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{ConvertedHost, EveryHost};
 use crate::network::ConvertedNetwork;
 use vocabulary::host::HostSpec;
-use vocabulary::report::Report;
+use vocabulary::report::{DocumentPath, Report, Severity};
+
+/// How many hosts get the same error about a network that they share, if they have others. Thousands of hosts may name one Secret.
+const HOSTS_OF_AN_ERROR: usize = 100;
 
 /// Every host that the documents describe, in their order.
 #[derive(Debug)]
@@ -36,7 +39,7 @@ impl EveryHost {
         let Self { hosts, flawed, target, documents, described, together, .. } = self;
         let is_refused = described.has_other_errors || together.has_other_errors();
         let mut each = Vec::with_capacity(described.hosts.len());
-        let mut is_shared = false;
+        let (mut is_shared, mut given) = (false, Given::default());
         let mut flawed: BTreeMap<_, _> = flawed.into_iter().collect();
         // The hosts that dayone could read are in the same order.
         let mut hosts = hosts.into_iter().peekable();
@@ -45,10 +48,10 @@ impl EveryHost {
             let converted = hosts.next_if(|converted| converted.host.paths.host == host.path);
             let conflicts = together.in_error.get(&host.path);
             let converted = if let Some(ConvertedHost { host: spec, network, findings: own }) = converted {
-                findings.append(own);
+                given.append(own, &mut findings);
                 network.map(|network| (spec, network))
             } else {
-                findings.append(flawed.remove(&host.path).unwrap_or_default());
+                given.append(flawed.remove(&host.path).unwrap_or_default(), &mut findings);
                 None
             };
             if let Some(conflicts) = conflicts {
@@ -73,6 +76,28 @@ impl EveryHost {
         documents.append(together);
         documents.append(target.findings());
         EachHost { hosts: each, common: documents, is_refused }
+    }
+}
+
+/// How many hosts have got each error.
+#[derive(Default)]
+struct Given(BTreeMap<(DocumentPath, String), usize>);
+
+impl Given {
+    /// Adds the findings about a host's network to those about the host. Leaves out errors that enough hosts have, but not the only one.
+    fn append(&mut self, mut own: Report, findings: &mut Report) {
+        let mut has_error = findings.has_errors();
+        own.retain(|finding| {
+            if finding.severity != Severity::Error {
+                return true;
+            }
+            let hosts = self.0.entry((finding.path.clone(), finding.message.clone())).or_default();
+            *hosts += 1;
+            let stays = *hosts <= HOSTS_OF_AN_ERROR || !has_error;
+            has_error |= stays;
+            stays
+        });
+        findings.append(own);
     }
 }
 

@@ -159,6 +159,17 @@ fn errors_of_a_shared_secret_are_reported_once() {
 }
 
 #[test]
+fn of_thousands_of_hosts_few_get_all_errors_of_their_network() {
+    let secret = r#"{apiVersion: v1, kind: Secret, metadata: {name: net}, stringData: {nmstate: 'interfaces: [{name: "a\x01"}, {name: "b\x01"}]'}}"#;
+    let host = |number| without_secret(&format!("h{number}")).replace(&format!("h{number}-net"), "net");
+    let hosts: String = (0..200).map(host).collect();
+    let each = each(&format!("{secret}\n---\n{hosts}"));
+    let counts: Vec<usize> = outcomes(&each).into_iter().map(|(_, codes)| codes.unwrap().len()).collect();
+    assert_eq!((counts.len(), counts[0], counts[99]), (200, counts[0], counts[0]));
+    assert!(counts[0] >= 2 && counts[100..].iter().all(|count| *count == 1), "{counts:?}");
+}
+
+#[test]
 fn findings_are_changed_together() {
     let documents = [host("a", &nmstate("192.0.2.300")), host("b", &nmstate("192.0.2.11")), without_secret("c")];
     let text = documents.join("---\n");

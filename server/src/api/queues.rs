@@ -1,8 +1,8 @@
 //! Queues for conversions: a request for one host does not wait behind requests for thousands.
 //!
-//! dayone converts documents in three queues, each in order of arrival. The size of the body, or the amount of work
-//! in it, selects the queue. The number of processors bounds how many conversions run at a time, and so their memory, which is many times the size
-//! of the documents.
+//! dayone converts documents in three queues, each in order of arrival. The size of the body, or the amount of work in it, selects the
+//! queue. The number of processors bounds how many conversions run at a time, and so their memory, which is many times the size of the
+//! documents.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

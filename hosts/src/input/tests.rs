@@ -58,6 +58,19 @@ fn a_table_counts_for_each_fleet_that_reads_it() {
 }
 
 #[test]
+fn groups_in_groups_count_for_each_fleet() {
+    let group = |number: usize| format!("[g{number}]\n[g{number}:vars]\nv=1\n[g{number}:children]\ng{}\n", number + 1);
+    let inventory = (0..50).map(group).chain(["[g50]\nh0\n".to_owned()]).collect::<String>();
+    let fleets = ["a", "b", "c", "d"].map(|name| fleet(name, "inventoryFile: i.ini")).join("\n---\n");
+    let files = [("f.yaml", fleets.as_str()), ("i.ini", inventory.as_str())];
+    // Each fleet has a host with a variable and two names, and a template of 6 values. Besides, there are the groups.
+    for (values, expected) in [(4 * (3 + 6 + 50), false), (4 * (3 + 6 + 30), true)] {
+        let found = read(values, 100_000, &files);
+        assert_eq!(found.report.has_errors(), expected, "{values}: {:?}", codes(&found));
+    }
+}
+
+#[test]
 fn each_fleet_looks_at_all_files() {
     let fleets = ["a", "b", "c", "d"].map(|name| fleet(name, "inventoryFile: i.ini")).join("\n---\n");
     let variables: Vec<String> = (0..31).map(|number| format!("group_vars/g{number}")).collect();

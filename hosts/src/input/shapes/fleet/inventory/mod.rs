@@ -15,7 +15,7 @@ use std::sync::Arc;
 use super::table::{Cell, MAX_ROWS, Row, Table};
 use crate::input::listing::{listed, quoted};
 use crate::input::text::VAULT;
-use crate::input::yaml::Budget;
+use crate::input::yaml::{self as yaml_input, Budget};
 use vocabulary::report::{DocumentPath, Report, Reported};
 
 pub(super) use self::files::VariableFiles;
@@ -31,6 +31,8 @@ const MAX_VALUES: usize = 1_000_000;
 const MAX_MEMBERS: usize = 1_000_000;
 /// How many groups, hosts and variables dayone looks at to find out which variables each host gets.
 const MAX_STEPS: usize = 10_000_000;
+/// How many of these count as one value of the budget, because any number of fleets may read one inventory: a value takes as long.
+const STEPS_OF_A_VALUE: usize = 64;
 /// After how many errors the readers stop.
 const MAX_ERRORS: usize = 20;
 const ALL: &str = "all";
@@ -196,7 +198,7 @@ impl Inventory {
         budget: &mut Budget,
         report: &mut Report,
     ) -> Result<Table, Reported> {
-        let mut steps = 0;
+        let (mut steps, mut counted) = (0, 0);
         let mut refuse = |code: &'static str, message: Problem| report.refuse(code, path, message);
         let depths = self.depths().map_err(|message| refuse("fleet-inventory", message))?;
         let wanted: Option<BTreeSet<usize>> = match group.filter(|group| *group != ALL) {
@@ -227,6 +229,8 @@ impl Inventory {
             if pairs > MAX_VALUES || steps > MAX_STEPS {
                 return Err(refuse("fleet-inventory", too_much()));
             }
+            let left = count_steps(steps, &mut counted, budget);
+            left.map_err(|problem| refuse("fleet-too-large", problem.message))?;
         }
         let all = self.groups.get(ALL);
         let of_all = |of: fn(&Group) -> &Variables| all.into_iter().map(of);
@@ -258,7 +262,8 @@ impl Inventory {
             if values > MAX_VALUES || steps > MAX_STEPS {
                 return Err(refuse("fleet-inventory", too_much()));
             }
-            budget.take_copies((cells.len(), 0)).map_err(|problem| refuse("fleet-too-large", problem.message))?;
+            let left = count_steps(steps, &mut counted, budget).and_then(|()| budget.take_copies((cells.len(), 0)));
+            left.map_err(|problem| refuse("fleet-too-large", problem.message))?;
             table.rows.push(Row { cells, place: String::new() });
         }
         table.collect_columns();
@@ -277,6 +282,13 @@ impl Group {
             _ => 1,
         }
     }
+}
+
+/// Counts the steps that are not in `counted` yet.
+fn count_steps(steps: usize, counted: &mut usize, budget: &mut Budget) -> Result<(), yaml_input::Problem> {
+    let new = (steps / STEPS_OF_A_VALUE).saturating_sub(*counted);
+    *counted += new;
+    budget.take_copies((new, 0))
 }
 
 fn too_much() -> Problem {

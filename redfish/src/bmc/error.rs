@@ -7,6 +7,7 @@ use http::StatusCode;
 use super::attempt::Attempt;
 use super::firmware::FirmwareError;
 use super::medium::Medium;
+use super::properties::some_of;
 use super::state::{BootMode, MediaState, PowerState};
 use super::vendor::Vendor;
 use crate::RedfishError;
@@ -22,10 +23,10 @@ pub enum BmcError {
     #[error("the BMC lists no System; put the System's path into the BMC's address (…/redfish/v1/Systems/ID)")]
     NoSystem,
     /// The BMC has several Systems, with these paths, and the address names none of them.
-    #[error("the BMC has several Systems; put the path of one into the BMC's address: {}", .0.join(", "))]
+    #[error("the BMC has several Systems; put the path of one into the BMC's address: {}", some_of(.0))]
     SeveralSystems(Vec<String>),
     /// The address names a System that the BMC does not have.
-    #[error("the BMC has no System {path}; it has: {}", systems.join(", "))]
+    #[error("the BMC has no System {path}; it has: {}", some_of(systems))]
     UnknownSystem {
         /// The path in the address.
         path: String,
@@ -356,4 +357,22 @@ fn protocol_advice(wanted: &str, offered: &[String]) -> &'static str {
 fn shown(state: &MediaState) -> String {
     let inserted = state.inserted.map_or_else(|| "nothing".to_owned(), |inserted| inserted.to_string());
     format!("Inserted {inserted}, ConnectedVia {}", state.connected_via.as_deref().unwrap_or("nothing"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_systems_the_first_are_named() {
+        let systems = |count: usize| (0..count).map(|number| format!("/redfish/v1/Systems/{number}")).collect();
+        let few = BmcError::SeveralSystems(systems(2)).to_string();
+        assert!(few.ends_with("address: /redfish/v1/Systems/0, /redfish/v1/Systems/1"), "{few}");
+        let path = "/redfish/v1/Systems/x".to_owned();
+        for error in [BmcError::SeveralSystems(systems(4096)), BmcError::UnknownSystem { path, systems: systems(4096) }]
+        {
+            let text = error.to_string();
+            assert!(text.len() < 2000 && text.ends_with("/Systems/23 and 4072 more"), "{text}");
+        }
+    }
 }

@@ -83,6 +83,13 @@ fn text(value: &Value) -> Option<String> {
     Some(clean(value.as_str()?)).filter(|text| !text.is_empty())
 }
 
+/// The first values of a list that may be long: HPE lists 80 ports, and an emulator a thousand Systems.
+pub(super) fn some_of(offered: &[String]) -> String {
+    const MAX_SHOWN: usize = 24;
+    let shown = offered.iter().take(MAX_SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if offered.len() > MAX_SHOWN { format!("{shown} and {} more", offered.len() - MAX_SHOWN) } else { shown }
+}
+
 /// Makes a BMC's text safe to show: without control characters, which would reach terminals, and not too long.
 pub(super) fn clean(text: &str) -> String {
     let shown: String = text.chars().filter(|character| !character.is_control()).take(MAX_TEXT).collect();

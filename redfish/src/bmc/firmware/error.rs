@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::bmc::attempt::Attempt;
+use crate::bmc::properties::some_of;
 
 /// Why the settings of a host's firmware cannot be changed for a boot by HTTP.
 #[derive(Debug, thiserror::Error)]
@@ -122,13 +123,6 @@ impl FirmwareError {
 
 fn because(reason: Option<&String>) -> String {
     reason.map(|reason| format!(" ({reason})")).unwrap_or_default()
-}
-
-/// The first values of a list that may be long: HPE lists 80 ports.
-fn some_of(offered: &[String]) -> String {
-    const MAX_SHOWN: usize = 24;
-    let shown = offered.iter().take(MAX_SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
-    if offered.len() > MAX_SHOWN { format!("{shown} and {} more", offered.len() - MAX_SHOWN) } else { shown }
 }
 
 fn last(attempts: &[Attempt]) -> String {

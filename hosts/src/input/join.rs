@@ -68,7 +68,12 @@ impl Hosts {
                         self.dispute(&[index], &part);
                     }
                     Found::Several(indices) => {
-                        let names = listed(indices.iter().filter_map(|index| self.get(*index)?.name()));
+                        let names = indices.iter().filter_map(|index| self.get(*index)?.name());
+                        let names = if indices.len() < HOSTS_OF_A_MAC {
+                            listed(names)
+                        } else {
+                            listed(names.take(10)) + " and others"
+                        };
                         let message = format!(
                             "has MAC addresses of several hosts: {names}; a MAC address belongs to one host, and \
                              decides whose network this is"

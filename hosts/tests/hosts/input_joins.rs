@@ -96,6 +96,24 @@ fn policies_of_one_host_are_one_document_whose_findings_name_the_policy() {
     assert!(path.starts_with(expected), "{path}");
 }
 
+#[test]
+fn of_many_hosts_with_one_mac_address_few_are_named() {
+    let host = |number| {
+        format!(
+            "---\n{{apiVersion: metal3.io/v1alpha1, kind: BareMetalHost, metadata: {{name: h{number}}}, spec: {{bootMACAddress: \
+             '52:54:00:00:00:01'}}}}\n"
+        )
+    };
+    let network = "---\n{apiVersion: agent-install.openshift.io/v1beta1, kind: NMStateConfig, metadata: {name: n}, spec: {interfaces: \
+                   [{name: eth0, macAddress: '52:54:00:00:00:01'}], config: {interfaces: []}}}\n";
+    for (count, end) in [(20, "h9 and 10 more; "), (1000, "h9 and others; ")] {
+        let found = read(((0..count).map(host).collect::<String>() + network).as_bytes());
+        let messages = found.report.findings().iter().filter(|finding| finding.code == "host-ambiguous");
+        let messages: Vec<&str> = messages.map(|finding| finding.message.as_str()).collect();
+        assert!(matches!(messages.as_slice(), [one] if one.contains(end)), "{count}: {messages:?}");
+    }
+}
+
 /// Hosts without a network of their own, and policies for all of them with these states.
 fn policies_for_all(hosts: usize, states: &[&str]) -> String {
     let host = |number| {

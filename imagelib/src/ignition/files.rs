@@ -4,11 +4,12 @@ use bytes::Bytes;
 use std::collections::BTreeMap;
 
 use super::user::NodeKind;
-use super::{AbsolutePath, Additions, IgnitionError, UserConfig};
+use super::{AbsolutePath, Additions, IgnitionError, UserConfig, unit_text};
 use crate::cpio::Owner;
 use vocabulary::network_files::{CONFIGURATION, KEYFILES, NETWORKD_UNITS, NO_AUTO_DEFAULT};
 
-const UNITS: &str = "/etc/systemd/system";
+/// The directory in which Ignition writes systemd units.
+pub(super) const UNITS: &str = "/etc/systemd/system";
 
 /// A file in its final place.
 #[derive(Clone, PartialEq, Eq)]
@@ -60,7 +61,7 @@ pub(super) fn added(additions: &Additions) -> Vec<AddedFile> {
     files
 }
 
-/// No two things in one place, nothing beneath a file, nothing beneath a link.
+/// No two things in one place, nothing beneath a file, nothing beneath a link, and no unit that Ignition would refuse.
 pub(super) fn check(
     additions: &Additions,
     files: &[AddedFile],
@@ -72,6 +73,12 @@ pub(super) fn check(
     let mut units: Vec<&str> = Vec::new();
     if let Some(user) = user {
         taken.extend(user.paths()?.into_iter().map(|(kind, path)| (path.to_owned(), (kind, BY_USER))));
+        for (path, contents) in user.unit_files() {
+            check_unit(&path, contents)?;
+            if taken.insert(path.clone(), (NodeKind::File, BY_USER)).is_some() {
+                return Err(IgnitionError::Duplicate(path));
+            }
+        }
         units.extend(user.unit_names()?);
     }
     let mut ours: Vec<String> = files.iter().map(|file| file.path.to_string()).collect();
@@ -80,8 +87,10 @@ pub(super) fn check(
             return Err(IgnitionError::UnitConflict(unit.name.to_string()));
         }
         units.push(unit.name.as_str());
-        if unit.contents.is_some() {
-            ours.push(format!("{UNITS}/{}", unit.name));
+        if let Some(contents) = &unit.contents {
+            let path = format!("{UNITS}/{}", unit.name);
+            check_unit(&path, contents)?;
+            ours.push(path);
         }
     }
     for path in ours {
@@ -96,4 +105,11 @@ pub(super) fn check(
         taken.insert(path, (NodeKind::File, BY_REQUEST));
     }
     Ok(())
+}
+
+fn check_unit(path: &str, contents: &str) -> Result<(), IgnitionError> {
+    match unit_text::problem(contents) {
+        Some(problem) => Err(IgnitionError::UnitText { path: path.to_owned(), problem }),
+        None => Ok(()),
+    }
 }

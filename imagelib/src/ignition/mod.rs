@@ -9,6 +9,7 @@ mod files;
 mod merge;
 mod order;
 mod ssh;
+mod unit_text;
 mod user;
 
 pub use additions::{AbsolutePath, Additions, AdditionsError, ExtraFile, FileMode, Unit, UnitName};
@@ -66,6 +67,14 @@ pub enum IgnitionError {
     /// Two units have the same name.
     #[error("the systemd unit {0} is defined twice; remove one of them")]
     UnitConflict(String),
+    /// Ignition would refuse the text of a unit.
+    #[error("Ignition would refuse {path}, and the whole config with it: it {problem}")]
+    UnitText {
+        /// The path of the unit or the drop-in.
+        path: String,
+        /// What is wrong with its text.
+        problem: &'static str,
+    },
     /// The config's spec is too old for a mode.
     #[error(
         "mode {mode} of {path} needs spec 3.4.0; raise ignition.version of the Ignition config, or change the mode"

@@ -44,7 +44,7 @@ fn list<'r>(root: &'r mut Map<String, Value>, section: &str, name: &str) -> Opti
     root.get_mut(section)?.get_mut(name)?.as_array_mut()
 }
 
-fn text<'v>(item: &'v Value, name: &str) -> &'v str {
+pub(super) fn text<'v>(item: &'v Value, name: &str) -> &'v str {
     item.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 

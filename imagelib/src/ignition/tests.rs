@@ -134,6 +134,20 @@ fn what_both_write_is_an_error_that_names_it() {
     assert!(refused(&additions(), &link).contains("system-connections, too"));
     let unit = json!({"systemd": {"units": [{"name": "check.service", "enabled": false}]}});
     assert!(refused(&additions(), &unit).contains("check.service"));
+    // Ignition writes units and drop-ins as files, and refuses a config with another file in such a place.
+    let drop_in = json!([{"name": "a.conf", "contents": "[Unit]\n"}, {"name": "empty.conf", "contents": ""}]);
+    let units = json!({"units": [{"name": "a.service", "contents": "[Unit]\n", "dropins": drop_in}]});
+    let mut placed = additions();
+    for path in ["a.service", "a.service/beneath", "a.service.d/a.conf", "a.service.d/a.conf/beneath"] {
+        placed.files[0].path = format!("/etc/systemd/system/{path}").parse().unwrap();
+        let other = path.trim_end_matches("/beneath");
+        let error = refused(&placed, &json!({ "systemd": units }));
+        assert!(error.contains(&format!("the Ignition config has /etc/systemd/system/{other}, too")), "{error}");
+    }
+    placed.files[0].path = "/etc/systemd/system/a.service.d/empty.conf".parse().unwrap();
+    config(&placed, Some(&user_with(&json!({ "systemd": units })))).unwrap();
+    let twice = json!({"systemd": units, "storage": {"files": [{"path": "/etc/systemd/system/a.service.d/a.conf"}]}});
+    assert!(refused(&additions(), &twice).contains("a.service.d/a.conf is in the Ignition config twice"));
     // Neither a similar path nor a directory above is a conflict.
     config(&additions(), Some(&user_with(&file("/etc/motd2")))).unwrap();
     config(&additions(), Some(&user_with(&json!({"storage": {"directories": [{"path": "/etc/NetworkManager"}]}}))))
@@ -150,6 +164,23 @@ fn additions_that_contradict_each_other_are_refused() {
     let mut units = additions();
     units.units.push(units.units[0].clone());
     assert_eq!(config(&units, None), Err(IgnitionError::UnitConflict("check.service".into())));
+}
+
+/// The host would stop in its initramfs.
+#[test]
+fn units_that_ignition_would_refuse_are_refused() {
+    let expected = "Ignition would refuse /etc/systemd/system/check.service, and the whole config with it: it has a line \
+                    without '='";
+    let mut broken = additions();
+    broken.units[0].contents = Some(format!("[Service]\n{SECRET}\n"));
+    assert_eq!(config(&broken, None).unwrap_err().to_string(), expected);
+    for unit in [
+        json!({"name": "a.service", "contents": "[Service]\nno value\n"}),
+        json!({"name": "a.service", "dropins": [{"name": "a.conf", "contents": "[Service]\nno value\n"}]}),
+    ] {
+        let error = refused(&additions(), &json!({"systemd": {"units": [unit]}}));
+        assert!(error.starts_with("Ignition would refuse /etc/systemd/system/a.service"), "{error}");
+    }
 }
 
 #[test]

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::order::ordered;
+use super::files::UNITS;
+use super::order::{ordered, text};
 use super::{AbsolutePath, IgnitionError, UnitName};
 
 /// How many levels a config may have. `serde_json` reads 127, and recipes and records contain the config in a deeper place.
@@ -109,6 +110,21 @@ impl UserConfig {
     /// The names of its systemd units.
     pub(super) fn unit_names(&self) -> Result<Vec<&str>, IgnitionError> {
         self.texts("systemd", "units", "name")
+    }
+
+    /// The files of its systemd units and of their drop-ins, with their texts. Ignition writes none for an empty text.
+    pub(super) fn unit_files(&self) -> Vec<(String, &str)> {
+        let units = self.root.get("systemd").and_then(|systemd| systemd.get("units")).and_then(Value::as_array);
+        let mut files = Vec::new();
+        for unit in units.into_iter().flatten() {
+            let path = format!("{UNITS}/{}", text(unit, "name"));
+            let drop_ins = unit.get("dropins").and_then(Value::as_array);
+            let drop_ins = drop_ins.into_iter().flatten();
+            files.extend(drop_ins.map(|it| (format!("{path}.d/{}", text(it, "name")), text(it, "contents"))));
+            files.push((path, text(unit, "contents")));
+        }
+        files.retain(|(_, contents)| !contents.is_empty());
+        files
     }
 
     fn texts(&self, section: &str, list: &str, key: &str) -> Result<Vec<&str>, IgnitionError> {

@@ -51,6 +51,12 @@ pub enum AgentError {
     /// A setting has several lines.
     #[error("{0} holds a line break or another control character; make it one line of text")]
     ControlCharacter(&'static str),
+    /// Ignition would refuse the unit with a setting in it.
+    #[error(
+        "{0} is too long: Ignition refuses a systemd unit with a line of 2048 bytes or more; shorten it (one domain or \
+         network can stand for many hosts)"
+    )]
+    TooLong(&'static str),
     /// The pull secret is not base64. No text shows it.
     #[error("the pull secret is not base64; give the base64 of a .dockerconfigjson (base64 -w0 config.json)")]
     PullSecretEncoding,

@@ -136,6 +136,7 @@ fn no_value_becomes_a_directive_or_an_argument() {
         ("HTTP_PROXY holds", proxies(Proxies { http: "a\nb".into(), ..Proxies::default() })),
         ("HTTPS_PROXY holds", proxies(Proxies { https: "a\rb".into(), ..Proxies::default() })),
         ("NO_PROXY holds", proxies(Proxies { no_proxy: "a\0b".into(), ..Proxies::default() })),
+        ("NO_PROXY is too long", proxies(Proxies { no_proxy: "x".repeat(2026), ..Proxies::default() })),
         ("IRONIC_AGENT_IMAGE holds", AgentSettings { image: "a\nb".into(), ..minimal() }),
         ("\"a iburst\" is neither", AgentSettings { ntp_servers: vec!["a iburst".into()], ..minimal() }),
     ] {

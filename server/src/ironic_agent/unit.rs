@@ -7,6 +7,8 @@ use super::{AgentError, AgentHost, AgentSettings, IRONIC_CA_PATH, image, one_lin
 
 /// The unit's name.
 pub(super) const NAME: &str = "ironic-agent.service";
+/// The length in bytes from which Ignition refuses a line, and the whole config with it, so that the host gets nothing.
+const MAX_LINE: usize = 2048;
 
 /// The unit file. The agent's image reads the variables `IPA_…` when it installs a CoreOS.
 pub(super) fn unit(
@@ -14,9 +16,9 @@ pub(super) fn unit(
     host: &AgentHost<'_>,
     hostname: Option<&HostName>,
 ) -> Result<String, AgentError> {
-    let http = variable(one_line("HTTP_PROXY", &settings.proxies.http)?);
-    let https = variable(one_line("HTTPS_PROXY", &settings.proxies.https)?);
-    let no_proxy = variable(one_line("NO_PROXY", &settings.proxies.no_proxy)?);
+    let http = environment("HTTP_PROXY", &settings.proxies.http)?;
+    let https = environment("HTTPS_PROXY", &settings.proxies.https)?;
+    let no_proxy = environment("NO_PROXY", &settings.proxies.no_proxy)?;
     let ip_options = argument(one_line("IP_OPTIONS", &settings.ip_options)?);
     let copy_network = host.keyfiles > 0;
     let hostname = hostname.map(HostName::as_str).unwrap_or_default();
@@ -37,9 +39,9 @@ pub(super) fn unit(
          Wants=network-online.target\n\
          StartLimitIntervalSec=0\n\
          [Service]\n\
-         Environment=\"HTTP_PROXY={http}\"\n\
-         Environment=\"HTTPS_PROXY={https}\"\n\
-         Environment=\"NO_PROXY={no_proxy}\"\n\
+         {http}\n\
+         {https}\n\
+         {no_proxy}\n\
          TimeoutStartSec=0\n\
          Restart=on-failure\n\
          RestartSec=5\n\
@@ -63,6 +65,12 @@ pub(super) fn unit(
          [Install]\n\
          WantedBy=multi-user.target\n"
     ))
+}
+
+/// The line that sets a variable.
+fn environment(name: &'static str, text: &str) -> Result<String, AgentError> {
+    let line = format!("Environment=\"{name}={}\"", variable(one_line(name, text)?));
+    if line.len() < MAX_LINE { Ok(line) } else { Err(AgentError::TooLong(name)) }
 }
 
 /// Escapes text between the double quotes of `Environment=` (`systemd.exec(5)`). Upstream does not escape it, so systemd

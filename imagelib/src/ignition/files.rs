@@ -68,7 +68,9 @@ pub(super) fn check(
     user: Option<&UserConfig>,
 ) -> Result<(), IgnitionError> {
     const BY_USER: &str = "the Ignition config";
+    const BY_MERGED: &str = "a config that the Ignition config merges";
     const BY_REQUEST: &str = "the request";
+    let merged = user.map(UserConfig::merged).unwrap_or_default();
     let mut taken: BTreeMap<String, (NodeKind, &'static str)> = BTreeMap::new();
     let mut units: Vec<&str> = Vec::new();
     if let Some(user) = user {
@@ -80,6 +82,13 @@ pub(super) fn check(
             }
         }
         units.extend(user.unit_names()?);
+    }
+    // Of what two configs write, that of the merged one is written.
+    for config in &merged {
+        let nodes = config.paths()?.into_iter().map(|(kind, path)| (kind, path.to_owned()));
+        let files = config.unit_files().into_iter().map(|(path, _)| (NodeKind::File, path));
+        taken.extend(nodes.chain(files).map(|(kind, path)| (path, (kind, BY_MERGED))));
+        units.extend(config.unit_names()?);
     }
     let mut ours: Vec<String> = files.iter().map(|file| file.path.to_string()).collect();
     for unit in &additions.units {

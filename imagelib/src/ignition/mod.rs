@@ -2,11 +2,13 @@
 //! own config.
 //!
 //! The module does not use `ignition.config.merge`: of two files with the same path, the last would silently win, and the host
-//! could lose its network. Here, such a conflict is an error before anything boots.
+//! could lose its network. Here, such a conflict is an error before anything boots. It also is one with a config that the user's own
+//! merges, as far as the user's own has it in a `data:` URL.
 
 mod additions;
 mod files;
 mod merge;
+mod merged;
 mod order;
 mod ssh;
 mod unit_text;

@@ -1,3 +1,4 @@
+use base64::prelude::*;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -152,6 +153,33 @@ fn what_both_write_is_an_error_that_names_it() {
     config(&additions(), Some(&user_with(&file("/etc/motd2")))).unwrap();
     config(&additions(), Some(&user_with(&json!({"storage": {"directories": [{"path": "/etc/NetworkManager"}]}}))))
         .unwrap();
+}
+
+/// What a merged config writes wins.
+#[test]
+fn what_a_merged_config_writes_too_is_an_error_that_names_it() {
+    let merging = |config: &Value| {
+        let source = format!("data:;base64,{}", BASE64_STANDARD.encode(config.to_string()));
+        json!({"ignition": {"version": "3.3.0", "config": {"merge": [{"source": source}]}}})
+    };
+    let refused = |config: &Value| {
+        let user = user(&merging(config)).unwrap();
+        super::config(&additions(), Some(&user)).unwrap_err().to_string()
+    };
+    let keyfile = "/etc/NetworkManager/system-connections/eth0.nmconnection";
+    let config = json!({"ignition": {"version": "3.0.0"}, "storage": {"files": [{"path": keyfile}]}});
+    let expected = format!("has {keyfile}, too; remove one of them");
+    for config in [config.clone(), merging(&config)] {
+        let error = refused(&config);
+        assert!(error.contains("a config that the Ignition config merges") && error.ends_with(&expected), "{error}");
+    }
+    let units = json!([{"name": "check.service", "enabled": false}]);
+    assert!(refused(&json!({"systemd": {"units": units}})).contains("check.service"));
+    // What dayone does not write may be in both.
+    let both = json!({"storage": {"directories": [{"path": "/etc/NetworkManager"}], "files": [{"path": "/etc/x"}]}});
+    let mut parent = merging(&both);
+    parent["storage"] = both["storage"].clone();
+    super::config(&additions(), Some(&user(&parent).unwrap())).unwrap();
 }
 
 #[test]

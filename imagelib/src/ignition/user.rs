@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::files::UNITS;
+use super::merged::{replacement, within};
 use super::order::{ordered, text};
 use super::{AbsolutePath, IgnitionError, UnitName};
 
@@ -47,7 +48,7 @@ impl UserConfig {
             other => other.to_string(),
         });
         let config = Self { root, minor, unused_keys: unused_keys.collect() };
-        if replaces_itself(&config.root) {
+        if replacement(&config.root).is_some() {
             return Err(IgnitionError::Replace);
         }
         let mut seen = BTreeSet::new();
@@ -95,6 +96,12 @@ impl UserConfig {
 
     pub(super) fn root(&self) -> &Map<String, Value> {
         &self.root
+    }
+
+    /// The configs that Ignition merges into it, as far as they are in it. They have not been checked.
+    pub(super) fn merged(&self) -> Vec<Self> {
+        let configs = within(&self.root).into_iter();
+        configs.map(|root| Self { root, minor: self.minor, unused_keys: Vec::new() }).collect()
     }
 
     /// What it puts into the file system, with the kind of node.
@@ -151,12 +158,6 @@ pub(super) enum NodeKind {
     File,
     Link,
     Directory,
-}
-
-/// Whether Ignition would take another config in the place of this one.
-fn replaces_itself(root: &Map<String, Value>) -> bool {
-    let source = root.get("ignition").and_then(|ignition| ignition.pointer("/config/replace/source"));
-    source.is_some_and(|source| !source.is_null())
 }
 
 fn minor_version(root: &Map<String, Value>) -> Result<u32, IgnitionError> {

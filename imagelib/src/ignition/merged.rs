@@ -1,0 +1,129 @@
+//! The configs within a config: Ignition merges those that `ignition.config.merge` names into it, and of two files with one path, that of
+//! the named config wins ("Config Merging" in its operator notes). dayone sees only what the config itself has, in `data:` URLs, as
+//! `coreos-installer iso customize` writes it.
+
+use base64::prelude::*;
+use data_encoding::HEXLOWER_PERMISSIVE;
+use serde_json::{Map, Value};
+
+use crate::compression::Compression;
+
+/// How many configs within each other dayone looks into.
+const MAX_LEVELS: usize = 8;
+/// The length of the largest config that dayone unpacks, in bytes.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// The resource that Ignition takes in the place of this config.
+pub(super) fn replacement(root: &Map<String, Value>) -> Option<&Value> {
+    let resource = root.get("ignition")?.pointer("/config/replace")?;
+    resource.get("source").filter(|source| !source.is_null()).map(|_| resource)
+}
+
+/// The configs that Ignition merges into this one.
+pub(super) fn within(root: &Map<String, Value>) -> Vec<Map<String, Value>> {
+    let mut found = Vec::new();
+    collect(root, MAX_LEVELS, &mut found);
+    found
+}
+
+fn collect(root: &Map<String, Value>, levels: usize, found: &mut Vec<Map<String, Value>>) {
+    let Some(below) = levels.checked_sub(1) else { return };
+    let resources = root.get("ignition").and_then(|ignition| ignition.pointer("/config/merge"));
+    for resource in resources.and_then(Value::as_array).into_iter().flatten() {
+        if let Some(config) = config_in(resource, below) {
+            collect(&config, below, found);
+            found.push(config);
+        }
+    }
+}
+
+/// The config in a resource, or the one in its place.
+fn config_in(resource: &Value, levels: usize) -> Option<Map<String, Value>> {
+    let config: Map<String, Value> = serde_json::from_slice(&content(resource)?).ok()?;
+    match replacement(&config) {
+        Some(other) => config_in(other, levels.checked_sub(1)?),
+        None => Some(config),
+    }
+}
+
+/// The content of a resource with a `data:` URL (RFC 2397).
+fn content(resource: &Value) -> Option<Vec<u8>> {
+    let (scheme, rest) = resource.get("source")?.as_str()?.split_once(':')?;
+    let (kind, data) = rest.split_once(',').filter(|_| scheme.eq_ignore_ascii_case("data"))?;
+    let mut content = percent_decoded(data);
+    if kind.ends_with(";base64") {
+        content = BASE64_STANDARD.decode(content).ok()?;
+    }
+    match resource.get("compression").and_then(Value::as_str) {
+        Some("gzip") => Compression::Gzip.decompress(&content, MAX_BYTES).ok(),
+        _ => Some(content),
+    }
+}
+
+fn percent_decoded(text: &str) -> Vec<u8> {
+    let mut pieces = text.split('%');
+    let mut decoded = pieces.next().unwrap_or_default().as_bytes().to_vec();
+    for piece in pieces {
+        let escaped = piece.split_at_checked(2);
+        match escaped.and_then(|(digits, rest)| Some((HEXLOWER_PERMISSIVE.decode(digits.as_bytes()).ok()?, rest))) {
+            Some((byte, rest)) => {
+                decoded.extend(byte);
+                decoded.extend(rest.as_bytes());
+            }
+            None => {
+                decoded.push(b'%');
+                decoded.extend(piece.as_bytes());
+            }
+        }
+    }
+    decoded
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(value: Value) -> Map<String, Value> {
+        serde_json::from_value(value).unwrap()
+    }
+
+    fn merging(resources: &[Value]) -> Value {
+        json!({"ignition": {"version": "3.3.0", "config": {"merge": resources}}})
+    }
+
+    fn base64(config: &Value) -> Value {
+        json!({"source": format!("data:;base64,{}", BASE64_STANDARD.encode(config.to_string()))})
+    }
+
+    #[test]
+    fn configs_in_urls_are_found_in_every_form() {
+        let config = |name: &str| json!({"x": name});
+        let packed = Compression::Gzip.compress(config("c").to_string().as_bytes()).unwrap();
+        let packed = format!("data:;base64,{}", BASE64_STANDARD.encode(packed));
+        let replaced = json!({"x": "no", "ignition": {"config": {"replace": base64(&config("e"))}}});
+        let unknown = json!({"x": "no", "ignition": {"config": {"replace": {"source": "https://a/b"}}}});
+        let root = object(merging(&[
+            json!({"source": "data:,%7B%22x%22:%22a%22%7d"}),
+            json!({"source": "DATA:application/json;charset=utf-8,{\"x\":\"b\"}"}),
+            json!({"source": packed, "compression": "gzip"}),
+            base64(&merging(&[base64(&config("d"))])),
+            base64(&replaced),
+            base64(&unknown),
+            json!({"source": "https://a/b"}),
+            json!({"source": "data:;base64,%"}),
+            json!({"source": null}),
+            json!("data:,{}"),
+        ]));
+        let found: Vec<_> = within(&root).iter().map(|config| config.get("x").cloned().unwrap_or_default()).collect();
+        assert_eq!(Value::from(found), json!(["a", "b", "c", "d", null, "e"]));
+        assert!(within(&object(json!({"ignition": {"config": null}}))).is_empty());
+    }
+
+    #[test]
+    fn so_many_configs_within_each_other_are_not_all_read() {
+        let nested = (0..20).fold(json!({}), |config, _| merging(&[base64(&config)]));
+        assert_eq!(within(&object(nested)).len(), MAX_LEVELS);
+    }
+}

@@ -5,7 +5,7 @@ use super::{DeliveryError, Members, installer, not_the_installer};
 use crate::ignition::{Additions, UserConfig};
 use crate::initramfs::Tree;
 use crate::iso::coreos::Features;
-use vocabulary::report::Report;
+use vocabulary::report::{DocumentPath, Report};
 
 /// The Ignition config of a CoreOS initramfs.
 pub(super) const IGNITION_CONFIG: &str = "config.ign";
@@ -35,8 +35,11 @@ pub fn embed_area(
         return Err(not_the_installer(installer));
     }
     let contents = contents(additions, ignition, live_initrd_network)?;
+    let mut report = Report::new();
+    // Nothing is in the way of its own members; what Ignition writes may be behind a mount.
+    contents.warn_of_hidden(&Tree::default(), &DocumentPath::document("base"), &mut report);
     let (embedded, archive) = (contents.embedded(), contents.archive()?);
-    Ok(Members { archive, embedded, report: Report::new() })
+    Ok(Members { archive, embedded, report })
 }
 
 /// Keyfiles for the initramfs where it takes any, and an Ignition config that brings them, and all else, to the booted

@@ -65,7 +65,10 @@ pub enum CoreosIsoError {
         limit: u64,
     },
     /// The image has no areas for kernel arguments.
-    #[error("the kernel arguments of this CoreOS ISO image cannot be changed: it is from before 2021; use a later one")]
+    #[error(
+        "the kernel arguments of this CoreOS ISO image cannot be changed: it has no areas for them, as later releases \
+         have; use a later one"
+    )]
     NoKernelArgumentAreas,
     /// The archive is larger than the Ignition area.
     #[error(

@@ -55,7 +55,7 @@ impl CoreosIso {
         &self.ignition
     }
 
-    /// The areas for kernel arguments. ISOs from 2020 have none.
+    /// The areas for kernel arguments. The first ISOs, and those for s390x from before July 2023, have none.
     pub fn kernel_arguments(&self) -> Option<&KernelArgumentAreas> {
         self.kernel_arguments.as_ref()
     }

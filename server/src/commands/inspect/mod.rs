@@ -124,7 +124,7 @@ struct Iso {
 #[derive(Serialize)]
 struct Areas {
     ignition_area: IgnitionArea,
-    /// Null for images from 2020, whose kernel arguments dayone cannot change.
+    /// Null for images without areas for them, whose kernel arguments dayone cannot change.
     kernel_arguments: Option<KernelArguments>,
     features: Features,
     /// The files for network boot, with their lengths in bytes.

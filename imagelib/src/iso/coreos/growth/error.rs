@@ -18,7 +18,7 @@ pub enum NotGrowable {
     #[error("it lies in /{0}, of which firmware loads a length that is written into it")]
     BootImage(String),
     /// No file describes the areas.
-    #[error("the ISO image is from before September 2021 and has no /coreos/kargs.json; use a later one")]
+    #[error("the ISO image has no /coreos/kargs.json, as later releases have; use a later one")]
     NoDescription,
     /// dayone cannot edit a file that contains an area.
     #[error("/{path} in the ISO image cannot be edited: {reason}")]

@@ -23,7 +23,7 @@ mod talos;
 mod tmpfiles;
 
 pub(crate) use carried::Carried;
-pub(crate) use competing::{network_arguments, warn_of_arguments};
+pub(crate) use competing::{names_config, network_arguments, warn_of_arguments, warn_of_config};
 pub use coreos::embed_area;
 pub use detect::{Detected, RELEASE_FILE_LIMIT, detect, release_files};
 pub(crate) use drivers::{DRIVERS, Drivers};

@@ -10,13 +10,16 @@ use super::{COREOS_ROOTFS_ARGUMENT, FileName, Image, ImageError, names_rootfs, w
 use crate::base::{CoreosBase, Format, IsoBase, LiveFiles, Role};
 use crate::compression::Compression;
 use crate::cpio::Archive;
-use crate::delivery::{self, Members};
+use crate::delivery::{self, DeliveryProfile, Members};
 use crate::iso;
 use crate::iso::coreos::{CoreosIso, Grown, KernelArgumentAreas, MinimalIso};
 use crate::kernel_arguments::KernelArguments;
 use crate::overlay::{Overlay, Segment, Sizes};
 use crate::recipe::{Recipe, RootfsLocation, RootfsUrl};
 use vocabulary::report::DocumentPath;
+
+/// The argument by which a system finds its medium, and there its root file system.
+const MEDIUM_ARGUMENT: &str = "coreos.liveiso";
 
 pub(super) fn plan(
     recipe: &Recipe,
@@ -50,12 +53,25 @@ pub(super) fn plan(
         // Data images have no base, and disks are made of the ISO.
         (Format::Usb | Format::Data, _) => return refuse("it is an ISO; ask for 'iso'"),
     };
-    if recipe.format == Format::MinimalIso && !names_rootfs(&arguments) {
+    let fetches = match recipe.format {
+        Format::MinimalIso => true,
+        Format::Iso => has_no_medium(areas, &arguments),
+        _ => false,
+    };
+    if fetches && !names_rootfs(&arguments) {
         warn_of_rootfs(&mut report);
+    }
+    if delivery::names_config(DeliveryProfile::Coreos, arguments.iter()) {
+        delivery::warn_of_config(&mut report, &DocumentPath::document("kernel arguments"));
     }
     let fetched = files.contains_key(&FileName::Rootfs) && !names_rootfs(&arguments);
     let rootfs_argument = fetched.then_some(COREOS_ROOTFS_ARGUMENT);
     Ok(Image { files, embedded, kernel_arguments: Some(arguments.to_string()), rootfs_argument, changes, report })
+}
+
+/// Whether a system with these arguments looks for no medium with its root file system: that of a minimal ISO.
+fn has_no_medium(areas: &CoreosIso, arguments: &KernelArguments) -> bool {
+    areas.kernel_arguments().is_some() && *arguments == arguments.without(MEDIUM_ARGUMENT)
 }
 
 /// The files, the kernel arguments of their boot entries, and what is changed of the base.
@@ -155,7 +171,7 @@ fn network_boot(
         files.insert(FileName::Rootfs, range_of(base, rootfs)?);
     }
     // There is no medium with the root file system; the boot script gives its URL instead.
-    let arguments = recipe.kernel_arguments.apply_to(&published.without("coreos.liveiso"))?;
+    let arguments = recipe.kernel_arguments.apply_to(&published.without(MEDIUM_ARGUMENT))?;
     let (old, new) = (live.initrd.end.saturating_sub(live.initrd.start), initrd_size);
     Ok((files, arguments, vec![Change::grown(FileName::Initrd.as_str(), old, new)]))
 }

@@ -37,7 +37,11 @@ pub(super) fn plan(
     let Members { archive, embedded, mut report } =
         delivery::members_with_network(profile, &recipe.additions, ignition, None, &base.tree, root, &path)?;
     let keys = delivery::network_arguments(profile, &base.tree, &recipe.additions, arguments.iter());
-    delivery::warn_of_arguments(&mut report, &keys, &DocumentPath::document("kernel arguments"));
+    let place = DocumentPath::document("kernel arguments");
+    delivery::warn_of_arguments(&mut report, &keys, &place);
+    if delivery::names_config(profile, arguments.iter()) {
+        delivery::warn_of_config(&mut report, &place);
+    }
     let initrd = if profile.takes_files() {
         grown(Role::Initrd, 0..base.initrd_size, &archive)
     } else {

@@ -114,17 +114,23 @@ pub(super) fn plan(
     Ok(PlannedMedium { image, moved })
 }
 
-/// Warns about arguments with which the chosen entries bring up NICs that the documents do not mention.
+/// Warns about arguments with which the chosen entries bring up NICs that the documents do not mention, or take another config.
 fn warn_of_arguments(recipe: &Recipe, live: &LiveIso, menus: &Edits, report: &mut Report) {
     let mut keys = BTreeSet::new();
+    let mut names_config = false;
     for entry in live.chosen(&menus.selection) {
         let Some(initrd) = entry.initrd else { continue };
         let Ok(surveyed) = &initrd.state else { continue };
         let arguments = menus.changed(&entry.linux.arguments);
         let profile = delivered(recipe, initrd);
         keys.extend(delivery::network_arguments(profile, &surveyed.tree, &recipe.additions, arguments.iter()));
+        names_config |= delivery::names_config(profile, arguments.iter());
     }
-    delivery::warn_of_arguments(report, &keys, &DocumentPath::document("boot entries"));
+    let place = DocumentPath::document("boot entries");
+    delivery::warn_of_arguments(report, &keys, &place);
+    if names_config {
+        delivery::warn_of_config(report, &place);
+    }
 }
 
 /// Refuses an ISO if one kind of firmware boots by default in a way that dayone cannot change, unless the user has named the

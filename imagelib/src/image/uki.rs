@@ -68,9 +68,12 @@ pub(super) fn plan(recipe: &Recipe, live: &LiveIso) -> Result<Addons, ImageError
                 let own: Vec<String> = usable.command_line_parts().flat_map(words).collect();
                 let appended = recipe.kernel_arguments.append.iter().map(KernelArgument::as_str);
                 let arguments = own.iter().map(String::as_str).chain(appended);
-                let keys = delivery::network_arguments(profile, &usable.surveyed.tree, additions, arguments);
+                let keys = delivery::network_arguments(profile, &usable.surveyed.tree, additions, arguments.clone());
                 let path = DocumentPath::document(&format!("kernel arguments of {place}"));
                 delivery::warn_of_arguments(&mut addons.report, &keys, &path);
+                if delivery::names_config(profile, arguments) {
+                    delivery::warn_of_config(&mut addons.report, &path);
+                }
             }
             Err(error) if is_default => return Err(error),
             Err(error) => {

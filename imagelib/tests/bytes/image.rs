@@ -227,6 +227,30 @@ fn a_minimal_iso_fetches_what_it_has_not() {
     assert_eq!(image.kernel_arguments.unwrap().matches("rootfs_url").count(), 1);
 }
 
+/// It has no root file system, and what it is told to fetch goes with everything else that a customised base carries.
+#[test]
+fn a_minimal_iso_as_a_base_must_be_told_what_it_fetches() {
+    let iso = base_iso("coreos-packed.iso.xz");
+    let (base, first) = (Base::probe(&(Role::Iso, &iso)).unwrap(), identity(Role::Iso, &iso));
+    let url: RootfsUrl = "http://192.0.2.1/rootfs.img".parse().unwrap();
+    let image = Image::plan_at(&recipe(first, Format::MinimalIso), &base, first, Some(&url)).unwrap();
+    let minimal = materialise(&image, FileName::BootIso, &(Role::Iso, &iso));
+    let (base, second) = (Base::probe(&(Role::Iso, &minimal)).unwrap(), identity(Role::Iso, &minimal));
+    let mut again = recipe(second, Format::Iso);
+    again.replace_embedded = true;
+    for (argument, expected) in [
+        ("a=b", &["rootfs-url-missing"][..]),
+        ("coreos.live.rootfs_url=http://192.0.2.1/rootfs.img", &[]),
+        ("ignition.config.url=http://192.0.2.1/x", &["rootfs-url-missing", "ignition-config-url"]),
+    ] {
+        again.kernel_arguments = serde_json::from_str(&format!(r#"{{"append": ["{argument}"]}}"#)).unwrap();
+        let image = Image::plan(&again, &base, second).unwrap();
+        let mut codes: Vec<_> = image.report.findings().iter().map(|finding| finding.code).collect();
+        codes.retain(|code| *code != "not-hybrid");
+        assert_eq!(codes, expected, "{argument}");
+    }
+}
+
 #[test]
 fn an_iso_that_does_not_say_what_its_minimal_one_is_gives_none() {
     let iso = base_iso("coreos.iso.xz");

@@ -1,4 +1,4 @@
-//! Kernel arguments by which an initramfs of dracut makes profiles beside dayone's.
+//! Kernel arguments by which an initramfs of dracut makes profiles beside dayone's, or Ignition takes another config.
 //!
 //! `nm-initrd-generator` makes them with the priority -100. They match every NIC, unless the argument names one, use DHCP, unless it has
 //! addresses, and stay when the root file system starts. With keyfiles in the initramfs, `rd.neednet=1` alone makes none.
@@ -57,6 +57,20 @@ pub(crate) fn warn_of_arguments(report: &mut Report, keys: &BTreeSet<String>, pa
     report.warning("network-kernel-arguments", path, message);
 }
 
+/// Whether Ignition takes the config at a URL in these arguments, and so not what dayone delivers to a system of this profile. It looks for
+/// the argument before anything else (`fetchProviderConfig` in its `engine.go`).
+pub(crate) fn names_config<'a>(profile: DeliveryProfile, mut arguments: impl Iterator<Item = &'a str>) -> bool {
+    let names = |argument: &str| argument.strip_prefix("ignition.config.url=").is_some_and(|url| !url.is_empty());
+    profile.reads_ignition() && arguments.any(names)
+}
+
+/// Warns about such an argument, whose value may be secret.
+pub(crate) fn warn_of_config(report: &mut Report, path: &DocumentPath) {
+    let message = "have ignition.config.url: Ignition takes the config there, and ignores the image's, with the host name, files, units \
+                   and SSH keys";
+    report.warning("ignition-config-url", path, message);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,5 +111,18 @@ mod tests {
         );
         let with_others = Additions { no_auto_default: false, ..additions };
         assert_eq!(found(DeliveryProfile::Dracut, &with_others, "ip=dhcp"), "");
+    }
+
+    #[test]
+    fn arguments_that_name_another_config_are_known() {
+        for (line, expected) in [
+            ("ignition.firstboot ignition.platform.id=metal", false),
+            ("ignition.config.url= ignition.config.urls=x", false),
+            ("ignition.firstboot ignition.config.url=https://192.0.2.9/x.ign", true),
+        ] {
+            assert_eq!(names_config(DeliveryProfile::Coreos, line.split(' ')), expected, "{line}");
+            assert_eq!(names_config(DeliveryProfile::Flatcar, line.split(' ')), expected, "{line}");
+            assert!(!names_config(DeliveryProfile::Dracut, line.split(' ')), "{line}");
+        }
     }
 }

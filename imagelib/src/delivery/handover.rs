@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::contents::Contents;
 use super::signs::{dracut_hooks, has_directory, has_file, has_network_manager};
+use super::tmpfiles::{literal, quoted};
 use super::{DeliveryError, DeliveryProfile};
 use crate::ignition::{self, AddedFile, Additions};
 use crate::initramfs::Tree;
@@ -144,16 +145,14 @@ fn hand_over(mut contents: Contents, files: Vec<AddedFile>, root: RootFileSystem
 }
 
 /// Lines for `tmpfiles.d(5)` by which files, and the directories that may have been made for them, get the labels that
-/// the policy of `SELinux` has for them, and nothing else is changed. Paths with characters that have a meaning there are left
-/// out.
+/// the policy of `SELinux` has for them, and nothing else is changed.
 fn labels(files: &[AddedFile]) -> String {
-    let plain = |path: &&str| path.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-+@:,=".contains(&b));
     let mut paths = BTreeSet::new();
-    for path in files.iter().map(|file| file.path.as_str()).filter(plain) {
+    for path in files.iter().map(|file| file.path.as_str()) {
         let directories =
             path.match_indices('/').filter_map(|(end, _)| path.get(..end)).filter(|path| !path.is_empty());
         paths.extend(directories);
         paths.insert(path);
     }
-    paths.into_iter().flat_map(|path| ["z ", path, " - - - -\n"]).collect()
+    paths.into_iter().flat_map(|path| ["z ".to_owned(), quoted(&literal(path)), " - - - -\n".to_owned()]).collect()
 }

@@ -234,7 +234,8 @@ fn dracut_reads_keyfiles_itself_and_hands_all_files_over() {
             "z /etc - - - -\nz /etc/NetworkManager - - - -\nz /etc/NetworkManager/conf.d - - - -\n\
              z /etc/NetworkManager/conf.d/99-dayone-no-auto-default.conf - - - -\n\
              z /etc/NetworkManager/system-connections - - - -\n\
-             z /etc/NetworkManager/system-connections/eth0.nmconnection - - - -\nz /etc/hostname - - - -\n",
+             z /etc/NetworkManager/system-connections/eth0.nmconnection - - - -\nz /etc/hostname - - - -\n\
+             z /srv - - - -\nz \"/srv/it's here\" - - - -\n",
         ),
     ] {
         assert_eq!(unpacked[path], (mode.to_owned(), content.to_owned()), "{path}");

@@ -78,7 +78,7 @@ fn lines(file: &AddedFile) -> String {
 }
 
 /// A pattern that matches nothing but this path (`glob(7)`).
-fn literal(path: &str) -> String {
+pub(super) fn literal(path: &str) -> String {
     path.chars().fold(String::new(), |pattern, c| match c {
         '*' | '?' | '[' | '\\' => pattern + "\\" + c.encode_utf8(&mut [0; 4]),
         c => pattern + c.encode_utf8(&mut [0; 4]),
@@ -86,7 +86,7 @@ fn literal(path: &str) -> String {
 }
 
 /// A path as one word of a line.
-fn quoted(path: &str) -> String {
+pub(super) fn quoted(path: &str) -> String {
     if path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+@:,=".contains(&byte)) {
         return path.to_owned();
     }

@@ -51,7 +51,8 @@ fn to_json(file: &AddedFile) -> Value {
     json
 }
 
-/// The minor version of the spec. A user's config is raised only to [`OLDEST`], up to which no field changed its meaning.
+/// The minor version of the spec. A user's config is raised only to [`OLDEST`], up to which no field changed its meaning, and not at all if
+/// it has keys that its spec does not define: Ignition ignores them, and a later spec may define them.
 fn version(files: &[AddedFile], user: Option<&UserConfig>) -> Result<u32, IgnitionError> {
     let special = files.iter().find(|file| file.mode > 0o777);
     match (special, user.map(UserConfig::minor)) {
@@ -60,6 +61,7 @@ fn version(files: &[AddedFile], user: Option<&UserConfig>) -> Result<u32, Igniti
             Err(IgnitionError::SpecialMode { path: file.path.to_string(), mode })
         }
         (Some(_), None) => Ok(SPECIAL_MODES),
+        (_, Some(minor)) if user.is_some_and(|user| !user.unused_keys().is_empty()) => Ok(minor),
         (_, minor) => Ok(minor.unwrap_or_default().max(OLDEST)),
     }
 }

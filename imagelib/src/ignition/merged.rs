@@ -64,17 +64,10 @@ fn percent_decoded(text: &str) -> Vec<u8> {
     let mut pieces = text.split('%');
     let mut decoded = pieces.next().unwrap_or_default().as_bytes().to_vec();
     for piece in pieces {
-        let escaped = piece.split_at_checked(2);
-        match escaped.and_then(|(digits, rest)| Some((HEXLOWER_PERMISSIVE.decode(digits.as_bytes()).ok()?, rest))) {
-            Some((byte, rest)) => {
-                decoded.extend(byte);
-                decoded.extend(rest.as_bytes());
-            }
-            None => {
-                decoded.push(b'%');
-                decoded.extend(piece.as_bytes());
-            }
-        }
+        let byte = piece.get(..2).and_then(|digits| HEXLOWER_PERMISSIVE.decode(digits.as_bytes()).ok());
+        let (byte, rest) = byte.map_or((vec![b'%'], Some(piece)), |byte| (byte, piece.get(2..)));
+        decoded.extend(byte);
+        decoded.extend(rest.unwrap_or_default().as_bytes());
     }
     decoded
 }

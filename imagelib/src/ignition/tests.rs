@@ -111,6 +111,12 @@ fn versions_rise_only_as_far_as_they_must() {
         assert_eq!(user.version(), given);
         assert_eq!(merged(&additions(), Some(&user))["ignition"]["version"], written);
     }
+    // With spec 3.2.0, Ignition would encrypt the disk.
+    let luks = json!({"ignition": {"version": "3.1.0"}, "storage": {"luks": [{"name": "a", "device": "/dev/sda"}]}});
+    let user = user(&luks).unwrap();
+    assert_eq!(user.unused_keys(), ["$.storage.luks"]);
+    let bytes = config(&additions(), Some(&user)).unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&bytes).unwrap()["ignition"]["version"], "3.1.0");
     let mut special = additions();
     special.files[0].mode = "4755".parse().unwrap();
     assert_eq!(merged(&special, None)["ignition"]["version"], "3.4.0");

@@ -53,12 +53,12 @@ pub(super) fn plan(
         // Data images have no base, and disks are made of the ISO.
         (Format::Usb | Format::Data, _) => return refuse("it is an ISO; ask for 'iso'"),
     };
-    let fetches = match recipe.format {
+    let must_fetch = match recipe.format {
         Format::MinimalIso => true,
         Format::Iso => has_no_medium(areas, &arguments),
         _ => false,
     };
-    if fetches && !names_rootfs(&arguments) {
+    if must_fetch && !names_rootfs(&arguments) {
         warn_of_rootfs(&mut report);
     }
     if delivery::names_config(DeliveryProfile::Coreos, arguments.iter()) {

@@ -51,7 +51,7 @@ for root in /root /sysroot; do
   [ -f "$root/etc/hostname" ] && echo "HOSTNAME $(cat "$root/etc/hostname")"
   [ -f "$root/srv/it's here" ] && echo "CONTENT $(cat "$root/srv/it's here")"
 done
-[ -f /run/tmpfiles.d/dayone.conf ] && echo "LABELS $(grep -c '^z /' /run/tmpfiles.d/dayone.conf)"
+[ -f /run/tmpfiles.d/dayone.conf ] && echo "LABELS $(grep -c '^z ' /run/tmpfiles.d/dayone.conf)"
 echo "LIB $(readlink lib)"
 echo END
 poweroff -f
@@ -173,9 +173,8 @@ fn an_initramfs_of_initramfs_tools_hands_the_files_over() {
 fn an_initramfs_of_dracut_hands_the_files_over() {
     let console = booted(DeliveryProfile::Dracut);
     expect(&console, "/sysroot");
-    // Five files, and the directories /etc, /etc/NetworkManager, its system-connections, /opt, /opt/a and /var; the name
-    // with blanks is left out.
-    assert!(console.lines().any(|line| line == "LABELS 11"), "{console}");
+    // Six files, and the directories /etc, /etc/NetworkManager, its system-connections, /opt, /opt/a, /srv and /var.
+    assert!(console.lines().any(|line| line == "LABELS 13"), "{console}");
 }
 
 /// As a disk is when the scripts run, unless the kernel arguments have `rw`. It is read-only again for its own system.

@@ -74,6 +74,7 @@ pub(super) fn check(
     let mut taken: BTreeMap<String, (NodeKind, &'static str)> = BTreeMap::new();
     let mut units: Vec<&str> = Vec::new();
     if let Some(user) = user {
+        user.check_entries()?;
         taken.extend(user.paths()?.into_iter().map(|(kind, path)| (path.to_owned(), (kind, BY_USER))));
         for (path, contents) in user.unit_files() {
             check_unit(&path, contents)?;

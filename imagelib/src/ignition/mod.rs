@@ -50,7 +50,7 @@ pub enum IgnitionError {
     /// Ignition would refuse a path.
     #[error("{0:?} in the Ignition config is not an absolute path without '.', '..' and double slashes")]
     Path(String),
-    /// The user's config has a path or a unit twice.
+    /// The user's config has a path, a unit or another entry twice.
     #[error("{0} is in the Ignition config twice, which Ignition refuses; remove one of them")]
     Duplicate(String),
     /// Ignition would refuse the name of a unit.

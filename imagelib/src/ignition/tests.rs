@@ -1,4 +1,5 @@
-use base64::prelude::*;
+mod conflicts;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -141,7 +142,7 @@ fn what_both_write_is_an_error_that_names_it() {
     assert!(refused(&additions(), &link).contains("system-connections, too"));
     let unit = json!({"systemd": {"units": [{"name": "check.service", "enabled": false}]}});
     assert!(refused(&additions(), &unit).contains("check.service"));
-    // Ignition writes units and drop-ins as files, and refuses a config with another file in such a place.
+    // Ignition writes units and drop-ins as files. From 2.15 on, it refuses a config with another file in such a place; before, the unit won.
     let drop_in = json!([{"name": "a.conf", "contents": "[Unit]\n"}, {"name": "empty.conf", "contents": ""}]);
     let units = json!({"units": [{"name": "a.service", "contents": "[Unit]\n", "dropins": drop_in}]});
     let mut placed = additions();
@@ -161,33 +162,6 @@ fn what_both_write_is_an_error_that_names_it() {
         .unwrap();
 }
 
-/// What a merged config writes wins.
-#[test]
-fn what_a_merged_config_writes_too_is_an_error_that_names_it() {
-    let merging = |config: &Value| {
-        let source = format!("data:;base64,{}", BASE64_STANDARD.encode(config.to_string()));
-        json!({"ignition": {"version": "3.3.0", "config": {"merge": [{"source": source}]}}})
-    };
-    let refused = |config: &Value| {
-        let user = user(&merging(config)).unwrap();
-        super::config(&additions(), Some(&user)).unwrap_err().to_string()
-    };
-    let keyfile = "/etc/NetworkManager/system-connections/eth0.nmconnection";
-    let config = json!({"ignition": {"version": "3.0.0"}, "storage": {"files": [{"path": keyfile}]}});
-    let expected = format!("has {keyfile}, too; remove one of them");
-    for config in [config.clone(), merging(&config)] {
-        let error = refused(&config);
-        assert!(error.contains("a config that the Ignition config merges") && error.ends_with(&expected), "{error}");
-    }
-    let units = json!([{"name": "check.service", "enabled": false}]);
-    assert!(refused(&json!({"systemd": {"units": units}})).contains("check.service"));
-    // What dayone does not write may be in both.
-    let both = json!({"storage": {"directories": [{"path": "/etc/NetworkManager"}], "files": [{"path": "/etc/x"}]}});
-    let mut parent = merging(&both);
-    parent["storage"] = both["storage"].clone();
-    super::config(&additions(), Some(&user(&parent).unwrap())).unwrap();
-}
-
 #[test]
 fn additions_that_contradict_each_other_are_refused() {
     let mut twice = additions();
@@ -198,23 +172,6 @@ fn additions_that_contradict_each_other_are_refused() {
     let mut units = additions();
     units.units.push(units.units[0].clone());
     assert_eq!(config(&units, None), Err(IgnitionError::UnitConflict("check.service".into())));
-}
-
-/// The host would stop in its initramfs.
-#[test]
-fn units_that_ignition_would_refuse_are_refused() {
-    let expected = "Ignition would refuse /etc/systemd/system/check.service, and the whole config with it: it has a line \
-                    without '='";
-    let mut broken = additions();
-    broken.units[0].contents = Some(format!("[Service]\n{SECRET}\n"));
-    assert_eq!(config(&broken, None).unwrap_err().to_string(), expected);
-    for unit in [
-        json!({"name": "a.service", "contents": "[Service]\nno value\n"}),
-        json!({"name": "a.service", "dropins": [{"name": "a.conf", "contents": "[Service]\nno value\n"}]}),
-    ] {
-        let error = refused(&additions(), &json!({"systemd": {"units": [unit]}}));
-        assert!(error.starts_with("Ignition would refuse /etc/systemd/system/a.service"), "{error}");
-    }
 }
 
 #[test]

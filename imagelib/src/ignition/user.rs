@@ -52,8 +52,11 @@ impl UserConfig {
             return Err(IgnitionError::Replace);
         }
         let mut seen = BTreeSet::new();
-        for (_, path) in config.paths()? {
-            path.parse::<AbsolutePath>().map_err(|_| IgnitionError::Path(path.chars().take(256).collect()))?;
+        for (kind, path) in config.paths()? {
+            // Ignition can set the mode of the root directory.
+            if (kind, path) != (NodeKind::Directory, "/") {
+                path.parse::<AbsolutePath>().map_err(|_| IgnitionError::Path(path.chars().take(256).collect()))?;
+            }
             if !seen.insert(path) {
                 return Err(IgnitionError::Duplicate(path.to_owned()));
             }
@@ -117,6 +120,31 @@ impl UserConfig {
     /// The names of its systemd units.
     pub(super) fn unit_names(&self) -> Result<Vec<&str>, IgnitionError> {
         self.texts("systemd", "units", "name")
+    }
+
+    /// Refuses entries that are there twice, besides paths and units: Ignition would refuse the whole config.
+    pub(super) fn check_entries(&self) -> Result<(), IgnitionError> {
+        for (section, list, key) in [
+            ("passwd", "users", "name"),
+            ("passwd", "groups", "name"),
+            ("storage", "disks", "device"),
+            ("storage", "filesystems", "device"),
+            ("storage", "raid", "name"),
+        ] {
+            let mut seen = BTreeSet::new();
+            if let Some(twice) = self.texts(section, list, key)?.into_iter().find(|entry| !seen.insert(*entry)) {
+                return Err(IgnitionError::Duplicate(format!("{section}.{list}: {twice}")));
+            }
+        }
+        let users = self.root.get("passwd").and_then(|passwd| passwd.get("users")).and_then(Value::as_array);
+        for user in users.into_iter().flatten() {
+            let mut seen = BTreeSet::new();
+            let mut keys = user.get("sshAuthorizedKeys").and_then(Value::as_array).into_iter().flatten();
+            if keys.any(|key| !seen.insert(key.as_str())) {
+                return Err(IgnitionError::Duplicate(format!("an SSH key of {}", text(user, "name"))));
+            }
+        }
+        Ok(())
     }
 
     /// The files of its systemd units and of their drop-ins, with their texts. Ignition writes none for an empty text.

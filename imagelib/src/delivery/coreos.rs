@@ -1,6 +1,7 @@
 //! CoreOS live systems: `coreos-copy-firstboot-network.service` and Ignition read what is added to the initramfs.
 
 use super::contents::Contents;
+use super::signs::has_file;
 use super::{DeliveryError, Members, installer, not_the_installer};
 use crate::ignition::{Additions, UserConfig};
 use crate::initramfs::Tree;
@@ -16,6 +17,12 @@ pub(super) const KEYFILES: &str = "etc/coreos-firstboot-network";
 /// Where a live initramfs says what it can do (`INITRD_FEATURES_PATH` of coreos-installer), as its ISO does.
 pub(super) const FEATURES_DIRECTORY: &str = "etc/coreos";
 const FEATURES_FILE: &str = "features.json";
+
+/// Whether a live initramfs has its root file system in it, and so fetches none: somebody has appended `rootfs.img`
+/// (`coreos-livepxe-rootfs.sh`).
+pub(crate) fn has_rootfs(tree: &Tree) -> bool {
+    has_file(tree, "etc/coreos-live-rootfs")
+}
 
 /// Whether a live initramfs takes keyfiles.
 pub(super) fn reads_keyfiles(tree: &Tree) -> bool {

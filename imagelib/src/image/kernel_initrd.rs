@@ -70,7 +70,7 @@ pub(super) fn plan(
         };
         match url {
             Some(url) if fetches_rootfs => arguments.append(&format!("{COREOS_ROOTFS_ARGUMENT}={url}").parse()?),
-            None if fetches_rootfs => warn_of_rootfs(&mut report),
+            None if fetches_rootfs && !delivery::has_rootfs(&base.tree) => warn_of_rootfs(&mut report),
             _ => {}
         }
         if recipe.format == Format::Usb && base.loaders.bios.is_some() {

@@ -305,6 +305,14 @@ fn media_of_coreos_name_the_url_of_the_root_file_system() {
     }
 }
 
+#[test]
+fn a_coreos_with_its_root_file_system_in_the_initramfs_needs_no_url() {
+    let mut files = kernel_and(&[(Role::Esp, esp(&[(X86, b"MZ")]))]);
+    files.insert(Role::Initrd, initramfs(&["etc/coreos-live-initramfs", "etc/coreos-live-rootfs", "root.squashfs"]));
+    let report = plan(&files, Format::Iso).unwrap().report;
+    assert!(!report.findings().iter().any(|finding| finding.code == "rootfs-url-missing"), "{report:?}");
+}
+
 /// A live ISO as Ironic makes it, for UEFI machines or, without an ESP, for none; no partition table.
 fn plain_iso(with_esp: bool) -> Vec<u8> {
     let menu = "menuentry 'Linux' {\n linux /vmlinuz console=ttyS0\n initrd /initrd\n}\n";

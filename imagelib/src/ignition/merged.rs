@@ -10,8 +10,8 @@ use crate::compression::Compression;
 
 /// How many configs within each other dayone looks into.
 const MAX_LEVELS: usize = 8;
-/// The length of the largest config that dayone unpacks, in bytes.
-const MAX_BYTES: u64 = 64 << 20;
+/// How much dayone unpacks of all of them together, in bytes.
+const MAX_BYTES: u64 = 8 << 20;
 
 /// The resource that Ignition takes in the place of this config.
 pub(super) fn replacement(root: &Map<String, Value>) -> Option<&Value> {
@@ -21,43 +21,45 @@ pub(super) fn replacement(root: &Map<String, Value>) -> Option<&Value> {
 
 /// The configs that Ignition merges into this one.
 pub(super) fn within(root: &Map<String, Value>) -> Vec<Map<String, Value>> {
-    let mut found = Vec::new();
-    collect(root, MAX_LEVELS, &mut found);
+    let (mut budget, mut found) = (MAX_BYTES, Vec::new());
+    collect(root, MAX_LEVELS, &mut budget, &mut found);
     found
 }
 
-fn collect(root: &Map<String, Value>, levels: usize, found: &mut Vec<Map<String, Value>>) {
+fn collect(root: &Map<String, Value>, levels: usize, budget: &mut u64, found: &mut Vec<Map<String, Value>>) {
     let Some(below) = levels.checked_sub(1) else { return };
     let resources = root.get("ignition").and_then(|ignition| ignition.pointer("/config/merge"));
     for resource in resources.and_then(Value::as_array).into_iter().flatten() {
-        if let Some(config) = config_in(resource, below) {
-            collect(&config, below, found);
+        if let Some(config) = config_in(resource, below, budget) {
+            collect(&config, below, budget, found);
             found.push(config);
         }
     }
 }
 
 /// The config in a resource, or the one in its place.
-fn config_in(resource: &Value, levels: usize) -> Option<Map<String, Value>> {
-    let config: Map<String, Value> = serde_json::from_slice(&content(resource)?).ok()?;
+fn config_in(resource: &Value, levels: usize, budget: &mut u64) -> Option<Map<String, Value>> {
+    let config: Map<String, Value> = serde_json::from_slice(&content(resource, budget)?).ok()?;
     match replacement(&config) {
-        Some(other) => config_in(other, levels.checked_sub(1)?),
+        Some(other) => config_in(other, levels.checked_sub(1)?, budget),
         None => Some(config),
     }
 }
 
-/// The content of a resource with a `data:` URL (RFC 2397).
-fn content(resource: &Value) -> Option<Vec<u8>> {
+/// The content of a resource with a `data:` URL (RFC 2397). One that is damaged or too large takes all that is left of the budget.
+fn content(resource: &Value, budget: &mut u64) -> Option<Vec<u8>> {
     let (scheme, rest) = resource.get("source")?.as_str()?.split_once(':')?;
     let (kind, data) = rest.split_once(',').filter(|_| scheme.eq_ignore_ascii_case("data"))?;
     let mut content = percent_decoded(data);
     if kind.ends_with(";base64") {
         content = BASE64_STANDARD.decode(content).ok()?;
     }
-    match resource.get("compression").and_then(Value::as_str) {
-        Some("gzip") => Compression::Gzip.decompress(&content, MAX_BYTES).ok(),
+    let unpacked = match resource.get("compression").and_then(Value::as_str) {
+        Some("gzip") => Compression::Gzip.decompress(&content, *budget).ok(),
         _ => Some(content),
-    }
+    };
+    *budget = unpacked.as_ref().map_or(0, |content| budget.saturating_sub(content.len() as u64));
+    unpacked
 }
 
 fn percent_decoded(text: &str) -> Vec<u8> {
@@ -115,8 +117,12 @@ mod tests {
     }
 
     #[test]
-    fn so_many_configs_within_each_other_are_not_all_read() {
+    fn not_everything_is_unpacked() {
         let nested = (0..20).fold(json!({}), |config, _| merging(&[base64(&config)]));
         assert_eq!(within(&object(nested)).len(), MAX_LEVELS);
+        let large = json!({"x": "0".repeat(3 << 20)}).to_string();
+        let packed = BASE64_STANDARD.encode(Compression::Gzip.compress(large.as_bytes()).unwrap());
+        let packed = json!({"source": format!("data:;base64,{packed}"), "compression": "gzip"});
+        assert_eq!(within(&object(merging(&vec![packed; 100]))).len(), 2);
     }
 }

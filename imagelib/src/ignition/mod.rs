@@ -53,6 +53,16 @@ pub enum IgnitionError {
     /// The user's config has a path, a unit or another entry twice.
     #[error("{0} is in the Ignition config twice, which Ignition refuses; remove one of them")]
     Duplicate(String),
+    /// Ignition would refuse a path beneath a link of the same config.
+    #[error(
+        "{path} in the Ignition config is beneath its link {link}, which Ignition refuses; write the path without the link"
+    )]
+    BeneathLink {
+        /// The path.
+        path: String,
+        /// The path of the link.
+        link: String,
+    },
     /// Ignition would refuse the name of a unit.
     #[error("{0:?} in the Ignition config is not the name of a systemd unit (such as network-check.service)")]
     Unit(String),

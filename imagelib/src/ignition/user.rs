@@ -122,7 +122,7 @@ impl UserConfig {
         self.texts("systemd", "units", "name")
     }
 
-    /// Refuses entries that are there twice, besides paths and units: Ignition would refuse the whole config.
+    /// Refuses entries that are there twice, besides paths and units, and paths beneath a link: Ignition would refuse the whole config.
     pub(super) fn check_entries(&self) -> Result<(), IgnitionError> {
         for (section, list, key) in [
             ("passwd", "users", "name"),
@@ -142,6 +142,15 @@ impl UserConfig {
             let mut keys = user.get("sshAuthorizedKeys").and_then(Value::as_array).into_iter().flatten();
             if keys.any(|key| !seen.insert(key.as_str())) {
                 return Err(IgnitionError::Duplicate(format!("an SSH key of {}", text(user, "name"))));
+            }
+        }
+        let paths = self.paths()?;
+        let links: BTreeSet<&str> =
+            paths.iter().filter(|(kind, _)| *kind == NodeKind::Link).map(|(_, path)| *path).collect();
+        for (_, path) in paths {
+            let mut above = path.match_indices('/').filter_map(|(end, _)| path.get(..end));
+            if let Some(link) = above.find(|above| links.contains(above)) {
+                return Err(IgnitionError::BeneathLink { path: path.to_owned(), link: link.to_owned() });
             }
         }
         Ok(())

@@ -51,6 +51,17 @@ fn entries_that_are_there_twice_are_refused() {
 }
 
 #[test]
+fn paths_beneath_a_link_of_the_same_config_are_refused() {
+    let storage = |path: &str| {
+        let links = json!([{"path": "/a", "target": "/b"}]);
+        json!({"storage": {"links": links, "files": [{"path": path}]}})
+    };
+    let expected = "/a/c/d in the Ignition config is beneath its link /a, which Ignition refuses";
+    assert!(refused(&additions(), &storage("/a/c/d")).starts_with(expected));
+    config(&additions(), Some(&user_with(&storage("/ab/c")))).unwrap();
+}
+
+#[test]
 fn the_root_directory_is_a_directory_of_a_config() {
     let root = |list: &str| json!({"ignition": {"version": "3.2.0"}, "storage": {list: [{"path": "/", "mode": 493}]}});
     config(&additions(), Some(&user(&root("directories")).unwrap())).unwrap();

@@ -7,6 +7,8 @@ use crate::iso_edit::readers;
 #[allow(dead_code)]
 use crate::iso_edit::structures;
 
+mod checksum_lists;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

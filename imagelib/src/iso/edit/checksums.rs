@@ -26,6 +26,8 @@ pub(super) struct ChecksumFile {
     pub(super) extent: Extent,
     /// By the path of the file that it is about.
     pub(super) lines: BTreeMap<String, Line>,
+    /// The paths of lines that are not in the image's own spelling, by the record of the file to which they lead.
+    pub(super) others: BTreeMap<RecordId, Vec<String>>,
 }
 
 /// A line, and its checksum, as ranges of the file.

@@ -152,9 +152,7 @@ impl<'a> Draft<'a> {
 
     /// Keeps the hashes of a file's new content, under all its names that a list of checksums has.
     fn remember(&mut self, record: RecordId, file: &File, content: Option<&[Segment]>) {
-        let paths = self.image.records(record, file).into_iter().filter_map(|other| self.image.path(other));
-        let listed = |path: &String| self.image.checksums.iter().any(|file| file.lines.contains_key(path));
-        let paths: BTreeSet<String> = paths.filter(listed).collect();
+        let paths = self.image.listed_paths(record, file);
         if !paths.is_empty() {
             let hashes = content.and_then(|content| Hashes::of_content(content, &self.image.hashes));
             self.contents.extend(paths.into_iter().map(|path| (path, hashes.clone())));

@@ -177,9 +177,7 @@ impl Editor {
     pub fn hash_beginnings(self, source: &dyn Source, paths: &[&str]) -> io::Result<Self> {
         let mut hashes = BTreeMap::new();
         for (record, file) in paths.iter().filter_map(|path| draft::find(&self.image, path).ok()) {
-            let listed = |path: String| self.image.checksums.iter().any(|file| file.lines.contains_key(&path));
-            let mut names = self.image.records(record, file).into_iter().filter_map(|other| self.image.path(other));
-            if names.any(listed) {
+            if !self.image.listed_paths(record, file).is_empty() {
                 hashes.insert(file.extent.offset, (file.extent, Hashes::of(source, file.extent)?));
             }
         }

@@ -1,6 +1,6 @@
 //! What of an image is kept in memory: its descriptors and directories, as their own bytes, and an index of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::boot::BootCatalog;
 use super::checksums::{ChecksumFile, Hashes};
@@ -208,6 +208,19 @@ impl Image {
             _ => None,
         };
         (0..self.trees.len()).filter_map(empty).collect()
+    }
+
+    /// The paths under which lists of checksums have a file's content.
+    pub(super) fn listed_paths(&self, record: RecordId, file: &File) -> BTreeSet<String> {
+        let mut listed = BTreeSet::new();
+        for record in self.records(record, file) {
+            let path = self.path(record);
+            for list in &self.checksums {
+                listed.extend(path.iter().filter(|path| list.lines.contains_key(*path)).cloned());
+                listed.extend(list.others.get(&record).into_iter().flatten().cloned());
+            }
+        }
+        listed
     }
 
     fn extent(&self, record: RecordId) -> Option<Extent> {

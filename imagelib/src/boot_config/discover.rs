@@ -21,6 +21,8 @@ pub struct FileSystem<'a> {
     /// The spellings of each path, by the path in lower case. Firmware and loaders often see a medium without Rock Ridge, or
     /// as FAT, and then ignore case.
     names: BTreeMap<String, Vec<&'a str>>,
+    /// Symbolic links.
+    linked: Vec<String>,
     read: Read<'a>,
     links: Links<'a>,
 }
@@ -91,13 +93,14 @@ impl<'a> FileSystem<'a> {
                 spellings.push(path);
             }
         }
-        Self { names, read: Box::new(read), links: Box::new(|_| None) }
+        Self { names, linked: Vec::new(), read: Box::new(read), links: Box::new(|_| None) }
     }
 
-    /// Gives the file system symbolic links: `links` returns the path that is among the names, for one that leads there.
+    /// Gives the file system symbolic links, with their paths: `links` returns the path that is among the names, for one that leads there,
+    /// also through a link to a directory.
     #[must_use]
-    pub fn with_links(self, links: impl Fn(&str) -> Option<String> + 'a) -> Self {
-        Self { links: Box::new(links), ..self }
+    pub fn with_links(self, linked: Vec<String>, links: impl Fn(&str) -> Option<String> + 'a) -> Self {
+        Self { linked, links: Box::new(links), ..self }
     }
 
     /// The paths that a pattern matches, which has `*` only in the name of a file. Of several spellings of one path, that of
@@ -129,11 +132,13 @@ impl<'a> Search<'_, 'a> {
         for (name, spellings) in &own.names {
             let Some(loader) = loader_of(name) else { continue };
             for path in spellings.iter().copied() {
-                let place = (origin, path);
-                if !self.groups.contains_key(&place) {
-                    let group = self.new_group();
-                    self.add(Pending { loader, place, directory: directory_of(path).to_owned(), group });
-                }
+                self.begin(loader, (origin, path), directory_of(path));
+            }
+        }
+        // GRUB follows links, and ISOLINUX does not.
+        for link in own.linked.iter().filter(|link| link.to_ascii_lowercase().ends_with("/grub.cfg")) {
+            for path in own.matching(link) {
+                self.begin(Loader::Grub, (origin, path), directory_of(link));
             }
         }
         for _ in 0..MAX_CONFIGS {
@@ -141,6 +146,14 @@ impl<'a> Search<'_, 'a> {
             self.read(origin, pending);
         }
         self.queue.clear();
+    }
+
+    /// Adds a configuration that a loader looks for, unless it is known.
+    fn begin(&mut self, loader: Loader, place: Place<'a>, directory: &str) {
+        if !self.groups.contains_key(&place) {
+            let group = self.new_group();
+            self.add(Pending { loader, place, directory: directory.to_owned(), group });
+        }
     }
 
     fn new_group(&mut self) -> usize {

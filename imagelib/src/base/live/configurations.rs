@@ -47,13 +47,13 @@ pub(super) fn find(
     iso: Option<(&Volume, &Editor)>,
     esps: &[EspVolume],
 ) -> Result<Vec<Configuration>, IsoError> {
-    let files = iso.map(|(volume, _)| files(source, volume)).transpose()?.unwrap_or_default();
+    let (files, linked) = iso.map(|(volume, _)| files(source, volume)).transpose()?.unwrap_or_default();
     let read = |path: &str| {
         let (_, entry) = files.iter().find(|(known, _)| known == path)?;
         entry.read(source, MAX_CONFIG_SIZE as u64).ok()
     };
     let links = |path: &str| iso.and_then(|(_, editor)| Some(editor.file(path)?.path));
-    let on_iso = FileSystem::new(files.iter().map(|(path, _)| path.as_str()), read).with_links(links);
+    let on_iso = FileSystem::new(files.iter().map(|(path, _)| path.as_str()), read).with_links(linked, links);
     let paths = |esp: &EspVolume| esp.fat.files().iter().map(|file| format!("/{}", file.path)).collect::<Vec<_>>();
     let paths: Vec<Vec<String>> = esps.iter().map(paths).collect();
     let in_esps = esps.iter().zip(&paths).map(|(esp, paths)| {
@@ -65,22 +65,28 @@ pub(super) fn find(
     Ok(found.map(|found| Configuration { esp: found.file_system.checked_sub(1), found }).collect())
 }
 
-/// The files of the ISO file system. Without Rock Ridge, GRUB reads the names of Joliet, and ISOLINUX those of ISO 9660.
-fn files(source: &dyn Source, volume: &Volume) -> Result<Vec<(String, FileEntry)>, IsoError> {
+/// The files of the ISO file system by their paths.
+type Files = Vec<(String, FileEntry)>;
+
+/// The files of the ISO file system, and the paths of symbolic links. Without Rock Ridge, GRUB reads the names of Joliet, and ISOLINUX those of
+/// ISO 9660.
+fn files(source: &dyn Source, volume: &Volume) -> Result<(Files, Vec<String>), IsoError> {
     let trees: &[TreeKind] = match (volume.has_rock_ridge(), volume.has_joliet()) {
         (false, true) => &[TreeKind::Joliet, TreeKind::Primary],
         _ => &[TreeKind::Primary],
     };
     let mut known = BTreeSet::new();
-    let mut files = Vec::new();
+    let (mut files, mut links) = (Vec::new(), Vec::new());
     for tree in trees {
         for walked in volume.walk(source, *tree) {
             let (path, entry) = walked?;
             let place = entry.extents.first().map(|extent| extent.offset);
-            if entry.kind == EntryKind::File && known.insert((path.to_ascii_lowercase(), place)) {
-                files.push((path, entry));
+            match entry.kind {
+                EntryKind::File if known.insert((path.to_ascii_lowercase(), place)) => files.push((path, entry)),
+                EntryKind::Symlink => links.push(path),
+                EntryKind::File | EntryKind::Directory => {}
             }
         }
     }
-    Ok(files)
+    Ok((files, links))
 }

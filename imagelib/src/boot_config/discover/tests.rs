@@ -89,3 +89,22 @@ fn grub_reads_what_its_partition_lacks_from_the_iso() {
     // SYSLINUX knows no other file system than its own.
     assert_eq!(paths(&alone), ["/syslinux.cfg"]);
 }
+
+#[test]
+fn grub_finds_its_configuration_through_a_link() {
+    let texts = [("/boot/menu.txt", ""), ("/boot/grub2/grub.cfg", ""), ("/x.cfg", "")];
+    let text = move |path: &str| texts.iter().find(|(known, _)| *known == path).map(|(_, text)| text.as_bytes().into());
+    let links = [
+        ("/boot/grub/grub.cfg", "/boot/menu.txt"),
+        ("/EFI/BOOT/GRUB.CFG", "/boot/grub2/grub.cfg"),
+        ("/isolinux/isolinux.cfg", "/x.cfg"),
+        ("/gone/grub.cfg", "/gone.cfg"),
+    ];
+    let linked = links.iter().map(|(link, _)| (*link).to_owned()).collect();
+    let resolve = move |path: &str| links.iter().find(|(link, _)| *link == path).map(|(_, to)| (*to).to_owned());
+    let iso = FileSystem::new(texts.iter().map(|(path, _)| *path), text).with_links(linked, resolve);
+    let found = discover(&[iso]);
+    assert_eq!(paths(&found), ["/boot/grub2/grub.cfg", "/boot/menu.txt"]);
+    assert_eq!(found[1].directory, "/boot/grub");
+    assert_eq!(found[1].config.loader(), Loader::Grub);
+}

@@ -131,7 +131,8 @@ impl<'a> Device<'a> {
         written.or_else(|| self.before(offset, 1).and_then(|byte| byte.first().copied()))
     }
 
-    fn put(&mut self, offset: u64, bytes: &[u8]) {
+    /// Writes bytes, without being at their place.
+    pub(super) fn put(&mut self, offset: u64, bytes: &[u8]) {
         let end = offset + bytes.len() as u64;
         // The run that these bytes change or continue, and then those which they reach.
         let earlier = self.written.range(..=offset).next_back().map(|(start, run)| (*start, run.len() as u64));

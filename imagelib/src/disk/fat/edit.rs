@@ -8,12 +8,15 @@ use fatfs::{Date, DateTime, FileSystem, FsOptions, Time, TimeProvider};
 use super::device::Device;
 use super::image::FatImage;
 use super::{FatError, FatPath};
+use crate::fields::u32_le;
 use crate::overlay::Patch;
 
 /// A directory record's date and time of creation, and its date of last access.
 const CREATED: (u64, usize) = (13, 7);
 /// Its time and date of last change.
 const CHANGED: (u64, usize) = (22, 4);
+/// The place of the number of free clusters in the information sector of FAT32.
+const FREE_CLUSTERS: usize = 488;
 
 /// An edit of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +49,7 @@ impl FatImage {
     /// The patches of the base for these edits, in the given order. Reads nothing.
     pub fn edit(&self, edits: &[(FatPath, FatEdit)]) -> Result<Vec<Patch>, FatError> {
         let mut device = Device::new(&self.pieces, self.geometry.size);
+        self.forget_free_clusters(&mut device, edits);
         for (index, (path, edit)) in edits.iter().enumerate() {
             self.check(path, edit, edits.get(..index).unwrap_or_default())?;
             let exists = self.file(path.as_str()).is_some();
@@ -62,6 +66,18 @@ impl FatImage {
             }
         }
         Ok(device.changes(self.start))
+    }
+
+    /// Makes the number of free clusters in the information sector unknown if it is wrong and too small for the edits. fatfs would count
+    /// down from it to below zero.
+    fn forget_free_clusters(&self, device: &mut Device<'_>, edits: &[(FatPath, FatEdit)]) {
+        let Some(info) = self.geometry.info else { return };
+        let recorded = self.pieces.get(&info).and_then(|sector| u32_le(sector, FREE_CLUSTERS)).map(u64::from);
+        // Each edit may make a directory longer.
+        let most = self.needed(edits) + 2 * edits.len() as u64;
+        if recorded.is_some_and(|recorded| recorded < most && recorded < self.free_clusters) {
+            device.put(info + FREE_CLUSTERS as u64, &u32::MAX.to_le_bytes());
+        }
     }
 
     /// Checks an edit that follows those before it.

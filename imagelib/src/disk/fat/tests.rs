@@ -180,6 +180,23 @@ fn an_edit_that_changes_nothing_is_no_patch() {
 }
 
 #[test]
+fn a_wrong_number_of_free_clusters_does_not_pass_zero() {
+    // The second sector has it.
+    let count = |image: &[u8]| u32::from_le_bytes(*image[1000..].first_chunk().unwrap());
+    let edits = [(path("EFI/BOOT/grub.cfg"), FatEdit::Append(vec![b'#'; 70_000].into()))];
+    let edited = |recorded: u32| {
+        let mut image = IMAGES[2].clone();
+        image[1000..1004].copy_from_slice(&recorded.to_le_bytes());
+        count(&applied(&image, &open(&image).unwrap(), &edits))
+    };
+    let right = count(&IMAGES[2]);
+    let taken = right - edited(right);
+    assert!(taken > 100, "{taken}");
+    assert_eq!([edited(0), edited(taken - 1)], [u32::MAX; 2]);
+    assert_eq!(edited(right - 1), right - 1 - taken);
+}
+
+#[test]
 fn other_things_are_not_fat() {
     let image = &IMAGES[0];
     let with = |at: usize, bytes: &[u8]| {

@@ -57,6 +57,23 @@ fn only_the_entries_that_are_named_change() {
     assert_eq!(nothing.texts, [None]);
 }
 
+#[test]
+fn scripts_of_grub_hold_commands_in_variables() {
+    for (linux_command, initrd_command) in [
+        ("$linux", "$initrd"),
+        ("${linux_cmd}", "${initrd_cmd}"),
+        ("$LINUX_CMD", "$INITRD_CMD"),
+        ("linux$suffix", "initrd${suffix}"),
+    ] {
+        let text = format!("menuentry a {{\n {linux_command} /k quiet\n {initrd_command} /i\n}}\n");
+        let menu = config(Loader::Grub, &text);
+        assert_eq!(linux(&menu.entries()[0]).initrds, ["/i"], "{text}");
+        assert_eq!(edited(&appending("a=b"), &menu), text.replace("quiet", "quiet a=b"));
+    }
+    let other = config(Loader::Grub, "menuentry a {\n $gfx_cmd /k\n linuxrc$x /k\n $1 /k\n}\n");
+    assert_eq!(other.entries()[0].boots, Boots::Other(NotEditable::NoKernel));
+}
+
 /// The device of an initrd is written again for another one, and with it the quote that begins a text here.
 #[test]
 fn an_edit_swallows_no_other_entry() {

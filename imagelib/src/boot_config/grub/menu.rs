@@ -19,6 +19,10 @@ const MAX_INITRDS: usize = 64;
 const INCLUDES: [&str; 6] =
     ["source", ".", "configfile", "normal", "extract_entries_source", "extract_entries_configfile"];
 
+/// Commands that load a kernel, and initrds.
+const LINUX: [&str; 3] = ["linux", "linuxefi", "linux16"];
+const INITRD: [&str; 3] = ["initrd", "initrdefi", "initrd16"];
+
 /// Commands that load other systems, Linux by way of a hypervisor, or the entries of another loader's configuration.
 const OTHER_COMMANDS: [&str; 14] = [
     "multiboot",
@@ -169,39 +173,45 @@ fn title_and_id(header: &[ScriptWord]) -> (String, Option<String>) {
 }
 
 fn step(text: &[u8], command: &ScriptWord, rest: &[ScriptWord], line: usize) -> Option<Step> {
-    match command.value.as_str() {
-        // The variables are kiwi's, which holds the command for the firmware in them.
-        "linux" | "linuxefi" | "linux16" | "$linux" | "${linux}" => {
-            let options = rest.iter().take_while(|word| word.value.starts_with("--")).count();
-            let (path, arguments) = rest.get(options..)?.split_first()?;
-            let mut end = path.span.end;
-            let mut words = Vec::with_capacity(arguments.len());
-            for argument in arguments {
-                let cut = end..argument.span.end;
-                end = argument.span.end;
-                // GRUB gives an empty word to the kernel as a space.
-                if !argument.value.is_empty() {
-                    let text = passed_on(&argument.value);
-                    words.push(Word { span: argument.span.clone(), cut, text });
-                }
+    if is_command(&command.value, &LINUX) {
+        let options = rest.iter().take_while(|word| word.value.starts_with("--")).count();
+        let (path, arguments) = rest.get(options..)?.split_first()?;
+        let mut end = path.span.end;
+        let mut words = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            let cut = end..argument.span.end;
+            end = argument.span.end;
+            // GRUB gives an empty word to the kernel as a space.
+            if !argument.value.is_empty() {
+                let text = passed_on(&argument.value);
+                words.push(Word { span: argument.span.clone(), cut, text });
             }
-            let slot = Slot::among(&words).unwrap_or_else(|| Slot::behind(end, " "));
-            Some(Step::Kernel { path: path.value.clone(), words, slot, line, device: None })
         }
-        "initrd" | "initrdefi" | "initrd16" | "$initrd" | "${initrd}" => {
-            let last = rest.last()?;
-            let paths = rest.iter().take(MAX_INITRDS).map(|word| word.value.clone()).collect();
-            // What is loaded besides comes from the same device.
-            let written = lossy(text, &last.span);
-            let device = match written.split_once(')') {
-                Some((device, _)) if written.starts_with('(') => format!("{device})"),
-                _ => String::new(),
-            };
-            let slot = Slot::behind(last.span.end, format!(" {device}"));
-            Some(Step::Initrd { paths, slot, device: None })
-        }
-        _ => None,
+        let slot = Slot::among(&words).unwrap_or_else(|| Slot::behind(end, " "));
+        Some(Step::Kernel { path: path.value.clone(), words, slot, line, device: None })
+    } else if is_command(&command.value, &INITRD) {
+        let last = rest.last()?;
+        let paths = rest.iter().take(MAX_INITRDS).map(|word| word.value.clone()).collect();
+        // What is loaded besides comes from the same device.
+        let written = lossy(text, &last.span);
+        let device = match written.split_once(')') {
+            Some((device, _)) if written.starts_with('(') => format!("{device})"),
+            _ => String::new(),
+        };
+        let slot = Slot::behind(last.span.end, format!(" {device}"));
+        Some(Step::Initrd { paths, slot, device: None })
+    } else {
+        None
     }
+}
+
+/// Whether a command is one of these. Scripts hold the command for the firmware in a variable: `$linux` of kiwi, `$linux_cmd` of Clonezilla,
+/// or a part of it: `linux$efi`.
+fn is_command(written: &str, commands: &[&str; 3]) -> bool {
+    let [name, ..] = *commands;
+    let variable = written.strip_prefix('$').map(|rest| rest.trim_start_matches('{').to_ascii_lowercase());
+    let has_variable = written.strip_prefix(name).is_some_and(|rest| rest.starts_with('$'));
+    commands.contains(&written) || has_variable || variable.is_some_and(|variable| variable.starts_with(name))
 }
 
 /// Adds the entries of one menu entry: one for each kernel.

@@ -19,6 +19,9 @@ const LOADERS: [&str; 2] = ["linux.c32", "mboot.c32"];
 /// Modules that show a menu, whose default is the first label unless the configuration says otherwise.
 const MENUS: [&str; 3] = ["menu.c32", "vesamenu.c32", "gfxboot.c32"];
 
+/// Those of them whose arguments are configurations, which they show in place of the one that starts them.
+const MENUS_OF_FILES: [&str; 2] = ["menu.c32", "vesamenu.c32"];
+
 /// What `KERNEL` takes for another kind of file, by its name.
 const NOT_LINUX: [&str; 9] = [".c32", ".0", ".bin", ".bs", ".bss", ".com", ".cbt", ".img", ".efi"];
 
@@ -33,6 +36,8 @@ struct Label {
     initrd: Option<Range<usize>>,
     /// What follows `CONFIG`.
     config: Option<Range<usize>>,
+    /// What follows the module of [`MENUS_OF_FILES`] that it starts.
+    menu: Option<Range<usize>>,
     /// The path of what is no Linux kernel.
     program: Option<String>,
     /// The module of [`LOADERS`] that it starts.
@@ -106,7 +111,10 @@ impl Reader<'_> {
             "menu" => self.read_menu(value),
             "include" => self.include(value),
             "config" if self.label.is_none() => self.config(value, None),
-            "ui" => self.has_menu |= one_of(&MENUS, &lossy(self.text, &first_word(self.text, value).0)).is_some(),
+            "ui" => {
+                self.has_menu |= one_of(&MENUS, &lossy(self.text, &first_word(self.text, value.clone()).0)).is_some();
+                self.show(files_of_menu(self.text, value));
+            }
             "default" => self.command_lines.default = Some(Directive { line: line.clone(), key, value }),
             "ontimeout" => self.command_lines.timeout = Some(Directive { line: line.clone(), key, value }),
             "implicit" => self.allowed.kernels = slice(self.text, &value) != b"0",
@@ -152,12 +160,14 @@ impl Reader<'_> {
             "linux" => label.kernel = Some(directive),
             "kernel" => {
                 let name = lossy(self.text, &first_word(self.text, directive.value.clone()).0);
+                label.menu = files_of_menu(self.text, directive.value.clone());
                 label.kernel = Some(directive).filter(|_| is_linux(&name));
                 label.loader = one_of(&LOADERS, &name);
                 label.program = Some(name).filter(|_| label.kernel.is_none());
             }
             "com32" => {
                 label.kernel = None;
+                label.menu = files_of_menu(self.text, directive.value.clone());
                 label.loader = one_of(&LOADERS, &lossy(self.text, &first_word(self.text, directive.value).0));
             }
             "boot" | "bss" | "pxe" | "fdimage" | "comboot" | "localboot" => label.kernel = None,
@@ -188,8 +198,27 @@ impl Reader<'_> {
         self.parsed.includes.push(Include { path, directory, separate: true, ..Include::default() });
     }
 
+    /// Adds the configurations that a menu module shows, from what follows it. `~` is the one that starts it.
+    fn show(&mut self, files: impl IntoIterator<Item = Range<usize>>) {
+        for mut rest in files {
+            loop {
+                let (word, behind) = first_word(self.text, rest);
+                let path = lossy(self.text, &word);
+                match path.as_str() {
+                    "" => break,
+                    "~" | "-" => {}
+                    _ => self.parsed.includes.push(Include { path, separate: true, ..Include::default() }),
+                }
+                rest = behind;
+            }
+        }
+    }
+
     fn end_label(&mut self) {
         let Some(label) = self.label.take() else { return };
+        if let Some(files) = label.menu.clone() {
+            self.show([Some(files), label.append.as_ref().map(|own| own.value.clone())].into_iter().flatten());
+        }
         if let Some(config) = label.config.clone() {
             self.config(config, label.append.as_ref().map(|own| own.value.clone()));
         }
@@ -221,6 +250,7 @@ impl Reader<'_> {
         for command_line in [default, timeout].into_iter().flatten() {
             let (path, mut rest) = first_word(self.text, command_line.value.clone());
             let kernel = lossy(self.text, &path);
+            self.show(files_of_menu(self.text, command_line.value.clone()));
             let mut labels = self.parsed.entries.iter().filter(|entry| !entry.implicit);
             let is_label = labels.any(|entry| entry.id.as_ref() == Some(&kernel));
             if path.is_empty() || !self.allowed.kernels || is_label || !is_linux(&kernel) {
@@ -322,6 +352,12 @@ fn is_linux(name: &str) -> bool {
 fn one_of(modules: &[&'static str], path: &str) -> Option<&'static str> {
     let name = path.rsplit('/').next().unwrap_or_default();
     modules.iter().copied().find(|module| module.eq_ignore_ascii_case(name))
+}
+
+/// What follows the module, if this is one of [`MENUS_OF_FILES`].
+fn files_of_menu(text: &[u8], value: Range<usize>) -> Option<Range<usize>> {
+    let (module, files) = first_word(text, value);
+    one_of(&MENUS_OF_FILES, &lossy(text, &module)).map(|_| files)
 }
 
 /// What follows `initrd=`.

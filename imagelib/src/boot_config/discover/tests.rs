@@ -49,6 +49,32 @@ fn a_configuration_of_syslinux_may_have_a_directory_of_its_own() {
 }
 
 #[test]
+fn a_menu_module_of_syslinux_may_show_other_files() {
+    let menu = "label z\n kernel vmlinuz\n append initrd=initrd.img\n";
+    for first in [
+        "ui vesamenu.c32 menu.txt\n",
+        "default /isolinux/menu.c32 menu.txt\n",
+        "ontimeout menu.c32 ~ colors.txt menu.txt\n",
+        "label m\n kernel vesamenu.c32 menu.txt\n",
+        "label m\n com32 menu.c32\n append ~ /isolinux/menu.txt\n",
+    ] {
+        let found = found(&[&[("/isolinux/isolinux.cfg", first), ("/isolinux/menu.txt", menu)]]);
+        assert_eq!(paths(&found), ["/isolinux/isolinux.cfg", "/isolinux/menu.txt"], "{first}");
+        let initrd = found[1].config.resolve("initrd.img", &found[1].directory);
+        assert_eq!(initrd.as_deref(), Some("/isolinux/initrd.img"), "{first}");
+        assert!(found[0].leads_to.contains(&found[1].group) && found[0].group != found[1].group, "{first}");
+    }
+    for first in [
+        "ui gfxboot.c32 menu.txt\n",
+        "label m\n kernel vesamenu.c32\n append -\n",
+        "label m\n kernel hdt.c32\n append menu.txt\n",
+    ] {
+        let found = found(&[&[("/isolinux/isolinux.cfg", first), ("/isolinux/menu.txt", menu)]]);
+        assert_eq!(paths(&found), ["/isolinux/isolinux.cfg"], "{first}");
+    }
+}
+
+#[test]
 fn paths_that_differ_in_case_are_different_configurations() {
     for (include, expected) in [
         ("source /a.cfg", vec!["/BOOT/GRUB/grub.cfg", "/boot/grub/grub.cfg", "/a.cfg"]),

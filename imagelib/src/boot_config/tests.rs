@@ -219,7 +219,7 @@ fn paths_are_resolved_as_far_as_the_text_says() {
     ] {
         assert_eq!(resolve(Loader::Syslinux, "", written).as_deref(), expected, "{written}");
     }
-    let script = "set a=/x; b=${a}/y; set c=($root)/z; set t=1; set t=2; search --set=s -l X\n\
+    let script = "set a=/x; b=${a}/y; set c=($root)/z; set t=1; set t=2; set u=/u; set u=/u; search --set=s -l X\n\
                   if true; then set d=/d; fi; set loop=$loop/; regexp --set 1:r '(.*)' /";
     for (written, expected) in [
         ("($root)/k", Some("/k")),
@@ -227,6 +227,7 @@ fn paths_are_resolved_as_far_as_the_text_says() {
         ("${c}/k", Some("/z/k")),
         ("$prefix/k", Some("/boot/x/k")),
         ("$t/k", None),
+        ("$u/k", Some("/u/k")),
         ("/$s", None),
         ("$d/k", None),
         ("$r/k", None),

@@ -12,7 +12,7 @@ const MAX_LOOKUPS: usize = 64;
 /// What a pattern has for any text.
 const ANYTHING: &str = "*";
 
-/// The variables that a script assigns; those without a value more than once, or on a condition, or by a command.
+/// The variables that a script assigns; those without a value have several, or theirs on a condition, or by a command.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct Variables(BTreeMap<String, Option<String>>);
 
@@ -45,8 +45,9 @@ impl Variables {
     }
 
     fn assign(&mut self, name: &str, value: Option<&str>) {
-        let assigned_before = self.0.contains_key(name);
-        self.0.insert(name.to_owned(), value.filter(|_| !assigned_before).map(str::to_owned));
+        let before = self.0.get(name).map(Option::as_deref);
+        let certain = value.filter(|value| before.is_none_or(|before| before == Some(*value))).map(str::to_owned);
+        self.0.insert(name.to_owned(), certain);
     }
 
     /// What a variable is assigned, if it is; the empty text where that is not certain.

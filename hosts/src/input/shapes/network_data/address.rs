@@ -78,7 +78,7 @@ fn network_of(
         None => (text, None),
     };
     let invalid = format!("is {text:?}, which is not an {name} address");
-    let own = own.map(|length| length.parse().ok().filter(|length| *length <= family.length()));
+    let own = own.map(|text| behind_slash(text, family));
     let (Some(address), false) = (family.parse(address), own == Some(None)) else {
         return Err(fields.wrong(key, "ip-address-invalid", invalid, report));
     };
@@ -129,6 +129,13 @@ fn mask(fields: &Fields<'_>, family: Family, report: &mut Report) -> Result<Opti
     })
 }
 
+/// Parses what is behind the slash of an address: the length of its prefix, or for IPv4 a dotted mask. cloud-init reads both, with Python's
+/// `ipaddress`, which has no other masks for IPv6.
+fn behind_slash(text: &str, family: Family) -> Option<u8> {
+    let mask = || family.parse(text).filter(IpAddr::is_ipv4).and_then(|mask| ipnet::ip_mask_to_prefix(mask).ok());
+    text.parse().ok().or_else(mask).filter(|length| *length <= family.length())
+}
+
 /// Parses a mask: `24`, `/24`, `192.0.2.0/24`, `255.255.255.0` or `ffff:ffff::`.
 fn length(text: &str, family: Family) -> Option<u8> {
     if let Some((network, length)) = text.split_once('/') {
@@ -174,6 +181,23 @@ mod tests {
             ("255.255.255.0", None),
         ] {
             assert_eq!(length(text, Family::V6), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_dotted_mask_may_be_behind_the_slash_of_ipv4() {
+        for (text, family, expected) in [
+            ("24", Family::V4, Some(24)),
+            ("255.255.255.0", Family::V4, Some(24)),
+            ("0.0.0.0", Family::V4, Some(0)),
+            ("33", Family::V4, None),
+            ("255.0.255.0", Family::V4, None),
+            ("/24", Family::V4, None),
+            ("64", Family::V6, Some(64)),
+            ("ffff:ffff::", Family::V6, None),
+            ("255.255.255.0", Family::V6, None),
+        ] {
+            assert_eq!(behind_slash(text, family), expected, "{text}");
         }
     }
 }

@@ -97,7 +97,8 @@ fn addresses_come_from_the_network_as_the_type_says_and_several_networks_of_a_li
     }
     let yaml = with_networks(
         "[{link: a, type: ipv4_dhcp}, {link: a, type: static, ip_address: 192.0.2.1, netmask: 24}, {link: a, type: \
-         static6, ip_address: '2001:db8::1', netmask: 'ffff:ffff::'}, {link: a, type: ipv4, ip_address: 192.0.2.2/24}]",
+         static6, ip_address: '2001:db8::1', netmask: 'ffff:ffff::'}, {link: a, type: ipv4, ip_address: \
+         192.0.2.2/255.255.255.0}]",
     );
     let address = |ip, length| json!({"ip": ip, "prefix-length": length});
     let interface = &nmstate(&yaml).0["interfaces"][0];

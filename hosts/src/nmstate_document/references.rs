@@ -71,6 +71,11 @@ pub(crate) fn check(
                     ),
                 };
                 report.add(severity, "alias-as-kernel-name", &descend(path, steps), message);
+            } else if name.is_empty() && at.contains(&"port") {
+                // nmstate writes a profile without a name of its device.
+                let message = "is empty, so the profile of the port would match any NIC; write the name of the port, or \
+                               remove it";
+                report.error("interface-name-missing", &descend(path, steps), message);
             } else if let Some(problem) =
                 kernel_name_problem(name).filter(|_| !name.is_empty() && !known.contains(name))
             {

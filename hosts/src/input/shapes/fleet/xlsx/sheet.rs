@@ -82,23 +82,32 @@ pub(super) fn rows(
     Ok(rows)
 }
 
-/// Gives each merged cell the value that the user sees there: that of the first one.
+/// Gives each merged cell the value that the user sees there: that of the first one. Others may have values that nobody sees.
 fn spread(rows: &mut [Row], mut merged: Vec<Range>, package: &mut Package<'_, '_>) -> Result<(), Problem> {
     merged.sort_unstable();
     let mut next = merged.into_iter().peekable();
-    let mut open: Vec<(Range, Value)> = Vec::new();
+    let mut open: Vec<(Range, Option<Value>)> = Vec::new();
     for row in rows {
         open.retain(|(range, _)| range.last.row >= row.number);
         while let Some(range) = next.next_if(|range| range.first.row <= row.number) {
             // Without the row of its first cell, the merged cell is empty. A comment is a value of no other cell.
             let is_first = range.first.row == row.number && !row.is_comment;
-            let value = row.values.get(&range.first.column).filter(|_| is_first);
-            open.extend(value.map(|value| (range, value.clone())));
+            open.push((range, row.values.get(&range.first.column).filter(|_| is_first).cloned()));
         }
         if open.iter().map(|(range, _)| range.columns().len()).sum::<usize>() > MAX_COLUMNS {
             return Err("has merged cells that overlap".to_owned());
         }
         for (range, value) in &open {
+            let Some(value) = value else {
+                package.take(0)?;
+                let is_seen = |column| row.is_comment && row.number == range.first.row && column == range.first.column;
+                let hidden = row.values.range(range.columns()).map(|(column, _)| *column);
+                let hidden: Vec<usize> = hidden.filter(|column| !is_seen(*column)).collect();
+                for column in hidden {
+                    row.values.remove(&column);
+                }
+                continue;
+            };
             for column in range.columns() {
                 package.take(value.as_ref().map_or(0, String::len))?;
                 row.values.insert(column, value.clone());

@@ -204,7 +204,8 @@ fn merged_cells_have_one_value() {
     assert_eq!(roles(&empty), [("a", "7"), ("b", "9")]);
     assert_eq!(error(&empty).0, "fleet-value-missing");
     let twice = merged("<mergeCell ref='A1:B1'/>");
-    assert_eq!(error(&twice), ("fleet-workbook", "t.xlsx: has the column name twice, in S!A1 and S!B1".to_owned()));
+    let message = "t.xlsx: has the column name twice, in S!A1 and S!B1; write a # before a title";
+    assert_eq!(error(&twice), ("fleet-workbook", message.to_owned()));
     let overlapping = "<mergeCell ref='A2:ALL9'/>".repeat(2);
     assert_eq!(error(&merged(&overlapping)).1, "t.xlsx: has merged cells that overlap");
 }
@@ -248,6 +249,17 @@ fn mistakes_in_a_table_name_the_cell() {
         (
             &format!("{NAMES}<row r='7'><c r='A7' t='str'><v>a</v></c><c r='D7'><v>1</v></c></row>"),
             "t.xlsx: has a value in a column without a name, in Sheet1!D7",
+        ),
+        (
+            &format!(
+                "{NAMES}<row r='2'><c r='A2' t='str'><v>a</v></c><c r='D2'><v>1</v></c></row><row r='5'><c r='D5'><v>1</v></c></row>"
+            ),
+            "t.xlsx: has a value in a column without a name, in Sheet1!D2, and in one more row",
+        ),
+        (
+            "<row r='1'><c r='A1' t='str'><v>Rack 1</v></c></row><row r='3'><c r='A3' t='str'><v>name</v></c><c r='B3' t='str'><v>v</v></c>\
+             </row><row r='4'><c r='A4' t='str'><v>a</v></c><c r='B4'><v>1</v></c></row>",
+            "t.xlsx: has one column name only, \"Rack 1\", and a value in another column, in Sheet1!B3",
         ),
         (
             &format!("{NAMES}<row r='7'><c r='ALM7'><v>1</v></c></row>"),

@@ -3,6 +3,7 @@
 //! and all kinds of line ends.
 
 mod lines;
+mod mistakes;
 mod separator;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use csv::{ByteRecord, ReaderBuilder};
 
 use self::lines::{Fault, Lines, hides_row, unclosed, without_comments};
+use self::mistakes::Mistakes;
 use self::separator::Separator;
 use super::table::{Cell, MAX_ROWS, Row, Table};
 use crate::input::listing::quoted;
@@ -18,8 +20,6 @@ use vocabulary::report::{DocumentPath, LineColumn, Report, Reported};
 
 /// How many columns a table may have.
 const MAX_COLUMNS: usize = 1000;
-/// After how many errors the reader stops.
-const MAX_ERRORS: usize = 20;
 
 /// Reads the table in `text`, which is at `path` and has the name `name`.
 pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Report) -> Result<Table, Reported> {
@@ -48,20 +48,16 @@ pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Re
         ReaderBuilder::new().has_headers(false).flexible(true).delimiter(separator.byte).from_reader(text.as_ref());
     let mut table = Table::default();
     let mut names: Vec<Arc<str>> = Vec::new();
-    let mut errors = 0;
+    let mut mistakes = Mistakes::default();
     let mut record = ByteRecord::new();
-    loop {
+    while !mistakes.are_enough() {
         // Reading from memory cannot fail, and any bytes are a record.
         if !reader.read_byte_record(&mut record).unwrap_or_default() {
             break;
         }
         let start = record.position().map_or(0, csv::Position::byte);
         let line = lines.line_at(usize::try_from(start).unwrap_or(usize::MAX));
-        let mut wrong = |message: String| {
-            errors += 1;
-            let at = LineColumn { line, column: 1 };
-            report.error_in_text("fleet-table-line", path, format!("{message} (line {line})"), Some(at));
-        };
+        let mut wrong = |message: String| mistakes.add(message, line);
         if names.is_empty() && Separator::is_announcement(&record) {
             continue;
         }
@@ -73,9 +69,17 @@ pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Re
                 // Without names, the later lines have no meaning.
                 Err(message) => {
                     wrong(message);
-                    return Err(Reported);
+                    break;
                 }
             },
+            Ok(cells) if names.len() == 1 && used(&cells) > 1 => {
+                wrong(format!(
+                    "has {} values, and the first line has the name of one column only; write the names of all columns into the \
+                     first line, and a # before a title",
+                    used(&cells)
+                ));
+                break;
+            }
             Ok(_) if hides_row(&record, names.len(), separator.byte) => wrong(
                 "has a value of several lines, which may hide a host behind a missing quotation mark; close the first line's \
                  quotation mark, or write the value on one line"
@@ -84,17 +88,15 @@ pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Re
             Ok(cells) => match values(&cells, &names, separator.name) {
                 Err(message) => wrong(message),
                 Ok(_) if table.rows.len() == MAX_ROWS => {
+                    mistakes.report(path, report);
                     report.error("fleet-too-large", path, format!("has more than {MAX_ROWS} hosts; split it"));
                     return Err(Reported);
                 }
                 Ok(cells) => table.rows.push(Row { cells, place: format!("{name} line {line}") }),
             },
         }
-        if errors == MAX_ERRORS {
-            break;
-        }
     }
-    if errors > 0 {
+    if mistakes.report(path, report) {
         return Err(Reported);
     }
     if names.is_empty() {
@@ -108,8 +110,7 @@ pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Re
 /// Returns the values of a row by the names of their columns. Spreadsheets write separators for columns that only look used, so columns
 /// without a name may have empty values.
 fn values(cells: &[&str], names: &[Arc<str>], separator: &str) -> Result<BTreeMap<Arc<str>, Cell>, String> {
-    let used = cells.iter().rposition(|cell| !cell.is_empty()).map_or(0, |last| last + 1);
-    let count = if cells.len() < names.len() { cells.len() } else { used.max(names.len()) };
+    let count = if cells.len() < names.len() { cells.len() } else { used(cells).max(names.len()) };
     if count != names.len() {
         return Err(miscounted(count, names.len(), separator));
     }
@@ -122,6 +123,11 @@ fn values(cells: &[&str], names: &[Arc<str>], separator: &str) -> Result<BTreeMa
         row.insert(Arc::clone(name), cell);
     }
     Ok(row)
+}
+
+/// How many values a row has, up to the last one that is not empty.
+fn used(cells: &[&str]) -> usize {
+    cells.iter().rposition(|cell| !cell.is_empty()).map_or(0, |last| last + 1)
 }
 
 /// What is wrong with a row that has more or fewer values than the table has columns.
@@ -162,7 +168,7 @@ fn columns(cells: &[&str]) -> Result<Vec<Arc<str>>, String> {
     for (index, cell) in cells.iter().enumerate() {
         match Cell::of_text(cell) {
             None => {}
-            Some(Cell::Unusable(why)) => return Err(format!("has a column whose name {why}")),
+            Some(Cell::Unusable(why)) => return Err(format!("has in column {} a name that {why}", index + 1)),
             Some(Cell::Text(name)) => {
                 if !seen.insert(*cell) {
                     return Err(format!("has the column {} twice", quoted(cell)));

@@ -39,7 +39,7 @@ pub(in crate::input) struct NamedTables<'a> {
 struct File<'a> {
     /// The user's name for the file, without `.gz`.
     name: String,
-    /// The name without steps that lead nowhere.
+    /// The name without steps that lead nowhere, and without `.gz`.
     normal: String,
     /// About how many bytes there are to read.
     size: usize,
@@ -63,7 +63,7 @@ pub(super) struct Rows {
 
 impl<'a> NamedTables<'a> {
     pub(in crate::input) fn add_text(&mut self, text: NamedText<'a>) {
-        let name = text.name.strip_suffix(".gz").unwrap_or(text.name).to_owned();
+        let name = without_gz(text.name).to_owned();
         let size = text.content.len();
         self.add(name, text.path.clone(), Content::Text(text.content), size);
     }
@@ -82,7 +82,7 @@ impl<'a> NamedTables<'a> {
     }
 
     fn add(&mut self, name: String, path: DocumentPath, content: Content<'a>, size: usize) {
-        let normal = normal_path(&name);
+        let normal = without_gz(&normal_path(&name)).to_owned();
         self.files.push(File { name, normal, size, path, content, used: AtomicBool::new(false) });
     }
 
@@ -94,14 +94,16 @@ impl<'a> NamedTables<'a> {
         self.files.len() + self.variables.count()
     }
 
-    /// Finds the file that a fleet means by `name`: by the whole path, else by the end of the path, else by the file name.
+    /// Finds the file that a fleet means by `name`: by the whole path, else by the end of the path, else by the file name. The name of a
+    /// compressed file may have its suffix.
     fn find(&self, name: &str, fields: &Fields<'_>, key: &str, report: &mut Report) -> Result<&File<'a>, Reported> {
         let name = &normal_path(name);
+        let wanted = without_gz(name);
         // The ways compare paths without steps that lead nowhere.
         let ways: [&dyn Fn(&str) -> bool; 3] = [
-            &|path| path == name,
-            &|path| path.strip_suffix(name.as_str()).is_some_and(|before| before.ends_with('/')),
-            &|path| path.rsplit('/').next() == name.rsplit('/').next(),
+            &|path| path == wanted,
+            &|path| path.strip_suffix(wanted).is_some_and(|before| before.ends_with('/')),
+            &|path| path.rsplit('/').next() == wanted.rsplit('/').next(),
         ];
         for way in ways {
             let mut found = self.files.iter().filter(|file| way(&file.normal));
@@ -122,7 +124,7 @@ impl<'a> NamedTables<'a> {
         // A document in a stream has a path below that of the file.
         let mut files = self.unknown.iter().flat_map(DocumentPath::tops).map(ToString::to_string);
         if key == "inventoryFile"
-            && files.any(|file| !file.is_empty() && ways.iter().any(|way| way(&normal_path(&file))))
+            && files.any(|file| !file.is_empty() && ways.iter().any(|way| way(without_gz(&normal_path(&file)))))
         {
             let message = format!(
                 "is {name:?}, and this file has no `all` at its top, so dayone does not read it as an Ansible inventory; put its \
@@ -160,6 +162,11 @@ impl<'a> NamedTables<'a> {
         });
         files.chain(self.variables.unused().map(|(path, _)| (path, "has variables of an Ansible inventory")))
     }
+}
+
+/// Returns the name of a file before it was compressed.
+fn without_gz(name: &str) -> &str {
+    name.strip_suffix(".gz").unwrap_or(name)
 }
 
 /// Reads the rows of `hosts`.

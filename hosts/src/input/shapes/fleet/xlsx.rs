@@ -52,7 +52,8 @@ pub(super) fn read(
     };
     let names = columns(first.values, &|column| cell(first.number, column)).map_err(&mut refuse)?;
     let mut table = Table { rows: Vec::new(), columns: names.values().cloned().collect() };
-    let mut errors = 0;
+    // A column without a name is one mistake, in how many rows it may have values: the first cell, and how many there are.
+    let mut nameless: BTreeMap<usize, (String, usize)> = BTreeMap::new();
     for sheet::Row { number, values, .. } in rows {
         if table.rows.len() == MAX_ROWS {
             report.error("fleet-too-large", path, format!("has more than {MAX_ROWS} hosts; split it"));
@@ -63,17 +64,15 @@ pub(super) fn read(
         for (column, value) in values {
             let Some(found) = value_of(value, &cell(number, column)) else { continue };
             let Some(column_name) = names.get(&column) else {
-                let message = format!("has a value in a column without a name, in {}", cell(number, column));
-                report.error("fleet-workbook", path, message);
-                errors += 1;
-                break;
+                nameless.entry(column).or_insert_with(|| (cell(number, column), 0)).1 += 1;
+                continue;
             };
             if place.is_none() || &**column_name == "name" {
                 place = Some(cell(number, column));
             }
             row.cells.insert(Arc::clone(column_name), found);
         }
-        if errors == MAX_ERRORS {
+        if nameless.len() >= MAX_ERRORS {
             break;
         }
         if let Some(place) = place {
@@ -81,7 +80,27 @@ pub(super) fn read(
             table.rows.push(row);
         }
     }
-    if errors > 0 { Err(Reported) } else { Ok(table) }
+    if nameless.is_empty() {
+        return Ok(table);
+    }
+    if let ([only], Some((_, (beside, _)))) = (table.columns.as_slice(), nameless.first_key_value()) {
+        let message = format!(
+            "has one column name only, {}, and a value in another column, in {beside}; write the names of all columns into the first \
+             row, and a # before a title",
+            quoted(only)
+        );
+        return Err(report.refuse("fleet-workbook", path, message));
+    }
+    for (first, count) in nameless.into_values().take(MAX_ERRORS) {
+        let others = match count - 1 {
+            0 => String::new(),
+            1 => ", and in one more row".to_owned(),
+            more => format!(", and in {more} more rows"),
+        };
+        let message = format!("has a value in a column without a name, in {first}{others}");
+        report.error("fleet-workbook", path, message);
+    }
+    Err(Reported)
 }
 
 /// Returns the value in the cell with the name `place`, without the blanks around it.
@@ -108,7 +127,9 @@ fn columns(
             Some(Cell::Text(name)) => {
                 if let Some(first) = places.insert(Arc::clone(&name), column) {
                     let (first, second) = (place(first), place(column));
-                    return Err(format!("has the column {} twice, in {first} and {second}", quoted(&name)));
+                    // Merged cells have their text in each column.
+                    let fix = if names.len() == 1 { "; write a # before a title" } else { "" };
+                    return Err(format!("has the column {} twice, in {first} and {second}{fix}", quoted(&name)));
                 }
                 names.insert(column, name);
             }

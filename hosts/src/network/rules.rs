@@ -51,7 +51,8 @@ pub(super) fn assign(
     let mut distinct = BTreeSet::new();
     for (index, rule) in rules.iter().enumerate().filter(|(_, rule)| present(rule)) {
         distinct.insert(RuleKey::of(rule));
-        if text_of(rule, "iif").is_some() {
+        // Of any type: nmstate refuses what is no text.
+        if rule.get("iif").is_some_and(|iif| !iif.is_null()) {
             continue;
         }
         let rule = Rule::of(rule);

@@ -5,7 +5,7 @@ use serde_yaml::Value;
 use super::draft::Entry;
 use super::names::Names;
 use super::settings::{boolean, check_rest, refuse, switch};
-use crate::input::fields::Fields;
+use crate::input::fields::{Fields, refuse_type};
 use crate::input::listing::quoted;
 use crate::input::shapes::network_data::members;
 use crate::input::yaml::invalid;
@@ -81,10 +81,10 @@ pub(super) fn bond_option(
 ) -> Result<(), Reported> {
     let path = parameters.path.key(key);
     invalid::check(value, &path, report)?;
-    let text = match value {
-        Value::Sequence(items) => items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","),
-        Value::Number(number) => number.to_string(),
-        Value::String(text) => text.clone(),
+    let text = match (option, value) {
+        (_, Value::Number(number)) => number.to_string(),
+        (_, Value::String(text)) => text.clone(),
+        ("mode" | "primary", other) => return Err(refuse_type(other, &path, "a text", report)),
         _ => String::new(),
     };
     match option {
@@ -106,7 +106,11 @@ pub(super) fn bond_option(
             entry.set(&["link-aggregation", "options", option], word.unwrap_or_else(|| value.clone()), &path);
         }
         // NMState has a list of addresses in one text.
-        "arp_ip_target" => entry.set(&["link-aggregation", "options", option], text, &path),
+        "arp_ip_target" => {
+            let targets = members::texts(parameters, key, report).into_iter();
+            let targets: Vec<&str> = targets.map(|(target, _)| target).collect();
+            entry.set(&["link-aggregation", "options", option], targets.join(","), &path);
+        }
         _ => entry.set(&["link-aggregation", "options", option], value.clone(), &path),
     }
     Ok(())

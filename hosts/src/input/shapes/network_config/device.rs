@@ -132,6 +132,10 @@ fn link_local(
     let uses_v6 = addressing.automatic6.is_some()
         || addressing.addresses.iter().any(|placed| Family::of(placed.network.addr()) == Family::V6);
     let path = fields.path.key("link-local");
+    for (other, path) in found.iter().filter(|(text, _)| !["ipv4", "ipv6"].contains(text)) {
+        let message = format!("is {}, and netplan knows ipv4 and ipv6", quoted(other));
+        report.error("network-config-invalid", path, message);
+    }
     if has("ipv4") {
         refuse(fields, "link-local", "NMState has no link-local addresses of IPv4", report);
     }

@@ -197,6 +197,7 @@ fn nothing_is_left_out_without_a_word() {
         ("dhcp4: true, dhcp4-overrides: {use-ntp: false}", "network-config-ignored"),
         ("dhcp4: true, dhcp4-overrides: {use-dsn: false}", "network-config-unknown"),
         ("link-local: [], dhcp6: true", "network-config-ignored"),
+        ("link-local: [ip6]", "network-config-invalid"),
         ("ipv6-mtu: 1280", "network-config-unsupported"),
         ("networkmanager: {passthrough: {x.y: z}}", "network-config-unsupported"),
         ("nameservers: {address: [192.0.2.53]}", "network-config-unknown"),
@@ -207,6 +208,22 @@ fn nothing_is_left_out_without_a_word() {
     }
     for rest in ["optional: false", "openvswitch: {}", "ipv6-privacy: false", "dhcp-identifier: duid"] {
         assert_eq!(findings(&setting(rest)), [""; 0], "{rest}");
+    }
+    let bond = |rest: &str| {
+        format!(
+            "{{version: 2, ethernets: {{a: {{}}}}, bonds: {{b: {{interfaces: [a], dhcp4: true, parameters: {{mode: active-backup, {rest}}}}}}}}}"
+        )
+    };
+    for (rest, place) in [
+        ("arp-interval: 100, arp-ip-targets: [192.0.2.1, 7]", "bonds.b.parameters.arp-ip-targets[1]"),
+        ("arp-interval: 100, arp-ip-targets: {x: 192.0.2.1}", "bonds.b.parameters.arp-ip-targets"),
+        ("mii-monitor-interval: 100, primary: [a]", "bonds.b.parameters.primary"),
+    ] {
+        let found = findings(&bond(rest));
+        assert!(
+            found.len() == 1 && found[0].starts_with(place) && found[0].contains("[wrong-type]"),
+            "{rest}: {found:#?}"
+        );
     }
 }
 

@@ -4,7 +4,7 @@ use serde_yaml::Value;
 
 use super::draft::Entry;
 use super::names::Names;
-use super::settings::{boolean, check_rest, refuse, switch};
+use super::settings::{boolean, check_rest, refuse, refuse_empty, switch};
 use crate::input::fields::{Fields, refuse_type};
 use crate::input::listing::quoted;
 use crate::input::shapes::network_data::members;
@@ -53,6 +53,7 @@ pub(super) fn bond_parameters(
 ) -> Result<(), Reported> {
     let known: Vec<&str> = BOND_OPTIONS.iter().map(|(key, ..)| *key).collect();
     check_rest(parameters, &known, report);
+    refuse_empty(parameters, &["primary", "arp-ip-targets"], report);
     for (key, option, unit) in BOND_OPTIONS {
         let Some(value) = parameters.mapping.get(key).filter(|value| !value.is_null()) else { continue };
         let value = match unit {

@@ -8,7 +8,7 @@ use serde_yaml::Value;
 use super::addressing::Addressing;
 use super::draft::{Draft, Entry};
 use super::routes;
-use super::settings::{check_rest, refuse, switch};
+use super::settings::{check_rest, refuse, refuse_empty, switch};
 use crate::family::Family;
 use crate::input::fields::{Fields, refuse_type};
 use crate::input::listing::quoted;
@@ -74,6 +74,7 @@ pub(super) fn addressing(fields: &Fields<'_>, link_local6: bool, report: &mut Re
                    accept-ra: true";
         refuse(fields, "ipv6-address-token", why, report);
     }
+    refuse_empty(fields, &["ipv6-address-generation", "ipv6-address-token", "dhcp-identifier"], report);
     let generation = fields.text("ipv6-address-generation", report)?;
     if generation.is_some() && fields.mapping.contains_key("ipv6-address-token") {
         let message = "stands beside ipv6-address-token, and netplan does not accept both; remove it: with a token, addresses are generated \
@@ -230,6 +231,7 @@ fn address(text: &str, path: &DocumentPath, report: &mut Report) -> Result<Place
 
 /// Reads what NMState has outside of interfaces: routes, rules and name servers.
 pub(super) fn read_shared(fields: &Fields<'_>, name: &str, draft: &mut Draft, report: &mut Report) {
+    refuse_empty(fields, &["gateway4", "gateway6"], report);
     for (key, family) in [("gateway4", Family::V4), ("gateway6", Family::V6)] {
         if let Ok(Some(gateway)) = address::address(fields, key, family, "gateway-invalid", report) {
             let path = fields.path.key(key);
@@ -244,6 +246,7 @@ pub(super) fn read_shared(fields: &Fields<'_>, name: &str, draft: &mut Draft, re
     routes::read_rules(fields, draft, report);
     if let Ok(Some(resolver)) = fields.mapping("nameservers", report) {
         check_rest(&resolver, &["addresses", "search"], report);
+        refuse_empty(&resolver, &["addresses", "search"], report);
         draft.servers.extend(services::name_servers(&resolver, "addresses", report));
         let search = members::texts(&resolver, "search", report).into_iter();
         draft.search.extend(search.map(|(domain, path)| (domain.to_owned(), path)));

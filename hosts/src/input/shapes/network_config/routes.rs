@@ -7,7 +7,7 @@ use ipnet::IpNet;
 use serde_yaml::Value;
 
 use super::draft::{Draft, Entry};
-use super::settings::{check_rest, refuse, switch};
+use super::settings::{check_rest, refuse, refuse_empty, switch};
 use crate::family::Family;
 use crate::input::fields::Fields;
 use crate::input::listing::quoted;
@@ -112,6 +112,7 @@ fn route(fields: &Fields<'_>, name: &str, report: &mut Report) -> Result<Read, R
         "on-link",
     ];
     check_rest(fields, &known, report);
+    refuse_empty(fields, &["via", "from", "type", "scope"], report);
     let on_link = switch(fields, "on-link", report);
     let via = any_address(fields, "via", report);
     let source = any_address(fields, "from", report);
@@ -206,6 +207,7 @@ pub(super) fn read_rules(device: &Fields<'_>, draft: &mut Draft, report: &mut Re
 
 fn rule(fields: &Fields<'_>, report: &mut Report) -> Result<Entry, Reported> {
     check_rest(fields, &["from", "to", "table", "priority", "mark"], report);
+    refuse_empty(fields, &["from", "to"], report);
     let mut entry = Entry::new(&fields.path);
     let mut is_selective = false;
     for (key, member) in [("from", "ip-from"), ("to", "ip-to")] {

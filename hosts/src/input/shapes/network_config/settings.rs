@@ -106,6 +106,14 @@ pub(super) fn check_rest(fields: &Fields<'_>, known: &[&str], report: &mut Repor
     }
 }
 
+/// Reports the values of version 2 that are empty texts. Templates leave them behind, and netplan refuses them. Elsewhere an empty text is no
+/// value: a gateway or a route would change without a finding.
+pub(super) fn refuse_empty(fields: &Fields<'_>, keys: &[&str], report: &mut Report) {
+    for key in keys.iter().filter(|key| fields.mapping.get(**key).and_then(Value::as_str) == Some("")) {
+        report.error("network-config-invalid", &fields.path.key(key), "is empty; write a value, or remove the key");
+    }
+}
+
 /// Returns the boolean that a value is for netplan and cloud-init, which also read `true` and `false` in quotes, and in any case.
 pub(super) fn boolean(value: &Value) -> Option<bool> {
     let is = |word: &str| value.as_str().is_some_and(|text| text.eq_ignore_ascii_case(word));

@@ -7,7 +7,7 @@ use super::controllers::{self, BridgePort, PORT_SETTINGS};
 use super::device;
 use super::draft::{Draft, Entry};
 use super::names::Names;
-use super::settings::{check_rest, refuse};
+use super::settings::{check_rest, refuse, refuse_empty};
 use crate::input::fields::{Fields, refuse_type};
 use crate::input::shapes::network_data::{links, members};
 use vocabulary::host::MacAddress;
@@ -163,6 +163,7 @@ fn interface(
     };
     let known: Vec<&str> = own.iter().chain(&device::KNOWN).copied().collect();
     check_rest(fields, &known, report);
+    refuse_empty(fields, &["macaddress"], report);
     let mac = links::read_mac(fields, "macaddress", report)?;
     // netplan has no section for the loopback: its documentation gives addresses to `lo` in `ethernets`.
     let is_loopback = name == LOOPBACK && matches!(device.found, Some(Match::Name));

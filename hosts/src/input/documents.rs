@@ -14,7 +14,7 @@ use super::shapes::node_network_policy::Policies;
 use super::shapes::recognize::{self, Shape};
 use super::shapes::{self, Found, HostDocument, Reading, Scope, UNDERSTOOD, booleans, cluster, ignored, keyfiles};
 use super::stream;
-use super::text::{INVENTORIES, NamedText, Text, TextKind, VariablesOf};
+use super::text::{NamedText, Text, TextKind, VariablesOf};
 use super::yaml::{Budget, Problem, invalid, octals, parallel};
 use vocabulary::host::{Cluster, HostBmc};
 use vocabulary::report::{DocumentPath, LineColumn, Repeated, Report, Reported, Severity};
@@ -60,14 +60,10 @@ impl<'a> Documents<'a> {
             only = (number == 0).then(|| text.top());
             if let Err(problem) = sorted.read_text(text, &mut documents, budget, report) {
                 unreadable = true;
-                let message = if problem.code == "invalid-yaml" && text.begins_as_inventory(budget) {
-                    let ends = INVENTORIES.join(" or ");
-                    format!(
-                        "the input is not YAML, and looks like an Ansible inventory in INI form; give the file a name that \
-                         ends in {ends}"
-                    )
-                } else {
-                    format!("the input {problem}")
+                let likeness = (problem.code == "invalid-yaml").then(|| text.likeness(budget)).flatten();
+                let message = match likeness {
+                    Some(likeness) => format!("the input is not YAML, and {likeness}"),
+                    None => format!("the input {problem}"),
                 };
                 // A problem without a position concerns the whole text. Its beginning tells the user which file it is.
                 report.error_in_text(problem.code, &text.top(), message, problem.position.or(Some(LineColumn::FIRST)));

@@ -138,16 +138,26 @@ impl<'a> Text<'a> {
         Ok(content)
     }
 
-    /// Whether the text begins like an inventory in Ansible's INI form. dayone recognizes these only by their names.
-    pub(super) fn begins_as_inventory(&self, budget: &mut Budget) -> bool {
-        let Ok(content) = self.content(budget) else { return false };
+    /// Returns what a text with sections looks like, and what to do about it. dayone recognizes the kinds of such texts only by their names.
+    pub(super) fn likeness(&self, budget: &mut Budget) -> Option<String> {
+        let content = self.content(budget).ok()?;
         let lines = content.split(|byte| ends_line(*byte)).map(<[u8]>::trim_ascii);
         let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#") && !line.starts_with(b";"));
-        let section = lines.next().and_then(|line| line.strip_prefix(b"[")?.strip_suffix(b"]"));
-        let group = section.map(|name| name.strip_suffix(b":vars").or(name.strip_suffix(b":children")).unwrap_or(name));
-        group.is_some_and(|name| {
-            !name.is_empty() && name.iter().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(b))
-        })
+        let section = lines.next().and_then(|line| line.strip_prefix(b"[")?.strip_suffix(b"]"))?;
+        let group = section.strip_suffix(b":vars").or(section.strip_suffix(b":children")).unwrap_or(section);
+        let is_group = !group.is_empty() && group.iter().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(b));
+        match section {
+            b"connection" => {
+                Some(format!("looks like a profile of NetworkManager; give the file a name that ends in {KEYFILE}"))
+            }
+            b"Match" | b"NetDev" => {
+                Some("looks like a file of systemd-networkd, which dayone does not read".to_owned())
+            }
+            _ => is_group.then(|| {
+                let ends = INVENTORIES.join(" or ");
+                format!("looks like an Ansible inventory in INI form; give the file a name that ends in {ends}")
+            }),
+        }
     }
 
     pub(super) fn top(&self) -> DocumentPath {

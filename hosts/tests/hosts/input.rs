@@ -319,6 +319,16 @@ fn an_inventory_with_another_name_is_told_what_it_has_to_be_called() {
                         name that ends in .ini or .inventory\n";
         assert_eq!(findings(&input), expected, "{text}");
     }
+    for (text, likeness) in [
+        (
+            "# ours\n[connection]\nid=eth0\n",
+            "a profile of NetworkManager; give the file a name that ends in .nmconnection",
+        ),
+        ("[Match]\nName=eth0\n", "a file of systemd-networkd, which dayone does not read"),
+    ] {
+        let expected = format!("error: web.txt: the input is not YAML, and looks like {likeness}\n");
+        assert_eq!(findings(&read_files(&[("web.txt", text)])), expected);
+    }
     for text in ["[1, 2]\na\n", "[a b]\nc\n", "a: [\n[b]\n"] {
         assert!(!findings(&read_files(&[("web.txt", text)])).contains("Ansible"), "{text}");
     }

@@ -213,6 +213,8 @@ fn nothing_is_left_out_without_a_word() {
     for rest in ["optional: false", "openvswitch: {}", "ipv6-privacy: false", "dhcp-identifier: duid"] {
         assert_eq!(findings(&setting(rest)), [""; 0], "{rest}");
     }
+    let cost = "{version: 2, ethernets: {a: {}}, bridges: {b: {interfaces: [a], dhcp4: true, parameters: {path-cost: {0: 5}}}}}";
+    assert!(findings(cost)[0].starts_with("bridges.b.parameters.path-cost is a number"), "{:?}", findings(cost));
     let bond = |rest: &str| {
         format!(
             "{{version: 2, ethernets: {{a: {{}}}}, bonds: {{b: {{interfaces: [a], dhcp4: true, parameters: {{mode: active-backup, {rest}}}}}}}}}"

@@ -233,7 +233,11 @@ fn bridge(fields: &Fields<'_>, names: &Names<'_>, entry: &mut Entry, report: &mu
         controllers::bridge_parameters(&parameters, 2, entry, report)?;
         for (key, _, member, most) in PORT_SETTINGS {
             let Some(settings) = parameters.mapping(key, report)? else { continue };
-            for id in settings.mapping.keys().filter_map(Value::as_str) {
+            for key in settings.mapping.keys() {
+                let Some(id) = key.as_str() else {
+                    refuse_type(key, &settings.path, "an interface's id", report);
+                    continue;
+                };
                 let number = members::number(&settings, id, 0..=most, report)?;
                 match (ports.iter_mut().find(|port| port.id == id), number) {
                     (Some(port), Some(number)) => port.settings.push((member, number)),

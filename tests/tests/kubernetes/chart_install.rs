@@ -3,6 +3,7 @@
 //! The server is 1.20, which has no policy/v1 and nothing of the Prometheus operator: the chart's PodDisruptionBudget and
 //! its monitoring are off here, and only rendered in `chart.rs`.
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -65,6 +66,35 @@ fn a_release_is_installed_upgraded_and_removed() {
     for path in [DEPLOYMENT, CLUSTER_ROLE, settings, "/api/v1/namespaces/metal3/serviceaccounts/dayone"] {
         assert!(admin.find(path).is_none(), "{path}");
     }
+}
+
+/// As `docs/helm.md` says: the values of the release stay, and those that are new have the defaults of this chart.
+#[test]
+fn a_release_of_an_older_chart_is_upgraded() {
+    let server = ApiServer::start();
+    let admin = server.admin();
+    let helm = Helm::new();
+    let kubeconfig = server.kubeconfig(ADMIN);
+    // A chart from before all of this chart's values.
+    let older = tempfile::tempdir().unwrap();
+    fs::write(older.path().join("Chart.yaml"), "{apiVersion: v2, name: dayone, version: 0.1.0}").unwrap();
+    let mut install = helm.command(&["install", RELEASE, "--namespace", NAMESPACE, "--create-namespace", "--values"]);
+    install.arg(helm.values(&values("https://192.0.2.5:6385"))).arg(older.path());
+    run_text(install.arg("--kubeconfig").arg(&kubeconfig));
+    assert!(admin.find(DEPLOYMENT).is_none());
+
+    let upgrade = |option: &str| {
+        let mut upgrade = helm.command(&["upgrade", RELEASE, "--namespace", NAMESPACE, option]);
+        upgrade.arg(Helm::chart()).arg("--kubeconfig").arg(&kubeconfig);
+        upgrade
+    };
+    let refused = upgrade("--reuse-values").output().unwrap();
+    let errors = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && errors.contains("missing properties"), "{errors}");
+    run_text(&mut upgrade("--reset-then-reuse-values"));
+    let settings = admin.get("/api/v1/namespaces/metal3/configmaps/dayone-settings");
+    assert_eq!(settings["data"]["IRONIC_BASE_URL"], "https://192.0.2.5:6385");
+    assert_eq!(admin.get(DEPLOYMENT)["spec"]["template"]["spec"]["terminationGracePeriodSeconds"], 150);
 }
 
 /// As `docs/helm.md` says.

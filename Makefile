@@ -71,7 +71,7 @@ bench:                  ## Ratios against peers, written to docs/benchmarks.md
 	cargo build --locked --release -p dayone
 	scripts/bench.sh
 
-upgrade:                ## A server of an earlier commit, this one, and the earlier one again, on one data directory
+upgrade:                ## A server of an earlier version, this one, and the earlier one again, on one data directory; and their commands
 	scripts/setup-peers.sh demo
 	scripts/upgrade-test.sh
 

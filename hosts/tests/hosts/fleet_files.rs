@@ -98,11 +98,10 @@ fn a_compressed_file_has_its_name_with_the_suffix_and_without_it() {
     ] {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
         encoder.write_all(text.as_bytes()).unwrap();
-        let compressed = encoder.finish().unwrap();
         let fleet = fleet(hosts);
         let found = read_all([
             Text { name: Some("f.yaml"), text: fleet.as_bytes() },
-            Text { name: Some(file), text: &compressed },
+            Text { name: Some(file), text: &encoder.finish().unwrap() },
         ]);
         assert_eq!(rows(&found), [expected], "{hosts}: {:?}", findings(&found));
     }

@@ -4,12 +4,9 @@ use bytes::Bytes;
 use std::collections::BTreeMap;
 
 use super::user::NodeKind;
-use super::{AbsolutePath, Additions, IgnitionError, UserConfig, unit_text};
+use super::{AbsolutePath, Additions, IgnitionError, UNITS, UserConfig, unit_text};
 use crate::cpio::Owner;
 use vocabulary::network_files::{CONFIGURATION, KEYFILES, NETWORKD_UNITS, NO_AUTO_DEFAULT};
-
-/// The directory in which Ignition writes systemd units.
-pub(super) const UNITS: &str = "/etc/systemd/system";
 
 /// A file in its final place.
 #[derive(Clone, PartialEq, Eq)]

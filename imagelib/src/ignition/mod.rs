@@ -20,6 +20,9 @@ pub use merge::config;
 pub use ssh::{SshPublicKey, SshPublicKeyError};
 pub use user::UserConfig;
 
+/// The directory in which Ignition writes systemd units.
+const UNITS: &str = "/etc/systemd/system";
+
 /// Why an Ignition config is invalid, or cannot be merged. Messages quote only names and paths from it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

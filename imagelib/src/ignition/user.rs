@@ -7,10 +7,9 @@ use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::files::UNITS;
 use super::merged::{replacement, within};
 use super::order::{ordered, text};
-use super::{AbsolutePath, IgnitionError, UnitName};
+use super::{AbsolutePath, IgnitionError, UNITS, UnitName};
 
 /// How many levels a config may have. `serde_json` reads 127, and recipes and records contain the config in a deeper place.
 const MAX_DEPTH: usize = 125;

@@ -170,7 +170,10 @@ fn of_many_errors_in_a_fleet_a_hundred_are_reported() {
         ("fleet-key-unknown", fleet.replace("hosts: {", &format!("hosts: {{{}", many("x")))),
         ("fleet-key-unknown", fleet.replace("template: {", &format!("template: {{{}", many("x")))),
         ("fleet-variable-in-key", fleet.replace("{name: eth0,", &format!("{{{}", many("${v}")))),
-        ("fleet-variable-unknown", fleet.replace("${v}", &"${w}".repeat(1000))),
+        (
+            "fleet-variable-unknown",
+            fleet.replace("${v}", &(0..1000).map(|number| format!("${{w{number}}}")).collect::<String>()),
+        ),
     ] {
         let findings = findings(&input(&[("f.yaml", &fleet), table]));
         let of_code: Vec<&String> = findings.iter().filter(|finding| finding.starts_with(code)).collect();

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Instant;
 
 use hosts::network::{ConvertedNetwork, convert};
 use proptest::prelude::*;
@@ -307,20 +306,6 @@ fn ports_are_counted_over_all_controllers() {
     assert_eq!(refusal(&bonds(10, 20)), None);
     let refused = refusal(&bonds(100, 21)).unwrap();
     assert!(refused.contains("has 2100 ports of bonds, bridges and VRFs; dayone accepts at most 2000"), "{refused}");
-}
-
-/// Of a document with thousands of parts, dayone can leave out few to find the place of an error.
-#[test]
-fn a_refusal_of_a_large_document_comes_at_once() {
-    let bond = |bond: usize| {
-        format!("{{name: b{bond}, type: bond, state: up, link-aggregation: {{mode: 802.3ad, port: [p1]}}}}")
-    };
-    let bonds: Vec<String> = (0..1990).map(bond).collect();
-    let document = host(serde_yaml::from_str(&format!("interfaces: [{}]", bonds.join(", "))).unwrap());
-    let start = Instant::now();
-    let codes: Vec<_> = convert(&document).1.findings().iter().map(|finding| finding.code).collect();
-    assert_eq!(codes, ["nmstate-refused"]);
-    assert!(start.elapsed().as_secs() < 7, "{:?}", start.elapsed());
 }
 
 /// nmstate makes a list of the VLANs of every range of a bridge port, which takes a MiB of memory.

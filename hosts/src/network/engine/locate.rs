@@ -129,3 +129,26 @@ pub(super) fn with(document: &Value, steps: &[Step<'_>], member: (&str, &Value))
     map.insert(member.0.into(), member.1.clone());
     Some(changed)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the library has no clock; this test has one")]
+    fn a_document_is_not_copied_for_parts_that_cannot_be_tried_any_more() {
+        let part = |number: usize| Value::from(vec![Value::from("part"), Value::from(number)]);
+        let document = Value::from((0..2000).map(part).collect::<Vec<_>>());
+        let start = Instant::now();
+        let copies: Vec<Value> = (0..20).map(|_| document.clone()).collect();
+        let twenty_copies = start.elapsed();
+        assert_eq!(copies.len(), 20);
+
+        let (start, refusal) = (Instant::now(), Refusal::Generation("is wrong".to_owned()));
+        assert!(locate(&document, &refusal, &mut Attempts { values: 0 }).is_empty());
+        // A copy for each part would be two thousand.
+        assert!(start.elapsed() < twenty_copies * 20, "{:?} for {twenty_copies:?}", start.elapsed());
+    }
+}

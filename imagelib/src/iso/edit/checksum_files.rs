@@ -49,7 +49,7 @@ pub(super) fn read(source: &dyn Source, image: &Image) -> Result<Vec<ChecksumFil
 /// case.
 fn others(image: &Image, lines: &BTreeMap<String, Line>) -> BTreeMap<RecordId, Vec<String>> {
     let mut files: BTreeMap<String, RecordId> = BTreeMap::new();
-    let mut links: BTreeSet<String> = BTreeSet::new();
+    let mut symlinks: BTreeSet<String> = BTreeSet::new();
     let directories = image.directories.iter().enumerate().filter(|(_, directory)| directory.tree == 0);
     for (index, directory) in directories {
         for entry in &directory.entries {
@@ -59,7 +59,7 @@ fn others(image: &Image, lines: &BTreeMap<String, Line>) -> BTreeMap<RecordId, V
                     files.insert(path, (DirectoryId(index), entry.at));
                 }
                 Node::Symlink(_) => {
-                    links.insert(path);
+                    symlinks.insert(path);
                 }
                 Node::Directory => {}
             }
@@ -70,7 +70,7 @@ fn others(image: &Image, lines: &BTreeMap<String, Line>) -> BTreeMap<RecordId, V
     let in_lower_case: BTreeMap<String, RecordId> = in_lower_case.collect();
     let linked = |path: &str| {
         let mut parts = path.match_indices('/').filter_map(|(end, _)| path.get(..end)).chain([path]);
-        if !parts.any(|part| links.contains(part)) {
+        if !parts.any(|part| symlinks.contains(part)) {
             return None;
         }
         match image.find(0, path)? {

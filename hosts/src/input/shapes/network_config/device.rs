@@ -128,12 +128,14 @@ fn link_local(
     report: &mut Report,
 ) -> Result<(), Reported> {
     let found = if families.is_null() { Vec::new() } else { fields.texts("link-local", report)? };
-    let has = |family: &str| found.iter().any(|(text, _)| *text == family);
+    // netplan reads these words in any case.
+    let has = |family: &str| found.iter().any(|(text, _)| text.eq_ignore_ascii_case(family));
     addressing.link_local6 &= has("ipv6");
     let uses_v6 = addressing.automatic6.is_some()
         || addressing.addresses.iter().any(|placed| Family::of(placed.network.addr()) == Family::V6);
     let path = fields.path.key("link-local");
-    for (other, path) in found.iter().filter(|(text, _)| !["ipv4", "ipv6"].contains(text)) {
+    let is_known = |text: &str| ["ipv4", "ipv6"].iter().any(|known| text.eq_ignore_ascii_case(known));
+    for (other, path) in found.iter().filter(|(text, _)| !is_known(text)) {
         let message = format!("is {}, and netplan knows ipv4 and ipv6", quoted(other));
         report.error("network-config-invalid", path, message);
     }

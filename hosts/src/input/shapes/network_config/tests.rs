@@ -210,7 +210,9 @@ fn nothing_is_left_out_without_a_word() {
         let found = findings(&setting(rest));
         assert!(found.iter().any(|finding| finding.contains(code)), "{rest}: {found:#?}");
     }
-    for rest in ["optional: false", "openvswitch: {}", "ipv6-privacy: false", "dhcp-identifier: duid"] {
+    let known =
+        ["optional: false", "openvswitch: {}", "ipv6-privacy: false", "dhcp-identifier: duid", "link-local: [IPv6]"];
+    for rest in known {
         assert_eq!(findings(&setting(rest)), [""; 0], "{rest}");
     }
     let cost = "{version: 2, ethernets: {a: {}}, bridges: {b: {interfaces: [a], dhcp4: true, parameters: {path-cost: {0: 5}}}}}";

@@ -203,6 +203,13 @@ fn merged_cells_have_one_value() {
     let empty = merged("<mergeCell ref='B4:B9'/><mergeCell ref='D1:XFD1048576'/>");
     assert_eq!(roles(&empty), [("a", "7"), ("b", "9")]);
     assert_eq!(error(&empty).0, "fleet-value-missing");
+    // The first row looks empty, so it does not have the names of the columns.
+    let names = "<row r='2'><c r='A2' t='str'><v>name</v></c><c r='B2' t='str'><v>v</v></c></row>";
+    let cells = format!(
+        "<sheetData><row r='1'><c r='B1'><v>5</v></c></row>{names}<row r='3'><c r='A3' t='str'><v>a</v></c><c r='B3'><v>7</v></c>\
+         </row></sheetData><mergeCells><mergeCell ref='A1:B1'/></mergeCells>"
+    );
+    assert_eq!(roles(&input(&sheets("", &[("S", "", &cells)], &[]))), [("a", "7")]);
     let twice = merged("<mergeCell ref='A1:B1'/>");
     let message = "t.xlsx: has the column name twice, in S!A1 and S!B1; write a # before a title";
     assert_eq!(error(&twice), ("fleet-workbook", message.to_owned()));

@@ -79,6 +79,8 @@ pub(super) fn rows(
         }
     }
     spread(&mut rows, merged, package)?;
+    // The values of a row may all have been hidden in merged cells.
+    rows.retain(|row| !row.values.is_empty());
     Ok(rows)
 }
 

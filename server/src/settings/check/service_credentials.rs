@@ -10,7 +10,7 @@ use crate::arguments::Settings;
 const DIRECTORY: &str = "/run/credentials/dayone.service";
 
 impl Checking<'_> {
-    /// Takes the settings out that name credentials, if there are none because the service does not run, and warns of them. Returns
+    /// Takes the settings out that name credentials, if the service has none or does not run, and warns of them. Returns
     /// their names.
     pub(super) fn take_absent_credentials(&mut self, settings: &mut Settings) -> Vec<&'static str> {
         if !self.is_of_service() || !matches!(Path::new(DIRECTORY).try_exists(), Ok(false)) {
@@ -18,9 +18,10 @@ impl Checking<'_> {
         }
         let taken = take_credentials(settings);
         for (key, path) in &taken {
-            let message = format!("{} is not there while the service is stopped", path.display());
-            let fix = "systemd makes it when the service starts, if a drop-in of its unit has LoadCredential= \
-                       (docs/install.md); check again while the service runs";
+            let message =
+                format!("{} is not there: the service is stopped, or runs without credentials", path.display());
+            let fix = "systemd makes it when the service starts or restarts, if a drop-in of its unit has LoadCredential= \
+                       (docs/install.md); check again after that";
             self.doubt(key, "service-credential", message, fix);
         }
         taken.into_iter().map(|(key, _)| key).collect()

@@ -183,7 +183,11 @@ def emulated_bmc(work):
         except OSError:
             return None
 
-    return process, origin, wait_for("sushy-emulator", systems)
+    try:
+        return process, origin, wait_for("sushy-emulator", systems)
+    except BaseException:
+        process.kill()
+        raise
 
 
 def inserted(origin, system):

@@ -1,12 +1,11 @@
 //! The files of a fleet, however they are written: kinds of line ends, spellings of paths, and the types of values.
 
+mod compressed;
+
 use std::fmt::Write;
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use hosts::input::{Input, Text, read_all};
 use hosts::network;
 use serde_yaml::{Mapping, Value};
@@ -82,28 +81,6 @@ fn an_inventory_means_the_same_with_every_kind_of_line_end() {
         let wrong = format!("{text}x y");
         let found = findings(&input(&[("f.yaml", &fleet("inventoryFile: i.ini")), ("i.ini", &wrong)]));
         assert!(found[0].ends_with("(line 7)"), "{found:?}");
-    }
-}
-
-/// The name of a compressed file is the one that it has on the disk, or the one that it had before.
-#[test]
-fn a_compressed_file_has_its_name_with_the_suffix_and_without_it() {
-    let table = ("t.csv.gz", "name,v\na,1\n", "HostFleet/f (a, t.csv line 2): spec.template is 1");
-    let inventory = ("i.yaml.gz", "all: {hosts: {a: {v: 1}}}\n", "HostFleet/f (a): spec.template is 1");
-    for (hosts, (file, text, expected)) in [
-        ("csvFile: t.csv", table),
-        ("csvFile: ./t.csv.gz", table),
-        ("inventoryFile: i.yaml", inventory),
-        ("inventoryFile: i.yaml.gz", inventory),
-    ] {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-        encoder.write_all(text.as_bytes()).unwrap();
-        let fleet = fleet(hosts);
-        let found = read_all([
-            Text { name: Some("f.yaml"), text: fleet.as_bytes() },
-            Text { name: Some(file), text: &encoder.finish().unwrap() },
-        ]);
-        assert_eq!(rows(&found), [expected], "{hosts}: {:?}", findings(&found));
     }
 }
 

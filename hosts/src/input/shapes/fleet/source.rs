@@ -106,19 +106,18 @@ impl<'a> NamedTables<'a> {
             &|path| path.rsplit('/').next() == wanted.rsplit('/').next(),
         ];
         for way in ways {
-            let mut found = self.files.iter().filter(|file| way(&file.normal));
-            match (found.next(), found.next()) {
-                (None, _) => {}
-                (Some(file), None) => {
-                    file.used.store(true, Ordering::Relaxed);
-                    return Ok(file);
-                }
-                (Some(first), Some(second)) => {
-                    let both = listed([first.name.as_str(), second.name.as_str()].into_iter());
-                    let message =
-                        format!("is {name:?}, and several files have this name: {both}; write more of the path");
-                    return Err(fields.wrong(key, "fleet-file-ambiguous", message, report));
-                }
+            let found = || self.files.iter().filter(|file| way(&file.normal));
+            // Somebody may give an inventory together with its compressed copy.
+            let alike = || found().filter(|file| is_compressed(&file.name) == is_compressed(name));
+            if let Some(file) = single(found()).or_else(|| single(alike())) {
+                file.used.store(true, Ordering::Relaxed);
+                return Ok(file);
+            }
+            let mut several = found();
+            if let (Some(first), Some(second)) = (several.next(), several.next()) {
+                let both = listed([first.name.as_str(), second.name.as_str()].into_iter());
+                let message = format!("is {name:?}, and several files have this name: {both}; write more of the path");
+                return Err(fields.wrong(key, "fleet-file-ambiguous", message, report));
             }
         }
         // A document in a stream has a path below that of the file.
@@ -162,6 +161,15 @@ impl<'a> NamedTables<'a> {
         });
         files.chain(self.variables.unused().map(|(path, _)| (path, "has variables of an Ansible inventory")))
     }
+}
+
+/// Returns the only item, if there is one and no other.
+fn single<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
+    items.next().filter(|_| items.next().is_none())
+}
+
+fn is_compressed(name: &str) -> bool {
+    name.ends_with(".gz")
 }
 
 /// Returns the name of a file before it was compressed.

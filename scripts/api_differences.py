@@ -11,6 +11,12 @@ import json
 import sys
 
 
+def reference(schema):
+    """Returns the name of the schema to which this one refers, if there is one."""
+    choices = [choice for choice in schema.get("oneOf", [schema]) if choice.get("type") != "null"]
+    return choices[0]["$ref"].rsplit("/", 1)[1] if len(choices) == 1 and "$ref" in choices[0] else None
+
+
 class Comparison:
     """Both descriptions, and the differences between them."""
 
@@ -46,12 +52,13 @@ class Comparison:
             self.differences.append(difference)
 
     def schemas(self, name, pair, is_answer):
+        # A schema that contains itself has one name, so that this ends.
+        name = next(filter(None, map(reference, pair)), name)
         key = (name, is_answer, json.dumps(pair))
         if key in self.seen:
             return
         self.seen.add(key)
         earlier, this = self.resolved(pair)
-        name = next((schema["$ref"].rsplit("/", 1)[1] for schema in pair if "$ref" in schema), name)
         for member, schema in earlier["properties"].items():
             if member not in this["properties"]:
                 self.found(f"{name}.{member} is gone")

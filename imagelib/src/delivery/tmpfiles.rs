@@ -77,10 +77,10 @@ fn lines(file: &AddedFile) -> String {
     format!("r {pattern}\n{kind} {path} {mode:04o} {} {} - {content}\n", owner.user, owner.group)
 }
 
-/// A pattern that matches nothing but this path (`glob(7)`).
+/// A pattern that matches nothing but this path (`glob(7)`). `systemd-tmpfiles` expands braces in it, too (`GLOB_BRACE`).
 pub(super) fn literal(path: &str) -> String {
     path.chars().fold(String::new(), |pattern, c| match c {
-        '*' | '?' | '[' | '\\' => pattern + "\\" + c.encode_utf8(&mut [0; 4]),
+        '*' | '?' | '[' | '{' | '\\' => pattern + "\\" + c.encode_utf8(&mut [0; 4]),
         c => pattern + c.encode_utf8(&mut [0; 4]),
     })
 }
@@ -162,7 +162,9 @@ mod tests {
 
     #[test]
     fn a_pattern_matches_one_path() {
-        for (path, pattern) in [("/etc/motd", "/etc/motd"), (r"/etc/a*b?[c]\d", r"/etc/a\*b\?\[c]\\d")] {
+        for (path, pattern) in
+            [("/etc/motd", "/etc/motd"), (r"/etc/a*b?[c]\d", r"/etc/a\*b\?\[c]\\d"), ("/etc/{a,b}", r"/etc/\{a,b}")]
+        {
             assert_eq!(literal(path), pattern);
         }
     }

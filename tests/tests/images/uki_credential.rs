@@ -57,7 +57,9 @@ fn written(lines: &[u8], root: &Path) {
     std::os::unix::fs::symlink("/run/hostname", root.join("etc/hostname")).unwrap();
     fs::write(root.join("etc/empty"), "not yet").unwrap();
     fs::create_dir(root.join("etc/app")).unwrap();
-    fs::write(root.join("etc/app/x1y"), "of others").unwrap();
+    for name in ["x1y", "x", "y"] {
+        fs::write(root.join("etc/app").join(name), "of others").unwrap();
+    }
     // As its unit calls it.
     let mut tmpfiles = Command::new("systemd-tmpfiles");
     tmpfiles.args(["--create", "--remove", "--boot", "--exclude-prefix=/dev"]);
@@ -95,6 +97,7 @@ fn systemd_reads_a_credential_and_writes_the_files() {
         format!("/usr/local/bin/a \"b\" 100%h \\n={}:4755:7:8", binary.display()),
         format!("/etc/app/*={}", directory.join("nothing").display()),
         format!("/etc/app/x[1]?\\={}", directory.join("nothing").display()),
+        format!("/etc/app/{{x,y}}={}", directory.join("nothing").display()),
         format!("/etc/empty={}", directory.join("nothing").display()),
     ];
     let paths: Vec<&str> = files.iter().flat_map(|file| ["--file", file.as_str()]).collect();
@@ -113,7 +116,10 @@ fn systemd_reads_a_credential_and_writes_the_files() {
     assert_file(&root, "etc/empty", 0o644, b"");
     assert_file(&root, "etc/app/*", 0o644, b"");
     assert_file(&root, "etc/app/x[1]?\\", 0o644, b"");
-    assert_file(&root, "etc/app/x1y", 0o644, b"of others");
+    assert_file(&root, "etc/app/{x,y}", 0o644, b"");
+    for other in ["x1y", "x", "y"] {
+        assert_file(&root, &format!("etc/app/{other}"), 0o644, b"of others");
+    }
     let odd = "usr/local/bin/a \"b\" 100%h \\n";
     assert_file(&root, odd, 0o4755, &bytes);
     let owner = fs::metadata(root.join(odd)).unwrap();

@@ -19,7 +19,7 @@ pub(super) fn replacement(root: &Map<String, Value>) -> Option<&Value> {
     resource.get("source").filter(|source| !source.is_null()).map(|_| resource)
 }
 
-/// The configs that Ignition merges into this one.
+/// The configs that Ignition merges into this one, each before those that win over it.
 pub(super) fn within(root: &Map<String, Value>) -> Vec<Map<String, Value>> {
     let (mut budget, mut found) = (MAX_BYTES, Vec::new());
     collect(root, MAX_LEVELS, &mut budget, &mut found);
@@ -31,8 +31,10 @@ fn collect(root: &Map<String, Value>, levels: usize, budget: &mut u64, found: &m
     let resources = root.get("ignition").and_then(|ignition| ignition.pointer("/config/merge"));
     for resource in resources.and_then(Value::as_array).into_iter().flatten() {
         if let Some(config) = config_in(resource, below, budget) {
-            collect(&config, below, budget, found);
+            let mut deeper = Vec::new();
+            collect(&config, below, budget, &mut deeper);
             found.push(config);
+            found.append(&mut deeper);
         }
     }
 }
@@ -112,7 +114,7 @@ mod tests {
             json!("data:,{}"),
         ]));
         let found: Vec<_> = within(&root).iter().map(|config| config.get("x").cloned().unwrap_or_default()).collect();
-        assert_eq!(Value::from(found), json!(["a", "b", "c", "d", null, "e"]));
+        assert_eq!(Value::from(found), json!(["a", "b", "c", null, "d", "e"]));
         assert!(within(&object(json!({"ignition": {"config": null}}))).is_empty());
     }
 

@@ -100,7 +100,7 @@ impl UserConfig {
         &self.root
     }
 
-    /// The configs that Ignition merges into it, as far as they are in it. They have not been checked.
+    /// The configs that Ignition merges into it, as far as they are in it, each before those that win over it. They have not been checked.
     pub(super) fn merged(&self) -> Vec<Self> {
         let configs = within(&self.root).into_iter();
         configs.map(|root| Self { root, minor: self.minor, unused_keys: Vec::new() }).collect()

@@ -24,6 +24,12 @@ fn what_a_merged_config_writes_too_is_an_error_that_names_it() {
     }
     let units = json!([{"name": "check.service", "enabled": false}]);
     assert!(refused(&json!({"systemd": {"units": units}})).contains("check.service"));
+    // A directory that takes the place of a file is not in the way of what dayone writes below it.
+    let at =
+        |list: &str| json!({"ignition": {"version": "3.3.0"}, "storage": {list: [{"path": "/etc/NetworkManager"}]}});
+    let mut nested = merging(&at("directories"));
+    nested["storage"] = at("files")["storage"].clone();
+    super::config(&additions(), Some(&user(&merging(&nested)).unwrap())).unwrap();
     // What dayone does not write may be in both.
     let both = json!({"storage": {"directories": [{"path": "/etc/NetworkManager"}], "files": [{"path": "/etc/x"}]}});
     let mut parent = merging(&both);

@@ -23,7 +23,7 @@ mod talos;
 mod tmpfiles;
 
 pub(crate) use carried::Carried;
-pub(crate) use competing::{names_config, network_arguments, warn_of_arguments, warn_of_config};
+pub(crate) use competing::{config_argument, network_arguments, warn_of_arguments, warn_of_config};
 pub use coreos::embed_area;
 pub(crate) use coreos::has_rootfs;
 pub use detect::{Detected, RELEASE_FILE_LIMIT, detect, release_files};

@@ -61,8 +61,8 @@ pub(super) fn plan(
     if must_fetch && !names_rootfs(&arguments) {
         warn_of_rootfs(&mut report);
     }
-    if delivery::names_config(DeliveryProfile::Coreos, arguments.iter()) {
-        delivery::warn_of_config(&mut report, &DocumentPath::document("kernel arguments"));
+    if let Some(key) = delivery::config_argument(DeliveryProfile::Coreos, arguments.iter()) {
+        delivery::warn_of_config(&mut report, key, &DocumentPath::document("kernel arguments"));
     }
     let fetched = files.contains_key(&FileName::Rootfs) && !names_rootfs(&arguments);
     let rootfs_argument = fetched.then_some(COREOS_ROOTFS_ARGUMENT);

@@ -39,8 +39,8 @@ pub(super) fn plan(
     let keys = delivery::network_arguments(profile, &base.tree, &recipe.additions, arguments.iter());
     let place = DocumentPath::document("kernel arguments");
     delivery::warn_of_arguments(&mut report, &keys, &place);
-    if delivery::names_config(profile, arguments.iter()) {
-        delivery::warn_of_config(&mut report, &place);
+    if let Some(key) = delivery::config_argument(profile, arguments.iter()) {
+        delivery::warn_of_config(&mut report, key, &place);
     }
     let initrd = if profile.takes_files() {
         grown(Role::Initrd, 0..base.initrd_size, &archive)

@@ -117,19 +117,19 @@ pub(super) fn plan(
 /// Warns about arguments with which the chosen entries bring up NICs that the documents do not mention, or take another config.
 fn warn_of_arguments(recipe: &Recipe, live: &LiveIso, menus: &Edits, report: &mut Report) {
     let mut keys = BTreeSet::new();
-    let mut names_config = false;
+    let mut config_argument = None;
     for entry in live.chosen(&menus.selection) {
         let Some(initrd) = entry.initrd else { continue };
         let Ok(surveyed) = &initrd.state else { continue };
         let arguments = menus.changed(&entry.linux.arguments);
         let profile = delivered(recipe, initrd);
         keys.extend(delivery::network_arguments(profile, &surveyed.tree, &recipe.additions, arguments.iter()));
-        names_config |= delivery::names_config(profile, arguments.iter());
+        config_argument = config_argument.or_else(|| delivery::config_argument(profile, arguments.iter()));
     }
     let place = DocumentPath::document("boot entries");
     delivery::warn_of_arguments(report, &keys, &place);
-    if names_config {
-        delivery::warn_of_config(report, &place);
+    if let Some(key) = config_argument {
+        delivery::warn_of_config(report, key, &place);
     }
 }
 

@@ -71,8 +71,8 @@ pub(super) fn plan(recipe: &Recipe, live: &LiveIso) -> Result<Addons, ImageError
                 let keys = delivery::network_arguments(profile, &usable.surveyed.tree, additions, arguments.clone());
                 let path = DocumentPath::document(&format!("kernel arguments of {place}"));
                 delivery::warn_of_arguments(&mut addons.report, &keys, &path);
-                if delivery::names_config(profile, arguments) {
-                    delivery::warn_of_config(&mut addons.report, &path);
+                if let Some(key) = delivery::config_argument(profile, arguments) {
+                    delivery::warn_of_config(&mut addons.report, key, &path);
                 }
             }
             Err(error) if is_default => return Err(error),

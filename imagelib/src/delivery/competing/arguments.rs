@@ -57,17 +57,30 @@ pub(crate) fn warn_of_arguments(report: &mut Report, keys: &BTreeSet<String>, pa
     report.warning("network-kernel-arguments", path, message);
 }
 
-/// Whether Ignition takes the config at a URL in these arguments, and so not what dayone delivers to a system of this profile. It looks for
-/// the argument before anything else (`fetchProviderConfig` in its `engine.go`).
-pub(crate) fn names_config<'a>(profile: DeliveryProfile, mut arguments: impl Iterator<Item = &'a str>) -> bool {
-    let names = |argument: &str| argument.strip_prefix("ignition.config.url=").is_some_and(|url| !url.is_empty());
-    profile.reads_ignition() && arguments.any(names)
+/// The key of the argument by which Ignition takes the config at a URL, if these arguments have one, and so not what dayone delivers to a
+/// system of this profile. Ignition looks for it before anything else (`fetchProviderConfig` in its `engine.go`); Flatcar's also knows the
+/// keys of earlier releases (`internal-prv-cmdline-backport-flatcar-patch.patch`).
+pub(crate) fn config_argument<'a>(
+    profile: DeliveryProfile,
+    mut arguments: impl Iterator<Item = &'a str>,
+) -> Option<&'static str> {
+    const KEYS: [&str; 3] = ["ignition.config.url", "flatcar.config.url", "coreos.config.url"];
+    let keys = match profile {
+        DeliveryProfile::Coreos => &KEYS[..1],
+        DeliveryProfile::Flatcar => &KEYS[..],
+        _ => &[],
+    };
+    arguments.find_map(|argument| {
+        let (key, url) = argument.split_once('=')?;
+        keys.iter().copied().find(|known| *known == key && !url.is_empty())
+    })
 }
 
 /// Warns about such an argument, whose value may be secret.
-pub(crate) fn warn_of_config(report: &mut Report, path: &DocumentPath) {
-    let message = "have ignition.config.url: Ignition takes the config there, and ignores the image's, with the host name, files, units \
-                   and SSH keys";
+pub(crate) fn warn_of_config(report: &mut Report, key: &str, path: &DocumentPath) {
+    let message = format!(
+        "have {key}: Ignition takes the config there, and ignores the image's, with the host name, files, units and SSH keys"
+    );
     report.warning("ignition-config-url", path, message);
 }
 
@@ -115,14 +128,18 @@ mod tests {
 
     #[test]
     fn arguments_that_name_another_config_are_known() {
-        for (line, expected) in [
-            ("ignition.firstboot ignition.platform.id=metal", false),
-            ("ignition.config.url= ignition.config.urls=x", false),
-            ("ignition.firstboot ignition.config.url=https://192.0.2.9/x.ign", true),
+        const URL: &str = "ignition.config.url";
+        for (line, coreos, flatcar) in [
+            ("ignition.firstboot ignition.platform.id=metal", None, None),
+            ("ignition.config.url= ignition.config.urls=x", None, None),
+            ("ignition.firstboot ignition.config.url=https://192.0.2.9/x.ign", Some(URL), Some(URL)),
+            ("flatcar.config.url=https://192.0.2.9/x.ign", None, Some("flatcar.config.url")),
+            ("coreos.config.url=https://192.0.2.9/x.ign", None, Some("coreos.config.url")),
         ] {
-            assert_eq!(names_config(DeliveryProfile::Coreos, line.split(' ')), expected, "{line}");
-            assert_eq!(names_config(DeliveryProfile::Flatcar, line.split(' ')), expected, "{line}");
-            assert!(!names_config(DeliveryProfile::Dracut, line.split(' ')), "{line}");
+            let found = |profile| config_argument(profile, line.split(' '));
+            assert_eq!(found(DeliveryProfile::Coreos), coreos, "{line}");
+            assert_eq!(found(DeliveryProfile::Flatcar), flatcar, "{line}");
+            assert_eq!(found(DeliveryProfile::Dracut), None, "{line}");
         }
     }
 }

@@ -8,7 +8,7 @@ mod profiles;
 mod settings;
 mod wanted;
 
-pub(crate) use arguments::{names_config, network_arguments, warn_of_arguments, warn_of_config};
+pub(crate) use arguments::{config_argument, network_arguments, warn_of_arguments, warn_of_config};
 
 use super::DeliveryProfile;
 use super::signs::{has_file, has_network_manager};

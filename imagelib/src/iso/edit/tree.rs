@@ -12,7 +12,7 @@ use crate::iso::record::{Naming, Record};
 use crate::iso::{BLOCK, Extent};
 
 /// Symbolic links followed on the way to one file.
-const MAX_LINKS: usize = 8;
+pub(super) const MAX_LINKS: usize = 8;
 
 /// All that is known of an image.
 #[derive(Debug, Default)]
@@ -232,7 +232,7 @@ impl Image {
 }
 
 /// The parts of a path, the first one last.
-fn names(path: &str) -> Vec<&str> {
+pub(super) fn names(path: &str) -> Vec<&str> {
     path.split('/').rev().filter(|name| !matches!(*name, "" | ".")).collect()
 }
 

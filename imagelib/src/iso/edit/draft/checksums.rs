@@ -6,6 +6,7 @@ use super::Draft;
 use crate::iso::edit::changes::{Change, ChangeKind};
 use crate::iso::edit::checksums::{ChecksumFile, Line};
 use crate::iso::edit::error::EditError;
+use crate::iso::edit::tree::Node;
 use crate::overlay::{Patch, Segment};
 use crate::source::Role;
 
@@ -33,9 +34,11 @@ impl Draft<'_> {
                 let patch = |(line, digits): (&Line, String)| {
                     Patch::bytes(file.extent.offset + line.digits.start as u64, digits.into_bytes())
                 };
-                if !updated.is_empty() {
-                    // One that is listed in the next has changed, too.
-                    self.contents.insert(file.path.clone(), None);
+                // One that is listed in the next has changed, too.
+                if let Some(Node::File(own)) = image.entry(file.record).map(|entry| &entry.node)
+                    && !updated.is_empty()
+                {
+                    self.remember(file.record, own, None);
                 }
                 self.patches.extend(updated.into_iter().map(patch));
             } else {

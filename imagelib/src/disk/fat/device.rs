@@ -126,7 +126,7 @@ impl<'a> Device<'a> {
     }
 
     /// The byte that stands there now, where it is known.
-    fn byte(&self, offset: u64) -> Option<u8> {
+    pub(super) fn byte(&self, offset: u64) -> Option<u8> {
         let written = self.written_at(offset).and_then(|run| run.first().copied());
         written.or_else(|| self.before(offset, 1).and_then(|byte| byte.first().copied()))
     }

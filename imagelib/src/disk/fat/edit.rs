@@ -49,7 +49,6 @@ impl FatImage {
     /// The patches of the base for these edits, in the given order. Reads nothing.
     pub fn edit(&self, edits: &[(FatPath, FatEdit)]) -> Result<Vec<Patch>, FatError> {
         let mut device = Device::new(&self.pieces, self.geometry.size);
-        self.forget_free_clusters(&mut device, edits);
         for (index, (path, edit)) in edits.iter().enumerate() {
             self.check(path, edit, edits.get(..index).unwrap_or_default())?;
             let exists = self.file(path.as_str()).is_some();
@@ -65,18 +64,20 @@ impl FatImage {
                 }
             }
         }
+        self.forget_free_clusters(&mut device);
         Ok(device.changes(self.start))
     }
 
-    /// Makes the number of free clusters in the information sector unknown if it is wrong and too small for the edits. fatfs would count
-    /// down from it to below zero.
-    fn forget_free_clusters(&self, device: &mut Device<'_>, edits: &[(FatPath, FatEdit)]) {
+    /// Makes the number of free clusters in the information sector unknown if fatfs has counted down to below zero, as it does if the number
+    /// of the base is too small.
+    fn forget_free_clusters(&self, device: &mut Device<'_>) {
         let Some(info) = self.geometry.info else { return };
-        let recorded = self.pieces.get(&info).and_then(|sector| u32_le(sector, FREE_CLUSTERS)).map(u64::from);
-        // Each edit may make a directory longer.
-        let most = self.needed(edits) + 2 * edits.len() as u64;
-        if recorded.is_some_and(|recorded| recorded < most && recorded < self.free_clusters) {
-            device.put(info + FREE_CLUSTERS as u64, &u32::MAX.to_le_bytes());
+        let is_negative = |bytes: &[u8], at| u32_le(bytes, at).is_some_and(|number| number > i32::MAX.unsigned_abs());
+        let was_negative = self.pieces.get(&info).is_some_and(|sector| is_negative(sector, FREE_CLUSTERS));
+        let place = info + FREE_CLUSTERS as u64;
+        let now: Vec<u8> = (place..place + 4).filter_map(|at| device.byte(at)).collect();
+        if is_negative(&now, 0) && !was_negative {
+            device.put(place, &u32::MAX.to_le_bytes());
         }
     }
 

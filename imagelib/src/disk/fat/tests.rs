@@ -183,16 +183,22 @@ fn an_edit_that_changes_nothing_is_no_patch() {
 fn a_wrong_number_of_free_clusters_does_not_pass_zero() {
     // The second sector has it.
     let count = |image: &[u8]| u32::from_le_bytes(*image[1000..].first_chunk().unwrap());
-    let edits = [(path("EFI/BOOT/grub.cfg"), FatEdit::Append(vec![b'#'; 70_000].into()))];
-    let edited = |recorded: u32| {
+    let after = |recorded: u32, edits: &[(FatPath, FatEdit)]| {
         let mut image = IMAGES[2].clone();
         image[1000..1004].copy_from_slice(&recorded.to_le_bytes());
-        count(&applied(&image, &open(&image).unwrap(), &edits))
+        count(&applied(&image, &open(&image).unwrap(), edits))
     };
+    let larger = (path("EFI/BOOT/grub.cfg"), FatEdit::Append(vec![b'#'; 70_000].into()));
+    let edited = |recorded| after(recorded, std::slice::from_ref(&larger));
     let right = count(&IMAGES[2]);
     let taken = right - edited(right);
     assert!(taken > 100, "{taken}");
-    assert_eq!([edited(0), edited(taken - 1)], [u32::MAX; 2]);
+    assert_eq!([edited(0), edited(taken - 1), edited(u32::MAX)], [u32::MAX; 3]);
+    let another = (path("leer.cfg"), FatEdit::Write(vec![b'#'; 5000].into()));
+    assert_eq!(after(1, &[larger.clone(), another]), u32::MAX);
+    // The base's number stays wrong if it does not pass zero.
+    assert_eq!(edited(taken), 0);
+    assert_eq!(after(0, &[(path("leer.cfg"), FatEdit::Write(Bytes::new()))]), 0);
     assert_eq!(edited(right - 1), right - 1 - taken);
 }
 

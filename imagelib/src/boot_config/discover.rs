@@ -173,6 +173,7 @@ impl<'a> Search<'_, 'a> {
         let Some(text) = text.filter(|text| text.len() <= MAX_CONFIG_SIZE) else { return };
         let config = BootConfig::parse(loader, text);
         let (mut leads_to, mut missing, mut leads_elsewhere) = (BTreeSet::new(), Vec::new(), false);
+        let mut menus: BTreeMap<usize, usize> = BTreeMap::new();
         for include in &config.includes {
             let Some(pattern) = config.resolve_pattern(&include.path, &directory) else {
                 leads_elsewhere = true;
@@ -187,7 +188,8 @@ impl<'a> Search<'_, 'a> {
                     leads_to.insert(*known);
                     continue;
                 }
-                let group = if include.separate { self.new_group() } else { group };
+                let new = |number| *menus.entry(number).or_insert_with(|| self.new_group());
+                let group = include.menu.map_or(group, new);
                 let directory = directory_for(&config, &directory, include, file_system, other);
                 self.add(Pending { loader, place: other, directory, group });
                 leads_to.insert(group);

@@ -86,8 +86,9 @@ struct Include {
     path: String,
     /// The working directory that SYSLINUX changes to, as written.
     directory: Option<String>,
-    /// Whether the loader leaves the configuration for the other one, whose labels and default are its own: SYSLINUX's `CONFIG`.
-    separate: bool,
+    /// The number of the menu for which the loader leaves the configuration, which has labels and a default of its own: SYSLINUX's `CONFIG`
+    /// and menu modules. What a module shows together has one number.
+    menu: Option<usize>,
     /// Whether GRUB reads it before it shows the menu, whatever conditions decide.
     certain: bool,
 }

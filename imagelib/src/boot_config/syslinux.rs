@@ -195,11 +195,14 @@ impl Reader<'_> {
         let mut words = std::iter::once(rest).chain(append).map(word);
         let directory = words.find(|word| !word.is_empty() && word != "-");
         let path = lossy(self.text, &path);
-        self.parsed.includes.push(Include { path, directory, separate: true, ..Include::default() });
+        let menu = Some(self.parsed.includes.len());
+        self.parsed.includes.push(Include { path, directory, menu, ..Include::default() });
     }
 
-    /// Adds the configurations that a menu module shows, from what follows it. `~` is the one that starts it.
+    /// Adds the configurations that a menu module shows in one menu, from what follows it. `~` is the one that SYSLINUX reads first, which is
+    /// known.
     fn show(&mut self, files: impl IntoIterator<Item = Range<usize>>) {
+        let menu = Some(self.parsed.includes.len());
         for mut rest in files {
             loop {
                 let (word, behind) = first_word(self.text, rest);
@@ -207,7 +210,7 @@ impl Reader<'_> {
                 match path.as_str() {
                     "" => break,
                     "~" | "-" => {}
-                    _ => self.parsed.includes.push(Include { path, separate: true, ..Include::default() }),
+                    _ => self.parsed.includes.push(Include { path, menu, ..Include::default() }),
                 }
                 rest = behind;
             }

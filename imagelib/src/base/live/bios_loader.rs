@@ -61,7 +61,7 @@ impl BiosLoader {
             Self::Other => &[Loader::Syslinux, Loader::Grub],
         };
         let groups = if self == Self::Isolinux { isolinux_groups(configurations) } else { None };
-        // A configuration without entries may continue with any other one, by a module such as `menu.c32`.
+        // A configuration without entries may continue with any other one, by a module that dayone does not know.
         let groups = groups.filter(|groups| menus.iter().any(|menu| groups.contains(&menu.first.found.group)));
         menus.iter().filter(move |menu| {
             let found = &menu.first.found;

@@ -74,6 +74,21 @@ fn a_menu_module_of_syslinux_may_show_other_files() {
     }
 }
 
+/// The labels of what a menu module shows together are those of one menu, so that a default among them is no kernel.
+#[test]
+fn files_that_a_menu_module_shows_together_are_one_menu() {
+    let first = "label m\n kernel vesamenu.c32\n append ~ common.cfg menu.cfg\nlabel n\n kernel menu.c32 other.cfg\n";
+    let found = found(&[&[
+        ("/isolinux/isolinux.cfg", first),
+        ("/isolinux/common.cfg", "menu title x\nontimeout z\n"),
+        ("/isolinux/menu.cfg", "default menu.c32\nlabel z\n kernel vmlinuz\n"),
+        ("/isolinux/other.cfg", "ontimeout z\n"),
+    ]]);
+    assert_eq!(found.iter().map(|found| found.config.entries().len()).collect::<Vec<_>>(), [2, 0, 1, 1]);
+    let groups: Vec<usize> = found.iter().map(|found| found.group).collect();
+    assert!(groups[1] == groups[2] && groups[0] != groups[1] && groups[2] != groups[3], "{groups:?}");
+}
+
 #[test]
 fn paths_that_differ_in_case_are_different_configurations() {
     for (include, expected) in [

@@ -12,7 +12,8 @@ const MAX_LOOKUPS: usize = 64;
 /// What a pattern has for any text.
 const ANYTHING: &str = "*";
 
-/// The variables that a script assigns; those without a value have several, or theirs on a condition, or by a command.
+/// The variables that a script assigns. The value is `None` if the script assigns several values, or assigns one on a condition or by a
+/// command.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct Variables(BTreeMap<String, Option<String>>);
 

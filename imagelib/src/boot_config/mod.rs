@@ -34,6 +34,10 @@ use grub::Variables;
 /// The largest number of entries that dayone reads from a configuration.
 const MAX_ENTRIES: usize = 1024;
 
+/// The largest number of configurations that dayone looks for because one configuration names them. A menu module of SYSLINUX takes every
+/// word behind it for a name, and looking for a name takes as long as the directory is large.
+const MAX_INCLUDES: usize = 1024;
+
 /// The boot loader that reads a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -137,7 +141,8 @@ impl BootConfig {
             Loader::Grub => grub::parse(&text),
             Loader::SystemdBoot => systemd_boot::parse(&text),
         };
-        let Parsed { mut entries, includes, variables, default } = parsed;
+        let Parsed { mut entries, mut includes, variables, default } = parsed;
+        includes.truncate(MAX_INCLUDES);
         let is_label = |entry: &BootEntry| entry.id.as_ref().is_some_and(|id| labels.contains(id));
         entries.retain(|entry| !(entry.implicit && is_label(entry)));
         Self { loader, text, entries, includes, variables, default, labels }

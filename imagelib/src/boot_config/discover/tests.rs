@@ -1,5 +1,7 @@
+use std::cell::Cell;
+
 use super::*;
-use crate::boot_config::{Boots, NotEditable};
+use crate::boot_config::{Boots, MAX_INCLUDES, NotEditable};
 
 #[test]
 fn discovery_is_bounded() {
@@ -8,6 +10,15 @@ fn discovery_is_bounded() {
     assert_eq!(discover(&[many]).len(), MAX_CONFIGS);
     let large = FileSystem::new(["/grub.cfg"], |_| Some(vec![b'#'; MAX_CONFIG_SIZE + 1]));
     assert!(discover(&[large]).is_empty());
+    let text = format!("ui menu.c32{}", " x".repeat(2 * MAX_INCLUDES));
+    let looked_for = Cell::new(0);
+    let links = |_: &str| {
+        looked_for.set(looked_for.get() + 1);
+        None
+    };
+    let words = FileSystem::new(["/isolinux.cfg"], |_| Some(text.clone().into())).with_links(Vec::new(), links);
+    assert_eq!(discover(&[words]).len(), 1);
+    assert_eq!(looked_for.get(), MAX_INCLUDES);
 }
 
 /// What is found on file systems with these files, the first one that of the ISO.

@@ -124,7 +124,7 @@ impl Report {
     ) {
         match most.saturating_sub(self.findings.len()) {
             0 => {}
-            1 => self.error(code, path, message() + "; dayone does not list further errors of this document"),
+            1 => self.error(code, path, message() + "; there may be more such errors, which dayone does not list"),
             _ => self.error(code, path, message()),
         }
     }
@@ -284,7 +284,7 @@ mod tests {
             report.error_up_to(3, "invalid-value", &DocumentPath::root(), || format!("is {number}"));
         }
         let messages: Vec<&str> = report.findings().iter().map(|finding| finding.message.as_str()).collect();
-        assert_eq!(messages, ["is 0", "is 1", "is 2; dayone does not list further errors of this document"]);
+        assert_eq!(messages, ["is 0", "is 1", "is 2; there may be more such errors, which dayone does not list"]);
     }
 
     #[test]

@@ -39,12 +39,16 @@ fn hosts_in(text: &[u8]) -> usize {
     text.split(|byte| matches!(byte, b'\n' | b'\r')).map(in_ranges).fold(written, usize::saturating_add)
 }
 
-/// Returns how many hosts the ranges in a line stand for, without the first: `w[1:20]` stands for 19 more.
+/// Returns how many hosts the ranges in a line stand for, without the first: `w[1:20]` stands for 19 more, as `w[:19]` and `w[a:t]` do.
 fn in_ranges(line: &[u8]) -> usize {
-    let number = |digits: &[u8]| str::from_utf8(digits).ok()?.parse::<usize>().ok();
+    let end = |text: &[u8]| match text {
+        [] => Some(0),
+        [letter] if letter.is_ascii_alphabetic() => Some(usize::from(*letter)),
+        digits => str::from_utf8(digits).ok()?.parse().ok(),
+    };
     let ranges = line.split(|byte| *byte == b'[').skip(1).filter_map(|range| {
         let mut ends = range.split(|byte| matches!(byte, b':' | b']'));
-        let (first, last) = (number(ends.next()?)?, number(ends.next()?)?);
+        let (first, last) = (end(ends.next()?)?, end(ends.next()?)?);
         Some(last.saturating_sub(first).saturating_add(1))
     });
     ranges.fold(1_usize, usize::saturating_mul).saturating_sub(1)
@@ -79,8 +83,10 @@ mod tests {
         };
         let range = fleet("inventory: {all: {hosts: {'w[1:9999]': {}}}}");
         let product = fleet("inventory: {all: {hosts: {'w[1:100]-[01:50]': {}}}}");
+        let open = fleet("inventory: {all: {hosts: {'w[:9999]': {}}}}");
+        let letters = fleet("inventory: {all: {hosts: {'w[a:z][a:z][A:J]': {}}}}");
         let list = fleet(&format!("values: [{}]", "{name: a}, ".repeat(2000)));
-        for text in [&range, &product, &list] {
+        for text in [&range, &product, &open, &letters, &list] {
             assert!(text.len() < 64 << 10 && of(&[("f.yaml", text.as_bytes())]) > SMALL, "{text}");
             assert!(of(&[("f.yaml.gz", packed(text).as_slice())]) > SMALL, "{text}");
         }

@@ -115,9 +115,13 @@ async fn process_json<R: DocumentRequest, T: Send + 'static>(
 ) -> Result<T, Problem> {
     let size = body.len();
     let permit = queues.acquire(size).await.map_err(Problem::internal)?;
-    let (permit, request) = blocking(move || (permit, R::from_json(&body))).await?;
-    let request = request?;
-    let amount = request.documents().map_or(0, UserDocuments::amount);
+    // The estimate may unpack thousands of files, and other requests must not wait for that.
+    let read = move || {
+        let request = R::from_json(&body)?;
+        let amount = request.documents().map_or(0, UserDocuments::amount);
+        Ok::<_, Problem>((permit, request, amount))
+    };
+    let (permit, request, amount) = blocking(read).await??;
     let permit = queues.reacquire(permit, size.max(amount)).await.map_err(Problem::internal)?;
     holding(permit, move || work(request)).await?
 }

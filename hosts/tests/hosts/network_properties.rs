@@ -308,6 +308,24 @@ fn ports_are_counted_over_all_controllers() {
     assert!(refused.contains("has 2100 ports of bonds, bridges and VRFs; dayone accepts at most 2000"), "{refused}");
 }
 
+/// Of these bonds, nmstate names other ones in each run. The message of the whole document must not differ from that without a part.
+#[test]
+fn a_port_of_several_bonds_is_no_mistake_of_the_routes() {
+    let bond = |name: &str| {
+        format!("{{name: {name}, type: bond, state: up, link-aggregation: {{mode: 802.3ad, port: [p1]}}}}")
+    };
+    let document = format!(
+        "routes: {{config: [{{destination: 0.0.0.0/0, next-hop-address: 192.0.2.1, next-hop-interface: e0}}]}}\ninterfaces: \
+         [{{name: e0, type: ethernet, state: up, ipv4: {{enabled: true, address: [{{ip: 192.0.2.2, prefix-length: 24}}]}}}}, {}]",
+        ["b1", "b2", "b3", "b4"].map(bond).join(", ")
+    );
+    for _ in 0..10 {
+        let report = convert(&host(serde_yaml::from_str(&document).unwrap())).1;
+        let found: Vec<String> = report.findings().iter().map(ToString::to_string).collect();
+        assert_eq!(found, ["interfaces is refused by nmstate: Port p1 is overbooked by two controller: b2, b1"]);
+    }
+}
+
 /// nmstate makes a list of the VLANs of every range of a bridge port, which takes a MiB of memory.
 #[test]
 fn ranges_of_vlans_are_counted_over_all_ports() {

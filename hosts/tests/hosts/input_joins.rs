@@ -153,7 +153,7 @@ fn what_is_wrong_in_a_policy_is_reported_once_however_many_hosts_it_is_for() {
     assert_eq!((found.hosts.len(), found.report.has_errors()), (3, false), "{:?}", found.report);
 }
 
-/// Comparing each entry with all others took a minute for some hundred hosts.
+/// Comparing each entry with all others took more than a minute for 230 hosts.
 #[test]
 fn large_policies_are_merged_at_once() {
     let routes = |of: usize| {
@@ -163,13 +163,13 @@ fn large_policies_are_merged_at_once() {
         let routes: Vec<String> = (0..1000).map(route).collect();
         format!("{{routes: {{config: [{}]}}}}", routes.join(", "))
     };
-    let documents = policies_for_all(200, &[&routes(1), &routes(2)]);
+    let documents = policies_for_all(300, &[&routes(1), &routes(2)]);
     let start = Instant::now();
     let found = read(documents.as_bytes());
-    assert_eq!((found.hosts.len(), found.report.has_errors()), (200, false), "{:?}", found.report);
-    let last = &found.hosts[199].network.as_nmstate().unwrap().value["routes"]["config"][1999];
+    assert_eq!((found.hosts.len(), found.report.has_errors()), (300, false), "{:?}", found.report);
+    let last = &found.hosts[299].network.as_nmstate().unwrap().value["routes"]["config"][1999];
     assert_eq!(last["destination"].as_str(), Some("10.2.3.249/32"));
-    assert!(start.elapsed().as_secs() < 15, "{:?}", start.elapsed());
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }
 
 #[test]

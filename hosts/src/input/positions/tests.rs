@@ -226,7 +226,7 @@ fn documents_of_one_piece_are_read_once() {
     for (number, finding) in report.findings().iter().enumerate() {
         assert_eq!(finding.position.as_ref().unwrap().line, 3 * number + 2);
     }
-    assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
 }
 
 #[test]

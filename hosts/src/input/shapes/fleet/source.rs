@@ -169,7 +169,7 @@ fn single<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
 }
 
 fn is_compressed(name: &str) -> bool {
-    name.ends_with(".gz")
+    without_gz(name) != name
 }
 
 /// Returns the name of a file before it was compressed.

@@ -199,7 +199,7 @@ fn merged_cells_have_one_value() {
     };
     // What was in B3 before is not to be seen.
     assert_eq!(roles(&merged("<mergeCell ref='B2:B4'/>")), [("a", "7"), ("b", "7"), ("c", "8")]);
-    // The cells look empty: nobody sees what is in B5.
+    // Spreadsheets show these areas as empty, and hide the value of B5.
     let empty = merged("<mergeCell ref='B4:B9'/><mergeCell ref='D1:XFD1048576'/>");
     assert_eq!(roles(&empty), [("a", "7"), ("b", "9")]);
     assert_eq!(error(&empty).0, "fleet-value-missing");

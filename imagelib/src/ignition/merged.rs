@@ -3,7 +3,7 @@
 //! `coreos-installer iso customize` writes it.
 
 use base64::prelude::*;
-use data_encoding::HEXLOWER_PERMISSIVE;
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
 use crate::compression::Compression;
@@ -48,11 +48,12 @@ fn config_in(resource: &Value, levels: usize, budget: &mut u64) -> Option<Map<St
     }
 }
 
-/// The content of a resource with a `data:` URL (RFC 2397). One that is damaged or too large takes all that is left of the budget.
+/// The content of a resource with a `data:` URL (RFC 2397). One that cannot be unpacked, or that is too large then, takes all that is left of the
+/// budget.
 fn content(resource: &Value, budget: &mut u64) -> Option<Vec<u8>> {
     let (scheme, rest) = resource.get("source")?.as_str()?.split_once(':')?;
     let (kind, data) = rest.split_once(',').filter(|_| scheme.eq_ignore_ascii_case("data"))?;
-    let mut content = percent_decoded(data);
+    let mut content: Vec<u8> = percent_decode_str(data).collect();
     if kind.ends_with(";base64") {
         content = BASE64_STANDARD.decode(content).ok()?;
     }
@@ -62,18 +63,6 @@ fn content(resource: &Value, budget: &mut u64) -> Option<Vec<u8>> {
     };
     *budget = unpacked.as_ref().map_or(0, |content| budget.saturating_sub(content.len() as u64));
     unpacked
-}
-
-fn percent_decoded(text: &str) -> Vec<u8> {
-    let mut pieces = text.split('%');
-    let mut decoded = pieces.next().unwrap_or_default().as_bytes().to_vec();
-    for piece in pieces {
-        let byte = piece.get(..2).and_then(|digits| HEXLOWER_PERMISSIVE.decode(digits.as_bytes()).ok());
-        let (byte, rest) = byte.map_or((vec![b'%'], Some(piece)), |byte| (byte, piece.get(2..)));
-        decoded.extend(byte);
-        decoded.extend(rest.unwrap_or_default().as_bytes());
-    }
-    decoded
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ pub use additions::{AbsolutePath, Additions, AdditionsError, ExtraFile, FileMode
 pub use files::{AddedFile, files};
 pub use merge::config;
 pub use ssh::{SshPublicKey, SshPublicKeyError};
+pub use unit_text::MAX_UNIT_LINE;
 pub use user::UserConfig;
 
 /// The directory in which Ignition writes systemd units.

@@ -3,8 +3,9 @@
 
 /// How much go-systemd reads in one go, in bytes.
 const BUFFER: usize = 4096;
-/// The length from which it refuses a line, in bytes. It looks only at lines of which it has read as much.
-const MAX_LINE: usize = 2048;
+/// The length in bytes from which Ignition refuses a line of a systemd unit, and the whole config with it. It looks only at lines of which it
+/// has read as much.
+pub const MAX_UNIT_LINE: usize = 2048;
 
 /// Why Ignition refuses a unit with this text.
 pub(super) fn problem(text: &str) -> Option<&'static str> {
@@ -101,7 +102,7 @@ impl<'t> Reader<'t> {
     /// Whether as much as the longest line is in the buffer, without an end of a line.
     fn is_at_long_line(&self) -> bool {
         let window = self.text.as_bytes().get(self.read..self.buffered).unwrap_or_default();
-        window.get(..MAX_LINE).is_some_and(|start| !start.contains(&b'\n') && !start.contains(&b'\r'))
+        window.get(..MAX_UNIT_LINE).is_some_and(|start| !start.contains(&b'\n') && !start.contains(&b'\r'))
     }
 
     fn fill(&mut self) {

@@ -227,7 +227,7 @@ fn a_minimal_iso_fetches_what_it_has_not() {
     assert_eq!(image.kernel_arguments.unwrap().matches("rootfs_url").count(), 1);
 }
 
-/// It has no root file system, and what it is told to fetch goes with everything else that a customised base carries.
+/// It has no root file system. `--force` removes the URL of one, together with the other customisations of the base.
 #[test]
 fn a_minimal_iso_as_a_base_must_be_told_what_it_fetches() {
     let iso = base_iso("coreos-packed.iso.xz");

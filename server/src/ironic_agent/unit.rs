@@ -1,5 +1,6 @@
 //! The systemd unit that runs the agent's container.
 
+use imagelib::ignition::MAX_UNIT_LINE;
 use vocabulary::host::HostName;
 
 use super::files::{AUTHFILE, CONFIGURATION};
@@ -7,8 +8,6 @@ use super::{AgentError, AgentHost, AgentSettings, IRONIC_CA_PATH, image, one_lin
 
 /// The unit's name.
 pub(super) const NAME: &str = "ironic-agent.service";
-/// The length in bytes from which Ignition refuses a line, and the whole config with it, so that the host gets nothing.
-const MAX_LINE: usize = 2048;
 
 /// The unit file. The agent's image reads the variables `IPA_…` when it installs a CoreOS.
 pub(super) fn unit(
@@ -70,7 +69,7 @@ pub(super) fn unit(
 /// The line that sets a variable.
 fn environment(name: &'static str, text: &str) -> Result<String, AgentError> {
     let line = format!("Environment=\"{name}={}\"", variable(one_line(name, text)?));
-    if line.len() < MAX_LINE { Ok(line) } else { Err(AgentError::TooLong(name)) }
+    if line.len() < MAX_UNIT_LINE { Ok(line) } else { Err(AgentError::TooLong(name)) }
 }
 
 /// Escapes text between the double quotes of `Environment=` (`systemd.exec(5)`). Upstream does not escape it, so systemd

@@ -352,7 +352,7 @@ fn the_reference_of_settings_is_generated() {
     assert!(known == page, "docs/reference/settings.md is not that of this program; UPDATE_GOLDEN=1 writes it");
 }
 
-/// Nobody can read such images. Without a cluster, the controller ends.
+/// A client of an `http://` URL cannot read images that are served over TLS. The controller ends because there is no cluster.
 #[test]
 fn a_controller_says_that_its_url_does_not_fit_its_tls() {
     let site = Site::new();

@@ -36,10 +36,16 @@ pub(super) fn generate(document: &Value) -> Result<Vec<(String, String)>, Refusa
 /// Returns nmstate's message about a document, the same in each run. nmstate goes through controllers in random order, so of the ports
 /// that several controllers list, it names any, and any two of the controllers. Here, it is the first in the document.
 fn steady(message: &str, document: &Value) -> String {
+    if !message.contains(OVERBOOKED) {
+        return message.to_owned();
+    }
     let entries = document.as_mapping().map_or(&[][..], |document| elements(document, &["interfaces"]));
-    let entries = entries.iter().filter(|_| message.contains(OVERBOOKED)).filter_map(Value::as_mapping);
     let mut controllers = BTreeMap::new();
-    for entry in entries.filter(|entry| text(entry, "state").is_none_or(|state| state == "up")) {
+    for entry in entries
+        .iter()
+        .filter_map(Value::as_mapping)
+        .filter(|entry| text(entry, "state").is_none_or(|state| state == "up"))
+    {
         let controller = text(entry, "name").unwrap_or_default();
         for port in ports::names(entry) {
             if let Some(first) = controllers.insert(port, controller) {

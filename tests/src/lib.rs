@@ -34,6 +34,7 @@ pub mod one_host;
 pub mod packaging;
 pub mod peers;
 pub mod prometheus;
+pub mod proxies;
 pub mod qemu;
 pub mod rack;
 pub mod report;

@@ -6,6 +6,7 @@ mod api_conformance;
 mod call_home;
 mod connection_floods;
 mod data_directory;
+mod documented_proxies;
 mod fair_turns;
 mod fetch_shown;
 mod fetched_bases;

@@ -3,16 +3,20 @@
 use super::contents::Contents;
 use super::signs::has_file;
 use super::{DeliveryError, Members, installer, not_the_installer};
-use crate::ignition::{Additions, UserConfig};
+use crate::ignition::{Additions, UserConfig, written_at};
 use crate::initramfs::Tree;
 use crate::iso::coreos::Features;
-use vocabulary::report::{DocumentPath, Report};
+use vocabulary::report::Report;
 
 /// The Ignition config of a CoreOS initramfs.
 pub(super) const IGNITION_CONFIG: &str = "config.ign";
 /// From here a CoreOS live system takes keyfiles before anything else configures the network. No directory may be in
 /// it, nor anything else that `cp` without `-r` refuses: the boot would end in the emergency shell.
 pub(super) const KEYFILES: &str = "etc/coreos-firstboot-network";
+
+/// Where a live system can be written: two directories in memory (`live-generator` of fedora-coreos-config), and what links to the
+/// second one in every system of `rpm-ostree`. Everything else is a squashfs or an EROFS.
+const WRITABLE: [&str; 8] = ["/etc/", "/var/", "/home/", "/mnt/", "/opt/", "/root/", "/srv/", "/usr/local/"];
 
 /// Where a live initramfs says what it can do (`INITRD_FEATURES_PATH` of coreos-installer), as its ISO does.
 pub(super) const FEATURES_DIRECTORY: &str = "etc/coreos";
@@ -42,11 +46,8 @@ pub fn embed_area(
         return Err(not_the_installer(installer));
     }
     let contents = contents(additions, ignition, live_initrd_network)?;
-    let mut report = Report::new();
-    // Nothing is in the way of its own members; what Ignition writes may be behind a mount.
-    contents.warn_of_hidden(&Tree::default(), &DocumentPath::document("base"), &mut report);
     let (embedded, archive) = (contents.embedded(), contents.archive()?);
-    Ok(Members { archive, embedded, report })
+    Ok(Members { archive, embedded, report: Report::new() })
 }
 
 /// Keyfiles for the initramfs where it takes any, and an Ignition config that brings them, and all else, to the booted
@@ -56,6 +57,10 @@ pub(super) fn contents(
     ignition: Option<&UserConfig>,
     live_initrd_network: bool,
 ) -> Result<Contents, DeliveryError> {
+    if let Some(path) = written_at(additions, ignition, |path| !WRITABLE.iter().any(|place| path.starts_with(place)))? {
+        let (system, instead) = ("a live CoreOS", "/etc, /var, /opt or /usr/local");
+        return Err(DeliveryError::ReadOnly { path, system, instead });
+    }
     let mut contents = Contents::with_ignition(IGNITION_CONFIG, additions, ignition)?;
     if live_initrd_network {
         for keyfile in &additions.keyfiles {

@@ -99,6 +99,19 @@ pub enum DeliveryError {
     /// An answer file for an installer that is not in this initramfs.
     #[error("this initramfs is not that of {0}, which alone reads such an answer file; use the installer as base")]
     NotTheInstaller(&'static str),
+    /// Ignition would fail at a file, and the boot with it.
+    #[error(
+        "dayone cannot deliver {path}: {system} is read-only there, so Ignition would fail, and the host would not boot; use a path in \
+         {instead}"
+    )]
+    ReadOnly {
+        /// The path of the file.
+        path: String,
+        /// The system.
+        system: &'static str,
+        /// Where files may be.
+        instead: &'static str,
+    },
     /// A file cannot be in the archive.
     #[error(transparent)]
     Archive(#[from] ArchiveError),

@@ -3,6 +3,7 @@ mod coreos;
 mod handover;
 mod hard_links;
 mod properties;
+mod read_only;
 mod root;
 
 use std::collections::BTreeMap;

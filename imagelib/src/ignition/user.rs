@@ -116,6 +116,13 @@ impl UserConfig {
         Ok(paths)
     }
 
+    /// Where it mounts file systems.
+    pub(super) fn mount_points(&self) -> Vec<&str> {
+        let filesystems = self.root.get("storage").and_then(|storage| storage.get("filesystems"));
+        let filesystems = filesystems.and_then(Value::as_array).into_iter().flatten();
+        filesystems.filter_map(|filesystem| filesystem.get("path").and_then(Value::as_str)).collect()
+    }
+
     /// The names of its systemd units.
     pub(super) fn unit_names(&self) -> Result<Vec<&str>, IgnitionError> {
         self.texts("systemd", "units", "name")

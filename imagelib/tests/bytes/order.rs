@@ -75,7 +75,7 @@ fn user_config() -> Value {
                 {"path": "/etc/b", "mode": 420, "contents": {"source": "data:,b"}},
             ],
             "directories": [{"path": "/x/b", "mode": 448}, {"path": "/x/a", "mode": 493}],
-            "links": [{"path": "/b", "target": "/etc/b"}, {"path": "/a", "target": "/b", "hard": true}],
+            "links": [{"path": "/var/b", "target": "/etc/b"}, {"path": "/var/a", "target": "/var/b", "hard": true}],
         },
         "systemd": {"units": [unit("b.service", &["20.conf", "10.conf"]), unit("a.service", &["30.conf"])]},
     })

@@ -210,8 +210,8 @@ async fn the_same_content_in_another_order_is_the_same_image() {
                "ignition": ignition})
     };
     let (one, other) = (
-        r#"{"ignition": {"version": "3.2.0"}, "storage": {"files": [{"path": "/x"}, {"path": "/y", "mode": 384}]}}"#,
-        r#"{"storage": {"files": [{"mode": 384, "path": "/y"}, {"path": "/x"}]}, "ignition": {"version": "3.2.0"}}"#,
+        r#"{"ignition": {"version": "3.2.0"}, "storage": {"files": [{"path": "/etc/x"}, {"path": "/etc/y", "mode": 384}]}}"#,
+        r#"{"storage": {"files": [{"mode": 384, "path": "/etc/y"}, {"path": "/etc/x"}]}, "ignition": {"version": "3.2.0"}}"#,
     );
     let first = Answer::of(dayone.post_json("/v1/images", &order(&[&a, &b], &[1, 2], &units, one))).await;
     assert_eq!(first.status, 201);

@@ -24,15 +24,3 @@ fn an_initramfs_that_does_not_read_keyfiles_is_named() {
     // Without a network to deliver, nothing is missing.
     assert_eq!(found(&Additions { keyfiles: vec![], ..additions() }, "{}"), known);
 }
-
-/// Ignition writes there before the system mounts its own file systems ("Operator Notes" of Ignition).
-#[test]
-fn files_behind_mounts_are_named_for_an_iso_too() {
-    let report = |path: &str| {
-        let files = serde_json::from_value(json!([{"path": path, "contents": ""}])).unwrap();
-        embed_area(&Additions { files, ..additions() }, None, true).unwrap().report
-    };
-    let found = report("/run/x");
-    assert!(matches!(found.findings(), [one] if one.code == "files-behind-mounts"), "{found:?}");
-    assert!(report("/srv/run/x").is_empty());
-}

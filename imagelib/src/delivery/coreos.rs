@@ -6,7 +6,7 @@ use super::{DeliveryError, Members, installer, not_the_installer};
 use crate::ignition::{Additions, UserConfig, written_at};
 use crate::initramfs::Tree;
 use crate::iso::coreos::Features;
-use vocabulary::report::Report;
+use vocabulary::report::{DocumentPath, Report};
 
 /// The Ignition config of a CoreOS initramfs.
 pub(super) const IGNITION_CONFIG: &str = "config.ign";
@@ -17,6 +17,12 @@ pub(super) const KEYFILES: &str = "etc/coreos-firstboot-network";
 /// Where a live system can be written: two directories in memory (`live-generator` of fedora-coreos-config), and what links to the
 /// second one in every system of `rpm-ostree`. Everything else is a squashfs or an EROFS.
 const WRITABLE: [&str; 8] = ["/etc/", "/var/", "/home/", "/mnt/", "/opt/", "/root/", "/srv/", "/usr/local/"];
+
+/// Options of coreos-installer. With one of these files, or with this argument, it runs when a live system starts
+/// (`coreos-installer-generator`), and copies the profiles of the live system only with the option.
+const INSTALLER: &str = "/etc/coreos/installer.d/";
+const INSTALL_DEVICE: &str = "coreos.inst.install_dev=";
+const COPY_NETWORK: &[u8] = b"copy-network";
 
 /// Where a live initramfs says what it can do (`INITRD_FEATURES_PATH` of coreos-installer), as its ISO does.
 pub(super) const FEATURES_DIRECTORY: &str = "etc/coreos";
@@ -68,4 +74,30 @@ pub(super) fn contents(
         }
     }
     Ok(contents)
+}
+
+/// Warns if the live system installs another one without the host's keyfiles. Options in the user's own config may copy them.
+pub(crate) fn warn_of_installation<'a>(
+    report: &mut Report,
+    additions: &Additions,
+    ignition: Option<&UserConfig>,
+    mut arguments: impl Iterator<Item = &'a str>,
+) {
+    let options = || additions.files.iter().filter(|file| is_installer_option(file.path.as_str()));
+    let copies = options().any(|file| file.contents.windows(COPY_NETWORK.len()).any(|part| part == COPY_NETWORK))
+        || written_at(&Additions::default(), ignition, is_installer_option).is_ok_and(|path| path.is_some());
+    let by_argument = arguments.any(|argument| argument.strip_prefix(INSTALL_DEVICE).is_some_and(|it| !it.is_empty()));
+    let starts = by_argument || options().next().is_some();
+    if additions.keyfiles.is_empty() || copies || !starts {
+        return;
+    }
+    let path = DocumentPath::document(if by_argument { "kernel arguments" } else { "files" });
+    let message = "start coreos-installer, and nothing tells it to copy the network: the installed system has none of the host's \
+                   keyfiles";
+    report.warning("installed-without-network", &path, message);
+}
+
+/// Whether coreos-installer takes this file for options.
+fn is_installer_option(path: &str) -> bool {
+    path.starts_with(INSTALLER)
 }

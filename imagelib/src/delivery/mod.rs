@@ -25,7 +25,7 @@ mod tmpfiles;
 pub(crate) use carried::Carried;
 pub(crate) use competing::{config_argument, network_arguments, warn_of_arguments, warn_of_config};
 pub use coreos::embed_area;
-pub(crate) use coreos::has_rootfs;
+pub(crate) use coreos::{has_rootfs, warn_of_installation};
 pub use detect::{Detected, RELEASE_FILE_LIMIT, detect, release_files};
 pub(crate) use drivers::{DRIVERS, Drivers};
 pub use embedded::{DeliveredBy, EmbeddedFile};

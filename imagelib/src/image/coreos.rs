@@ -64,6 +64,7 @@ pub(super) fn plan(
     if let Some(key) = delivery::config_argument(DeliveryProfile::Coreos, arguments.iter()) {
         delivery::warn_of_config(&mut report, key, &DocumentPath::document("kernel arguments"));
     }
+    delivery::warn_of_installation(&mut report, &recipe.additions, recipe.ignition.as_ref(), arguments.iter());
     let fetched = files.contains_key(&FileName::Rootfs) && !names_rootfs(&arguments);
     let rootfs_argument = fetched.then_some(COREOS_ROOTFS_ARGUMENT);
     Ok(Image { files, embedded, kernel_arguments: Some(arguments.to_string()), rootfs_argument, changes, report })

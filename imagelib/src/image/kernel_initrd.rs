@@ -42,6 +42,9 @@ pub(super) fn plan(
     if let Some(key) = delivery::config_argument(profile, arguments.iter()) {
         delivery::warn_of_config(&mut report, key, &place);
     }
+    if profile == DeliveryProfile::Coreos {
+        delivery::warn_of_installation(&mut report, &recipe.additions, ignition, arguments.iter());
+    }
     let initrd = if profile.takes_files() {
         grown(Role::Initrd, 0..base.initrd_size, &archive)
     } else {

@@ -8,7 +8,7 @@ use imagelib::base::live::NotCustomisable;
 use imagelib::base::{Base, BaseIdentity, DeliveryProfile, Format, IsoSystem, Role};
 use imagelib::cpio::MemberPath;
 use imagelib::digest::Digest;
-use imagelib::ignition::{Additions, ExtraFile};
+use imagelib::ignition::{Additions, ExtraFile, UserConfig};
 use imagelib::image::{DeliveredBy, FileName, Image, ImageError};
 use imagelib::initramfs::read_embed_area;
 use imagelib::kernel_arguments::KernelArgumentEdits;
@@ -99,6 +99,35 @@ fn an_iso_carries_keyfiles_ignition_and_kernel_arguments_and_keeps_its_length() 
     // Only the areas differ.
     let changed = iso.iter().zip(&customised).filter(|(old, new)| old != new).count() as u64;
     assert!(changed <= image.files[&FileName::BootIso].patch_size(), "{changed} bytes differ");
+}
+
+/// `coreos-installer-service` of coreos-installer 0.27 calls `coreos-installer install` without `--copy-network`, unless a file of options has it.
+#[test]
+fn an_installation_that_does_not_copy_the_network_is_named() {
+    let iso = base_iso("coreos.iso.xz");
+    let (base, identity) = (Base::probe(&(Role::Iso, &iso)).unwrap(), identity(Role::Iso, &iso));
+    let found = |recipe: &Recipe| {
+        let image = Image::plan(recipe, &base, identity).unwrap();
+        let findings = image.report.findings().iter().filter(|finding| finding.code == "installed-without-network");
+        findings.map(|finding| finding.path.to_string()).collect::<Vec<_>>()
+    };
+    let options = |content: &str| file("/etc/coreos/installer.d/x.yaml", content.as_bytes().to_vec());
+    let config =
+        r#"{"ignition": {"version": "3.2.0"}, "storage": {"files": [{"path": "/etc/coreos/installer.d/y.yaml"}]}}"#;
+    let config = UserConfig::parse(config.as_bytes()).unwrap();
+    for format in [Format::Iso, Format::Initrd] {
+        let plain = recipe(identity, format);
+        let mut installing = plain.clone();
+        installing.kernel_arguments =
+            serde_json::from_str(r#"{"append": ["coreos.inst.install_dev=/dev/sda"]}"#).unwrap();
+        assert_eq!((found(&plain), found(&installing)), (vec![], vec!["kernel arguments".to_owned()]));
+        let with_network = Additions { files: vec![options("copy-network: true\n")], ..additions() };
+        assert!(found(&Recipe { additions: with_network, ..installing.clone() }).is_empty());
+        assert!(found(&Recipe { ignition: Some(config.clone()), ..installing.clone() }).is_empty());
+        assert!(found(&Recipe { additions: Additions::default(), ..installing }).is_empty());
+        let without = Additions { files: vec![options("dest-device: /dev/sda\n")], ..additions() };
+        assert_eq!(found(&Recipe { additions: without, ..plain }), ["files"]);
+    }
 }
 
 #[test]

@@ -42,6 +42,12 @@ fn wrong_values_are_refused_with_their_names() {
         (json!({"networkPolicy": {"apiServerPorts": null}}), "missing property 'apiServerPorts'"),
         (json!({"networkPolicy": {"enabled": null}}), "missing property 'enabled'"),
         (json!({"monitoring": {"runbooks": null}}), "missing property 'runbooks'"),
+        (json!({"monitoring": {"runbooks": ""}}), "/monitoring/runbooks"),
+        // The links would lose their heading, Prometheus would take them for templates, or the YAML would be wrong.
+        (json!({"monitoring": {"runbooks": "https://example.com/ "}}), "/monitoring/runbooks"),
+        (json!({"monitoring": {"runbooks": "https://example.com/{{ x }}"}}), "/monitoring/runbooks"),
+        (json!({"monitoring": {"runbooks": "a\nb: c"}}), "/monitoring/runbooks"),
+        (json!({"monitoring": {"runbooks": "@wiki"}}), "/monitoring/runbooks"),
         (json!({"clusterWide": null}), "missing property 'clusterWide'"),
         (both, "bases.claim and bases.machineOsImages.image exclude each other"),
     ] {

@@ -10,7 +10,7 @@ use acceptance::server::dayone;
 use imagelib::recipe;
 
 /// The beginnings of commands that need a package manager, a registry or a service manager, and what covers them.
-const ELSEWHERE: [(&str, &str); 19] = [
+const ELSEWHERE: [(&str, &str); 21] = [
     ("sudo apt install", "packaging/packages.rs installs the package with dpkg"),
     ("sudo dnf install", "packaging/packages.rs installs the package with rpm"),
     ("sudo tar -xzf", "scripts/release/check.sh unpacks the archive"),
@@ -28,6 +28,8 @@ const ELSEWHERE: [(&str, &str); 19] = [
     ("sudo apt purge", "packaging/packages.rs purges the package with dpkg"),
     ("sudo dnf remove", "packaging/packages.rs removes the package with rpm"),
     ("sudo systemctl disable --now dayone && sudo make uninstall", "packaging/install.rs runs make uninstall"),
+    ("sudo systemctl disable --now dayone", "packaging/systemd.rs stops the service"),
+    ("sudo rm -r /usr/local/bin/dayone", "packaging/install.rs runs it"),
     ("sudo rm -r /var/lib/private/dayone", "nothing: it removes the directory that it names"),
     ("sudo rm -r /var/log/private/dayone", "nothing: it removes the directory that it names"),
 ];

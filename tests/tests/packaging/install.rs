@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use acceptance::bases::fixtures;
 use acceptance::packaging::{in_repository, make_install};
 use acceptance::peers::{run, run_text};
 use acceptance::server::dayone;
@@ -52,6 +53,19 @@ fn everything_is_installed_and_all_but_settings_is_uninstalled() {
     let said = String::from_utf8(output.stderr).unwrap();
     // Without its unit, the service would go on.
     assert!(output.status.success() && said.contains("systemctl disable --now dayone"), "{said}");
+    let left: Vec<String> = files(root.path()).into_iter().collect();
+    assert_eq!(left, ["etc/dayone/dayone.env", "etc/dayone/dayone.yaml"]);
+}
+
+/// The archive has what `make install` installs (`scripts/packages.sh`).
+#[test]
+fn the_page_removes_all_of_the_archive_but_the_settings() {
+    let root = installed();
+    let page = fs::read_to_string(fixtures("../docs/install.md")).unwrap().replace("\\\n", "");
+    let command = page.lines().find_map(|line| line.trim().strip_prefix("sudo rm -r /usr/local/")).unwrap();
+    let command =
+        format!("rm -r /usr/local/{command}").replace("/usr/local", &root.path().join("usr/local").to_string_lossy());
+    run(Command::new("sh").args(["-euc", &command]));
     let left: Vec<String> = files(root.path()).into_iter().collect();
     assert_eq!(left, ["etc/dayone/dayone.env", "etc/dayone/dayone.yaml"]);
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use acceptance::helm::{Helm, RELEASE};
-use acceptance::kubernetes::{ADMIN, ApiServer, STRANGER};
+use acceptance::kubernetes::{ADMIN, ApiServer, Client, STRANGER};
 use acceptance::kustomize::kustomization;
 use acceptance::peers::run_text;
 use serde_json::{Value, json};
@@ -97,18 +97,23 @@ fn a_release_of_an_older_chart_is_upgraded() {
     assert_eq!(admin.get(DEPLOYMENT)["spec"]["template"]["spec"]["terminationGracePeriodSeconds"], 150);
 }
 
-/// As `docs/helm.md` says.
-#[test]
-fn a_site_changes_from_kustomize_to_helm() {
-    let server = ApiServer::start();
-    let admin = server.admin();
+/// Creates dayone as kustomize makes it, and returns its Deployment.
+fn with_kustomize(admin: &Client) -> Value {
     let site = format!(
         "namespace: {NAMESPACE}\nresources: [dayone/deploy/base]\ncomponents: [dayone/deploy/components/cluster-wide, \
          dayone/deploy/components/bases-volume]\n"
     );
     let objects = kustomization(&site).into_iter().filter(|object| object["kind"] != "PodDisruptionBudget").collect();
     create(admin, objects, NAMESPACE);
-    let before = admin.get(DEPLOYMENT);
+    admin.get(DEPLOYMENT)
+}
+
+/// As `docs/helm.md` says.
+#[test]
+fn a_site_changes_from_kustomize_to_helm() {
+    let server = ApiServer::start();
+    let admin = server.admin();
+    let before = with_kustomize(admin);
 
     let helm = Helm::new();
     let kubeconfig = server.kubeconfig(ADMIN);
@@ -120,6 +125,26 @@ fn a_site_changes_from_kustomize_to_helm() {
     let container = &after["spec"]["template"]["spec"]["containers"][0];
     assert_eq!(container["envFrom"], json!([{"configMapRef": {"name": "dayone-settings"}}]));
     assert_eq!(container["env"], before["spec"]["template"]["spec"]["containers"][0]["env"]);
+}
+
+/// As `docs/helm.md` says, after values that do not match the components.
+#[test]
+fn a_change_to_helm_that_has_failed_goes_on() {
+    let server = ApiServer::start();
+    let admin = server.admin();
+    let before = with_kustomize(admin);
+    let (helm, kubeconfig, right) = (Helm::new(), server.kubeconfig(ADMIN), values("https://192.0.2.5:6385"));
+    let mut wrong = right.clone();
+    wrong["tls"] = json!({"secret": "dayone-tls"});
+    wrong["bases"] = json!({});
+    let options = ["--take-ownership", "--force-conflicts"];
+    let refused = command(&helm, &kubeconfig, &[&["install"][..], &options].concat(), &wrong).output().unwrap();
+    let errors = String::from_utf8_lossy(&refused.stderr);
+    for reason in ["Duplicate value: \"images\"", "may not specify more than 1 volume type"] {
+        assert!(!refused.status.success() && errors.contains(reason), "{errors}");
+    }
+    run_text(&mut command(&helm, &kubeconfig, &[&["upgrade", "--install"][..], &options].concat(), &right));
+    assert_eq!(admin.get(DEPLOYMENT)["metadata"]["uid"], before["metadata"]["uid"]);
 }
 
 #[test]

@@ -110,6 +110,14 @@ fn rpm_installs_keeps_settings_and_removes() {
         // The root has no package that has a shell, only a shell.
         run_text(command.arg("--root").arg(&root).arg("--nodeps").args(arguments))
     };
+    // As RPM 6 does by default. The option is that of docs/install.md.
+    let strict = ["--define", "_pkgverify_level all", "--upgrade", package.to_str().unwrap()];
+    let refused = as_root("rpm").arg("--root").arg(&root).arg("--nodeps").args(strict).output().unwrap();
+    let errors = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && errors.contains("does not verify: no signature"), "{errors}");
+    rpm(&[&["--nosignature"][..], &strict].concat());
+    rpm(&["--erase", "dayone"]);
+
     rpm(&["--install", package.to_str().unwrap()]);
     check_installed(&root);
     assert!(root.join("usr/share/zsh/site-functions/_dayone").exists());

@@ -120,3 +120,37 @@ fn hosts_groups_and_variables_are_those_of_ansible() {
     }
     assert!(values > 100 && groups > 10, "{values} {groups}");
 }
+
+/// Encrypted with the password `secret`.
+const ENCRYPTED: &str = "all:
+  hosts:
+    h1:
+      v: !vault |
+        $ANSIBLE_VAULT;1.1;AES256
+        61633532663731353562346330313236666130303834633932616564636338326334386266393031
+        6139666139336565626165363739626635313737363836320a656536353839633163626362653530
+        66366638303163303638393434633437316564333233306639363232363236343334626430353831
+        3531393734393936350a373363346564346637383663346338353938663932353164656439653033
+        6131
+";
+
+/// The password does not help `ansible-inventory` with single values, so no finding may say that it does.
+#[test]
+fn single_values_stay_encrypted_in_a_listing() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = |name: &str| directory.path().join(name);
+    fs::write(place("hosts.yml"), ENCRYPTED).unwrap();
+    fs::write(place("password"), "secret").unwrap();
+    let password = format!("--vault-password-file={}", place("password").display());
+    let listing = listed(&place("hosts.yml"), &[&password]);
+    fs::write(place("hosts.json"), &listing).unwrap();
+    for name in ["hosts.yml", "hosts.json"] {
+        let input = read(&place(name), "all", "v");
+        let [finding] = input.report.findings() else { panic!("{name}: {:?}", input.report.findings()) };
+        let finding = finding.to_string();
+        assert!(
+            finding.contains("Ansible Vault has encrypted the value") || finding.contains("does not decrypt it"),
+            "{finding}"
+        );
+    }
+}

@@ -11,7 +11,7 @@ use serde_yaml::Value;
 
 use super::super::table::Cell;
 use super::yaml::value_cell;
-use super::{ENCRYPTED, Inventory, Variables};
+use super::{ENCRYPTED_FILE, ENCRYPTED_VALUE, Inventory, Variables};
 use crate::input::positions::members::Members;
 use crate::input::text::{self, NamedText, VariablesOf, normal_path};
 use crate::input::yaml::invalid::{InvalidValue, kind_of};
@@ -188,7 +188,7 @@ impl File<'_> {
 
     fn read(&self, budget: &mut Budget, report: &mut Report) -> Result<Variables, Reported> {
         if self.content.starts_with(text::VAULT) {
-            return Err(report.refuse("fleet-inventory", &self.path, ENCRYPTED));
+            return Err(report.refuse("fleet-inventory", &self.path, ENCRYPTED_FILE));
         }
         let documents = yaml::documents(&self.content, budget).map_err(|problem| {
             let at = problem.position.or(Some(LineColumn::FIRST));
@@ -234,7 +234,7 @@ impl File<'_> {
 /// Returns a value that may be encrypted by itself.
 fn cell(value: &Value) -> Option<Cell> {
     match InvalidValue::of(value) {
-        Some(InvalidValue::UnknownTag(tag)) if tag == "vault" => Some(Cell::Unusable(ENCRYPTED.into())),
+        Some(InvalidValue::UnknownTag(tag)) if tag == "vault" => Some(Cell::Unusable(ENCRYPTED_VALUE.into())),
         _ => value_cell(value),
     }
 }

@@ -301,11 +301,14 @@ fn cell(text: &str) -> Option<Cell> {
         return Some(Cell::Unusable("is a Jinja expression, which only Ansible can evaluate; write the value".into()));
     }
     if text.as_bytes().starts_with(VAULT) {
-        return Some(Cell::Unusable(ENCRYPTED.into()));
+        return Some(Cell::Unusable(ENCRYPTED_VALUE.into()));
     }
     Cell::of_text(text)
 }
 
-/// The message about an encrypted value.
-const ENCRYPTED: &str = "is encrypted with Ansible Vault; write the value, or hand over what `ansible-inventory --list \
-                         --ask-vault-pass` prints";
+/// The message about a file that is encrypted as a whole.
+const ENCRYPTED_FILE: &str = "is encrypted with Ansible Vault; decrypt it first, or hand over what `ansible-inventory --list \
+                              --ask-vault-pass` prints";
+/// The message about an encrypted value. `ansible-inventory` decrypts files only, also if it has the password.
+const ENCRYPTED_VALUE: &str = "is encrypted with Ansible Vault, and `ansible-inventory --list` does not decrypt it; write the value, \
+                               which `ansible -i INVENTORY HOST -m debug -a var=NAME --ask-vault-pass` prints";

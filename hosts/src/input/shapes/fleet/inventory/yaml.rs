@@ -7,7 +7,7 @@
 use serde_yaml::{Mapping, Value};
 
 use super::super::table::Cell;
-use super::{ALL, ENCRYPTED, Inventory, MAX_ERRORS, Problem, Variables, cell};
+use super::{ALL, ENCRYPTED_VALUE, Inventory, MAX_ERRORS, Problem, Variables, cell};
 use crate::input::listing::listed;
 use crate::input::yaml::invalid::{unsafe_text, wrong_type};
 use vocabulary::report::{DocumentPath, Report, Reported};
@@ -213,7 +213,7 @@ fn listed_cell(value: &Value) -> Option<Cell> {
         return Cell::of_text(text);
     }
     if value.get("__ansible_vault").is_some() {
-        return Some(Cell::Unusable(ENCRYPTED.into()));
+        return Some(Cell::Unusable(ENCRYPTED_VALUE.into()));
     }
     value_cell(value)
 }

@@ -166,7 +166,8 @@ impl Search {
         for name in entries {
             let may_be_inventory = is_of_inventory && has_name_of_inventory(&name.to_string_lossy());
             let text = name.to_string_lossy().to_ascii_lowercase();
-            if text.starts_with('.') {
+            // While a workbook is open, Excel keeps its user's name in `~$hosts.xlsx` beside it, and hides that on Windows.
+            if text.starts_with('.') || text.starts_with("~$") {
                 continue;
             }
             let path = directory.join(&name);

@@ -37,7 +37,7 @@ fn a_directory_is_all_documents_below_it() {
     write(top, "secrets/0.yaml", &secret("worker-0-network"));
     write(top, "secrets/1.yaml", &secret("worker-1-network"));
     // None of these is a document.
-    for other in ["README.md", ".hidden.yaml", ".git/config.yaml", "secrets/0.yaml~", "run.sh"] {
+    for other in ["README.md", ".hidden.yaml", ".git/config.yaml", "secrets/0.yaml~", "run.sh", "hosts/~$rack.xlsx"] {
         write(top, other, "a: [");
     }
     symlink("..", top.join("hosts/up")).unwrap();

@@ -98,8 +98,9 @@ fn cells_are_read_wherever_they_are() {
 fn values_are_as_the_user_sees_them() {
     let styles = "<styleSheet><numFmts><numFmt numFmtId='164' formatCode='GENERAL'/><numFmt numFmtId='165' formatCode='yyyy\\-mm\\-dd'/>\
                   <numFmt numFmtId='166' formatCode='0000'/><numFmt numFmtId='167' formatCode='#'/>\
-                  <numFmt numFmtId='168' formatCode='[$-407]General;General'/></numFmts><cellStyleXfs><xf numFmtId='14'/></cellStyleXfs>\
-                  <cellXfs><xf numFmtId='0'/><xf numFmtId='164'/><xf numFmtId='165'/><xf numFmtId='166'/><xf numFmtId='14'/><xf numFmtId='167'/><xf numFmtId='168'/></cellXfs></styleSheet>";
+                  <numFmt numFmtId='168' formatCode='[$-407]General;General'/><numFmt numFmtId='169' formatCode='\"rack-\"@'/>\
+                  <numFmt numFmtId='170' formatCode='0;-0;0;_-@_-'/></numFmts><cellStyleXfs><xf numFmtId='14'/></cellStyleXfs>\
+                  <cellXfs><xf numFmtId='0'/><xf numFmtId='164'/><xf numFmtId='165'/><xf numFmtId='166'/><xf numFmtId='14'/><xf numFmtId='167'/><xf numFmtId='168'/><xf numFmtId='169'/><xf numFmtId='170'/></cellXfs></styleSheet>";
     let texts = "<sst><si><t>zero</t></si><si><r><t xml:space='preserve'>a </t></r><r><t>&amp;&#x42;&lt;</t></r><rPh><t>spoken</t></rPh></si><si/></sst>";
     for (b2, expected) in [
         ("<c r='B2'><v>10</v></c>", Ok("10")),
@@ -115,6 +116,7 @@ fn values_are_as_the_user_sees_them() {
         ("<c r='B2' t='s'><v>1</v></c>", Ok("a &B<")),
         ("<c r='B2' t='inlineStr'><is><t>0x1F_x0041_<![CDATA[<]]></t></is></c>", Ok("0x1FA<")),
         ("<c r='B2' t='str'><v>0123</v></c>", Ok("0123")),
+        ("<c r='B2' s='8' t='str'><v>0123</v></c>", Ok("0123")),
         ("<c r='B2' t='s'><v>3</v></c>", Err("is a text that the workbook does not have")),
         ("<c r='B2'><v>4.1</v></c>", Err("is a number with a fraction")),
         ("<c r='B2'><v>1234567890123456</v></c>", Err("is a number with more than 15 digits")),
@@ -123,6 +125,9 @@ fn values_are_as_the_user_sees_them() {
         ("<c r='B2' t='d'><v>2026-01-02</v></c>", Err("is a date or a time")),
         ("<c r='B2' s='3'><v>7</v></c>", Err("is a number that the cell shows in another form")),
         ("<c r='B2' s='6'><v>-1</v></c>", Err("is a number that the cell shows in another form")),
+        ("<c r='B2' s='7' t='str'><v>7</v></c>", Err("is a text that the cell shows in another form")),
+        ("<c r='B2' s='7' t='s'><v>0</v></c>", Err("is a text that the cell shows in another form")),
+        ("<c r='B2' s='7' t='inlineStr'><is><t>7</t></is></c>", Err("is a text that the cell shows in another form")),
         ("<c r='B2' s='9'><v>7</v></c>", Err("is a number that the cell shows in another form")),
         ("<c r='B2' t='e'><f>1/0</f><v>#DIV/0!</v></c>", Err("is the error #DIV/0!")),
         ("<c r='B2'><f>1</f></c>", Err("is a formula without a result")),
@@ -147,7 +152,7 @@ fn values_are_as_the_user_sees_them() {
         "",
         "<c r='B2'/>",
         "<c r='B2' t='s'><v>2</v></c>",
-        "<c r='B2' t='str'><v> </v></c>",
+        "<c r='B2' s='7' t='str'><v> </v></c>",
         "<c r='B2'><v></v></c>",
         "<c r='B2' s='5'><v>0</v></c>",
     ] {

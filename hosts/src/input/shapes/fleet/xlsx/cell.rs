@@ -56,17 +56,24 @@ impl Stored {
                 "is a formula without a result; open the workbook in a spreadsheet program, and save it".into()
             ));
         }
+        let shows_texts = context.styles.shows_texts(self.style);
+        let as_shown = |text: String| {
+            if shows_texts || text.trim().is_empty() {
+                return Ok(text);
+            }
+            Err(format!("is a text that the cell shows in another form than it is stored; {AS_TEXT}"))
+        };
         let text = match self.kind.as_str() {
-            "inlineStr" => return self.inline.filter(|text| !text.is_empty()).map(Ok),
+            "inlineStr" => return self.inline.filter(|text| !text.is_empty()).map(as_shown),
             _ => self.value.filter(|value| !value.is_empty())?,
         };
         Some(match self.kind.as_str() {
             "s" => match text.trim().parse().ok().and_then(|number: usize| context.texts.get(number)) {
                 Some(text) if text.is_empty() => return None,
-                Some(text) => Ok(text.clone()),
+                Some(text) => as_shown(text.clone()),
                 None => Err("is a text that the workbook does not have".to_owned()),
             },
-            "str" => Ok(unescaped(text)),
+            "str" => as_shown(unescaped(text)),
             "b" => Ok(if text.trim() == "1" { "true" } else { "false" }.to_owned()),
             "e" => {
                 // Programs have a dozen errors, all short: #N/A, #REF!, …

@@ -1,4 +1,4 @@
-//! How cells show numbers.
+//! How cells show numbers and texts.
 
 use std::collections::BTreeMap;
 
@@ -36,8 +36,8 @@ impl Format {
     pub(super) const PLAIN: Self = Self::Integer { negative: Shown::Stored, zero: Shown::Stored };
 }
 
-/// The formats of cells by the numbers of their styles.
-pub(super) struct Styles(Vec<Format>);
+/// The formats of cells by the numbers of their styles, each with whether it shows texts as they are stored.
+pub(super) struct Styles(Vec<(Format, bool)>);
 
 impl Styles {
     /// Reads the styles of a workbook. Without any, all numbers are shown as they are stored.
@@ -45,7 +45,7 @@ impl Styles {
         let mut formats = Vec::new();
         let Some(part) = part else { return Ok(Self(formats)) };
         let Some(text) = package.part(part)? else { return Ok(Self(formats)) };
-        let mut codes: BTreeMap<String, Format> = BTreeMap::new();
+        let mut codes: BTreeMap<String, (Format, bool)> = BTreeMap::new();
         let mut events = Events::of(&text, part);
         // Other lists have the same elements: the styles of styles, and formats that depend on values.
         let (mut in_codes, mut in_styles) = (false, false);
@@ -56,11 +56,11 @@ impl Styles {
                 let (id, code) =
                     (code.attribute("numFmtId").unwrap_or_default(), code.attribute("formatCode").unwrap_or_default());
                 package.take(id.len() + code.len())?;
-                codes.insert(id, by_code(&code));
+                codes.insert(id, (by_code(&code), shows_texts(&code)));
             }
             if let Some(style) = event.opens("xf").filter(|_| in_styles) {
                 let id = style.attribute("numFmtId").unwrap_or_else(|| "0".to_owned());
-                formats.push(codes.get(&id).copied().unwrap_or_else(|| built_in(&id)));
+                formats.push(codes.get(&id).copied().unwrap_or_else(|| (built_in(&id), true)));
                 if formats.len() > MAX_STYLES {
                     return Err(format!("has more than {MAX_STYLES} styles"));
                 }
@@ -72,7 +72,12 @@ impl Styles {
     /// Returns the format of style `number`. Style 0 is that of cells without a style.
     pub(super) fn format(&self, number: usize) -> Format {
         let unknown = if number == 0 { Format::PLAIN } else { Format::Other };
-        self.0.get(number).copied().unwrap_or(unknown)
+        self.0.get(number).map_or(unknown, |(format, _)| *format)
+    }
+
+    /// Whether cells of style `number` show texts as they are stored.
+    pub(super) fn shows_texts(&self, number: usize) -> bool {
+        self.0.get(number).is_none_or(|(_, shows_texts)| *shows_texts)
     }
 }
 
@@ -149,6 +154,11 @@ fn zero_in(section: &str) -> Option<Shown> {
     }
 }
 
+/// Returns the letters before `end`, and skips it.
+fn until(letters: &mut std::str::Chars<'_>, end: char) -> String {
+    letters.take_while(|letter| *letter != end).collect()
+}
+
 /// Returns a section without the language before it, as in `[$-407]General`. Larger numbers in the brackets also choose other digits, or
 /// the format of the system.
 fn without_locale(section: &str) -> &str {
@@ -157,6 +167,33 @@ fn without_locale(section: &str) -> &str {
         Some((locale, rest)) if u32::from_str_radix(locale, 16).is_ok_and(|locale| locale < 0x8000) => rest,
         _ => section,
     }
+}
+
+/// Whether the format with this code shows texts as they are stored, perhaps with blanks around them. The fourth section is for texts, or
+/// the last one if it has an `@`, which stands for the text. Without such a section, a text is shown as it is.
+fn shows_texts(code: &str) -> bool {
+    // Each section without blanks, colours and languages. A `"` stands for what it shows besides the text.
+    let (mut sections, mut section, mut letters) = (Vec::new(), String::new(), code.chars());
+    while let Some(letter) = letters.next() {
+        let shows_more = match letter {
+            '"' => !until(&mut letters, '"').trim().is_empty(),
+            '\\' => letters.next().is_some_and(|letter| letter != ' '),
+            // A colour, a language with a hyphen, or a currency.
+            '[' => until(&mut letters, ']').strip_prefix('$').is_some_and(|currency| !currency.starts_with('-')),
+            _ => false,
+        };
+        match letter {
+            _ if shows_more => section.push('"'),
+            ';' => sections.push(std::mem::take(&mut section)),
+            // A blank as wide as the next letter; or the next letter as often as there is room.
+            '_' | '*' => drop(letters.next()),
+            '"' | '\\' | '[' | ' ' => {}
+            other => section.push(other),
+        }
+    }
+    sections.push(section);
+    let of_texts = sections.get(3).or(sections.last().filter(|last| last.contains('@')));
+    of_texts.is_none_or(|section| section == "@" || section.eq_ignore_ascii_case("General"))
 }
 
 #[cfg(test)]
@@ -184,6 +221,54 @@ mod tests {
             assert_eq!(by_code(code), expected, "{code}");
         }
         assert_eq!(["0", "14", "2", "x"].map(built_in), [Format::PLAIN, Format::Date, Format::Other, Format::Other]);
+    }
+
+    /// As `LibreOffice` 7.4 shows `abc`.
+    #[test]
+    fn texts_may_be_shown_in_another_form() {
+        for code in [
+            "General",
+            "@",
+            "0",
+            "\"rack-\"0",
+            ";;;@",
+            "0;-0;0",
+            "0;-0;0;@",
+            "0;@",
+            "0;-0;0;General",
+            "[BLUE]@",
+            "[$-407]@",
+            "_-@_-",
+            "* @",
+            "@*-",
+            "@\" \"",
+            "\\ @",
+            "\"@\"0",
+            "_-* #,##0_-;-* #,##0_-;_-* \"-\"_-;_-@_-",
+            "[=0]\"\";General",
+            "",
+            "\"",
+            "[",
+            "\\",
+            "_",
+        ] {
+            assert!(shows_texts(code), "{code}");
+        }
+        for code in [
+            ";;;",
+            "\"rack-\"@",
+            "@\" x\"",
+            "\\x@",
+            "0;-0;0;\"t:\"@",
+            "0;-0;0;\"\"",
+            "@@",
+            "0;-@",
+            "@\\;",
+            "@ [$€-407]",
+            "0;-0;0;\"x;\"@;",
+        ] {
+            assert!(!shows_texts(code), "{code}");
+        }
     }
 
     /// As `LibreOffice` 7.4 shows 9000, -5 and 0.

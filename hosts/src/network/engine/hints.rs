@@ -50,6 +50,16 @@ pub(super) fn written(document: &Value, steps: &[Step<'_>], message: &str) -> Op
     }
 }
 
+/// Which character that is not ASCII the text at the end of `steps` contains. Texts from web pages and spreadsheets have such characters. Many
+/// of them are invisible, and others look like digits.
+pub(super) fn foreign_character(document: &Value, steps: &[Step<'_>]) -> Option<String> {
+    let character = at(document, steps)?.as_str()?.chars().find(|c| !c.is_ascii())?;
+    let code = u32::from(character);
+    Some(format!(
+        "the value contains the character U+{code:04X}, which may be invisible or look like another; type the value again"
+    ))
+}
+
 /// Whether it is the destination of a route, as other tools write that of a default route.
 pub(super) fn is_default(document: &Value, steps: &[Step<'_>]) -> bool {
     matches!(steps.last(), Some(Step::Key("destination")))

@@ -55,15 +55,16 @@ pub(super) fn refused(
     let hint = hints::belongs(document, steps, message).map(|place| format!("; {place}"));
     let hint = hint.or_else(|| hints::written(document, steps, message).map(|hint| format!("; {hint}")));
     let hint = hint.unwrap_or_default();
-    report.error(code, path, format!("{subject}: {line}{hint}"));
+    let character = hints::foreign_character(document, steps).filter(|_| is_about_value && !is_below_secret(steps));
+    let character = character.map(|character| format!("; {character}")).unwrap_or_default();
+    report.error(code, path, format!("{subject}: {line}{hint}{character}"));
 }
 
 /// Returns the value at the end of `steps` for a sentence, if it is a single one and no secret. The document may be what a
 /// Secret of Kubernetes holds, and the sentence goes into a condition that more people may read: of texts, only those are
 /// shown that are written like addresses.
 fn shown(document: &Value, steps: &[Step<'_>]) -> Option<String> {
-    let keys = steps.iter().filter_map(|step| if let Step::Key(key) = step { Some(*key) } else { None });
-    if keys.into_iter().any(is_secret) {
+    if is_below_secret(steps) {
         return None;
     }
     match locate::at(document, steps)? {
@@ -73,4 +74,8 @@ fn shown(document: &Value, steps: &[Step<'_>]) -> Option<String> {
         Value::Bool(value) => Some(value.to_string()),
         _ => None,
     }
+}
+
+fn is_below_secret(steps: &[Step<'_>]) -> bool {
+    steps.iter().any(|step| matches!(step, Step::Key(key) if is_secret(key)))
 }

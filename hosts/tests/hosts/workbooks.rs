@@ -162,6 +162,26 @@ fn values_are_as_the_user_sees_them() {
     }
 }
 
+/// Some programs write the names of parts into the archive in another case than into the relationships, or with backslashes.
+#[test]
+fn parts_are_found_in_any_case() {
+    let content = format!("<sheetData>{}</sheetData>", cell("<c r='B2' t='s'><v>0</v></c>"));
+    let texts = [("sharedStrings", "<sst><si><t>x</t></si></sst>")];
+    let workbook = sheets("", &[("a", "", &content)], &texts);
+    for (name, written) in
+        [("xl/sharedStrings.xml", "xl/SharedStrings.xml"), ("xl/s0.xml", "XL\\S0.xml"), ("xl/_rels/", "xl\\_rels\\")]
+    {
+        let mut renamed = workbook.clone();
+        // In the header of the part, and in the directory of the archive.
+        for _ in 0..2 {
+            let at = renamed.windows(name.len()).position(|bytes| bytes == name.as_bytes()).unwrap();
+            renamed[at..at + name.len()].copy_from_slice(written.as_bytes());
+        }
+        let input = input(&renamed);
+        assert_eq!(roles(&input), [("a", "x")], "{written}: {:?}", input.report.findings());
+    }
+}
+
 /// openpyxl and `XlsxWriter` compute nothing: they leave out results, or write zeros, and ask Excel to compute everything.
 #[test]
 fn results_that_no_program_has_computed_are_not_used() {

@@ -19,7 +19,7 @@ const MAX_PARTS: usize = 10_000;
 /// A workbook, and what is left to read it with.
 pub(super) struct Package<'a, 'b> {
     archive: ZipSliceArchive<&'a [u8]>,
-    /// The places of the parts by their names.
+    /// The places of the parts by the keys of their names.
     parts: BTreeMap<Vec<u8>, (CompressionMethod, ZipArchiveEntryWayfinder)>,
     budget: &'b mut Budget,
     /// How many bytes of parts dayone may still read.
@@ -47,7 +47,7 @@ impl<'a, 'b> Package<'a, 'b> {
         let mut parts = BTreeMap::new();
         let mut entries = archive.entries();
         while let Some(entry) = entries.next_entry().map_err(damaged)? {
-            let name = entry.file_path().as_ref().to_vec();
+            let name = key(entry.file_path().as_ref());
             if parts.insert(name, (entry.compression_method(), entry.wayfinder())).is_some() {
                 return Err("is damaged: it has two parts with one name".to_owned());
             }
@@ -66,7 +66,7 @@ impl<'a, 'b> Package<'a, 'b> {
 
     /// Returns the text of a part, if it exists.
     pub(super) fn part(&mut self, name: &str) -> Result<Option<String>, Problem> {
-        let Some((method, place)) = self.parts.get(name.as_bytes()) else { return Ok(None) };
+        let Some((method, place)) = self.parts.get(&key(name.as_bytes())) else { return Ok(None) };
         let damaged = || format!("is damaged: dayone cannot read its part {name}");
         let entry = self.archive.get_entry(*place).map_err(|_| damaged())?;
         let packed = entry.data();
@@ -115,6 +115,12 @@ impl Relationships {
     pub(super) fn one_of_type(&self, end: &str) -> Option<String> {
         self.0.iter().find(|relationship| relationship.kind.ends_with(end)).map(|found| found.target.clone())
     }
+}
+
+/// Returns the key of a part's name. Two names are equivalent if they differ in the case of ASCII letters only (ISO/IEC 29500-2, 6.2.2.3). Some
+/// programs write the names with backslashes into the archive.
+fn key(name: &[u8]) -> Vec<u8> {
+    name.iter().map(|byte| if *byte == b'\\' { b'/' } else { byte.to_ascii_lowercase() }).collect()
 }
 
 /// Returns the name of the part `target`, as seen from a directory.

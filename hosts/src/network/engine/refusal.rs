@@ -42,7 +42,7 @@ pub(super) fn refused(
         Refusal::Generation(message) => ("nmstate-refused", message),
         Refusal::Panic => return,
     };
-    let line: String = message.chars().map(|c| if c.is_control() { ' ' } else { c }).take(1024).collect();
+    let line = visible(message);
     let is_about_value = match refusal {
         Refusal::Schema(message) => !message.starts_with("unknown field"),
         _ => message.to_ascii_lowercase().contains("invalid "),
@@ -58,6 +58,19 @@ pub(super) fn refused(
     let character = hints::foreign_character(document, steps).filter(|_| is_about_value && !is_below_secret(steps));
     let character = character.map(|character| format!("; {character}")).unwrap_or_default();
     report.error(code, path, format!("{subject}: {line}{hint}{character}"));
+}
+
+/// Returns what nmstate says on one line, with the escapes of characters that nobody sees: it may quote the document.
+fn visible(message: &str) -> String {
+    let mut line = String::new();
+    for letter in message.chars().take(1024) {
+        match letter {
+            control if control.is_control() => line.push(' '),
+            ascii if ascii.is_ascii() => line.push(ascii),
+            other => line.extend(other.escape_debug()),
+        }
+    }
+    line
 }
 
 /// Returns the value at the end of `steps` for a sentence, if it is a single one and no secret. The document may be what a

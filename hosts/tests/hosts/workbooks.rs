@@ -300,7 +300,11 @@ fn mistakes_in_a_table_name_the_cell() {
         ("<row r='2'/><row r='2'/>", "t.xlsx: has rows in disorder, in its part xl/s0.xml"),
         ("<row r='x'/>", "t.xlsx: has rows in disorder, in its part xl/s0.xml"),
         ("<row><c r='1'/></row>", "t.xlsx: has a cell without a place, in its part xl/s0.xml"),
-        (NAMES, "t.xlsx: has no hosts"),
+        (NAMES, "t.xlsx: has no hosts (in the sheet Sheet1; hosts.sheet selects another one)"),
+        (
+            "<row><c t='str'><v>Racks</v></c></row><row><c t='str'><v>of 2026</v></c></row>",
+            "HostFleet/f: spec.template.role uses ${v}, which no row has; the variables are: Racks (in the sheet Sheet1; hosts.sheet",
+        ),
     ] {
         let message = error(&input(&sheet(rows))).1;
         assert!(message.starts_with(expected), "{message}");

@@ -91,7 +91,7 @@ impl Fleet {
             return Err(Reported);
         }
         let mut wrong = Report::new();
-        let mut variables = Variables::new(&table.columns);
+        let mut variables = Variables::new(&table.columns, table.in_sheet());
         let columns: Vec<&str> = COLUMNS.into_iter().filter(|column| !template.mapping.contains_key(*column)).collect();
         let columns: Vec<&str> = columns.into_iter().filter(|column| variables.take(column)).collect();
         let members = Value::Mapping(template.mapping.clone());

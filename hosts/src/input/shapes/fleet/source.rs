@@ -229,7 +229,8 @@ pub(super) fn rows(
         }
     };
     if rows.table.rows.is_empty() {
-        return Err(report.refuse("fleet-table-empty", &rows.path, "has no hosts"));
+        let message = format!("has no hosts{}", rows.table.in_sheet());
+        return Err(report.refuse("fleet-table-empty", &rows.path, message));
     }
     Ok(rows)
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_yaml::Value;
 
 use crate::input::fields::refuse_type;
+use crate::input::listing::quoted;
 use crate::input::yaml::invalid::wrong_type;
 use vocabulary::report::{DocumentPath, Report, Reported};
 
@@ -21,6 +22,8 @@ pub(super) struct Table {
     pub(super) rows: Vec<Row>,
     /// The names of all columns, in their order.
     pub(super) columns: Vec<Arc<str>>,
+    /// The name of its sheet, if it is in a workbook.
+    pub(super) sheet: Option<String>,
 }
 
 /// The values of one host. Rows share the names of columns, and the values that they have from a group or a range: of a few kilobytes
@@ -80,6 +83,12 @@ impl Cell {
 }
 
 impl Table {
+    /// Returns the sheet of the table for the end of a message, if it is in a workbook: the user may have meant another one.
+    pub(super) fn in_sheet(&self) -> String {
+        let sheet = self.sheet.as_deref().map(quoted);
+        sheet.map(|sheet| format!(" (in the sheet {sheet}; hosts.sheet selects another one)")).unwrap_or_default()
+    }
+
     /// Sets the columns to those of the rows, sorted by name.
     pub(super) fn collect_columns(&mut self) {
         let names: BTreeSet<&Arc<str>> = self.rows.iter().flat_map(|row| row.cells.keys()).collect();

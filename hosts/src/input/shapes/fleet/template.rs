@@ -56,11 +56,13 @@ pub(super) struct Variables<'a> {
     known: &'a [Arc<str>],
     /// Whether each is used.
     used: BTreeMap<&'a str, bool>,
+    /// The sheet that they come from, for the end of a message.
+    in_sheet: String,
 }
 
 impl<'a> Variables<'a> {
-    pub(super) fn new(known: &'a [Arc<str>]) -> Self {
-        Self { known, used: known.iter().map(|name| (&**name, false)).collect() }
+    pub(super) fn new(known: &'a [Arc<str>], in_sheet: String) -> Self {
+        Self { known, used: known.iter().map(|name| (&**name, false)).collect(), in_sheet }
     }
 
     /// Notes the use of a variable. Returns whether it exists.
@@ -163,7 +165,8 @@ impl Template {
                     if !variables.take(name) {
                         let message = || {
                             let known = listed(variables.known.iter().map(|name| &**name));
-                            format!("uses ${{{name}}}, which no row has; the variables are: {known}")
+                            let in_sheet = &variables.in_sheet;
+                            format!("uses ${{{name}}}, which no row has; the variables are: {known}{in_sheet}")
                         };
                         report.error_up_to(MAX_ERRORS, "fleet-variable-unknown", path, message);
                     }

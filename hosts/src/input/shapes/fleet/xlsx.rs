@@ -51,7 +51,8 @@ pub(super) fn read(
         return Err(report.refuse("fleet-table-empty", path, message));
     };
     let names = columns(first.values, &|column| cell(first.number, column)).map_err(&mut refuse)?;
-    let mut table = Table { rows: Vec::new(), columns: names.values().cloned().collect() };
+    let columns = names.values().cloned().collect();
+    let mut table = Table { rows: Vec::new(), columns, sheet: Some(sheet.name.clone()) };
     // A column without a name is one mistake, in how many rows it may have values: the first cell, and how many there are.
     let mut nameless: BTreeMap<usize, (String, usize)> = BTreeMap::new();
     for sheet::Row { number, values, .. } in rows {

@@ -113,6 +113,29 @@ fn server_release(server: &Server, id: &str) {
     assert_eq!(answer.status(), 204);
 }
 
+/// Before ansible-core 2.19, a template that results in JSON, such as the content of a file, is a list or a dictionary.
+#[test]
+fn documents_that_ansible_has_parsed_are_json_again() {
+    let server = server();
+    let ansible = Ansible::new(&server.api, Some(TOKEN));
+    let network = "interfaces:\n- name: eth0\n  type: ethernet\n  state: up\n  ipv4: {enabled: true, dhcp: true}\n";
+    let parsed = json!([
+        {"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost", "metadata": {"name": "w0", "creationTimestamp": null},
+         "spec": {"preprovisioningNetworkDataName": "w0-network"}},
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "w0-network"}, "stringData": {"nmstate": network}},
+    ]);
+    let orders = [
+        json!({"base": "coreos", "documents": parsed.to_string()}),
+        json!({"base": "coreos", "documents": parsed}),
+        json!({"base": "coreos", "document_files": [{"name": "w0.json", "text": parsed}]}),
+    ];
+    let mut results = ansible.tasks(&orders.map(|order| ("image", order)), &[]).into_iter();
+    let made = results.next().unwrap().changed(true);
+    for again in results {
+        assert_eq!(again.changed(false)["image"]["id"], made["image"]["id"]);
+    }
+}
+
 #[test]
 fn an_image_is_made_once_and_deleted_once() {
     let server = server();

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import typing as t
 from contextlib import suppress
@@ -35,6 +36,10 @@ class Module(AnsibleModule):
     def _load_params(self) -> None:
         super()._load_params()
         self._given = dict(self.params)
+        # Before ansible-core 2.19, a template that results in JSON, such as the content of a file, is a dictionary or a list. Where an option
+        # is a text, Ansible would then make a text of it in Python's notation.
+        given = [name for name in HIDDEN if name in self.params and name in self.argument_spec]
+        self.params.update({name: _with_json(self.params[name], self.argument_spec[name]) for name in given})
 
     def log(self, msg: str, log_args: dict[str, t.Any] | None = None) -> None:
         """Logs nothing. Ansible overrides the argument C(no_log) of a module with the task's."""
@@ -62,6 +67,19 @@ class Module(AnsibleModule):
         for text in sorted(texts - {""}, key=len, reverse=True):
             message = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", "********", message)
         return message
+
+
+def _with_json(value: t.Any, option: dict[str, t.Any]) -> t.Any:
+    """The value of an option, with JSON in place of the structures where the option is a text."""
+    kind, members = option.get("type"), option.get("options", {})
+    if kind == "str" and isinstance(value, (dict, list)):
+        return json.dumps(value)
+    if kind == "dict" and isinstance(value, dict):
+        return {name: _with_json(member, members.get(name, {})) for name, member in value.items()}
+    if kind == "list" and isinstance(value, list):
+        element = {"type": option.get("elements"), "options": members}
+        return [_with_json(each, element) for each in value]
+    return value
 
 
 def _texts(value: t.Any) -> t.Iterator[str]:

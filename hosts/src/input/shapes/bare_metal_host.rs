@@ -1,7 +1,7 @@
 //! Metal3's `BareMetalHost`, with the Secrets that hold its network and its BMC's credentials.
 //!
-//! Source: metal3-io/baremetal-operator, `apis/metal3.io/v1alpha1/baremetalhost_types.go`. The key `nmstate` is the one that
-//! openshift/image-customization-controller reads.
+//! Source: metal3-io/baremetal-operator, `baremetalhost_types.go` in `apis/metal3.io/v1alpha1` and `apis/metal3.io/v1beta1`: what dayone
+//! reads is the same in both. The key `nmstate` is the one that openshift/image-customization-controller reads.
 
 use super::bmc;
 use super::host_reader::{HostReader, Reading, Scope};
@@ -14,7 +14,7 @@ use vocabulary::host::{HostName, NetworkDocument};
 use vocabulary::report::{Report, Reported};
 
 pub(super) const KIND: &str = "BareMetalHost";
-pub(super) const API_VERSIONS: &[&str] = &["metal3.io/v1alpha1"];
+pub(super) const API_VERSIONS: &[&str] = &["metal3.io/v1alpha1", "metal3.io/v1beta1"];
 
 /// The member that names the Secret with the network.
 const NETWORK_SECRET: &str = "preprovisioningNetworkDataName";

@@ -213,7 +213,7 @@ impl ControllerServer {
         let leadership = Leadership::elect(client.clone(), own_namespace, lease, identity, images.able());
         let discovered = Arc::clone(&images);
         let controller = Controller::start(kubernetes::Config {
-            client,
+            client: kubernetes::with_metal3_version(client),
             namespace: config.namespace,
             identity: config.identity,
             concurrency: config.concurrency,

@@ -22,6 +22,7 @@ mod metal3_reconcile;
 mod metal3_reload;
 mod metal3_replicas;
 mod metal3_static_server;
+mod metal3_versions;
 mod metal3_webhooks;
 mod monitoring;
 mod second_step;

@@ -4,6 +4,7 @@ use std::error::Error as _;
 use std::future::Future;
 use std::time::Duration;
 
+use http::StatusCode;
 use kube::client::AuthError;
 use kube::config::KubeconfigError;
 use kube::core::Status;
@@ -108,6 +109,10 @@ pub(super) fn describe(error: &kube::Error) -> String {
         kube::Error::Api(status) if lacks_right(status) => {
             format!("{}; a Role or ClusterRole with this rule is missing", status.message)
         }
+        kube::Error::Api(status) if status.message.starts_with('<') => match StatusCode::from_u16(status.code) {
+            Ok(code) => format!("a proxy in front of the API server answers with a page of HTML: {code}"),
+            Err(_) => format!("a proxy in front of the API server answers with a page of HTML ({})", status.code),
+        },
         kube::Error::Api(status) => format!("{} ({})", status.message, status.code),
         other => unquoted(other),
     }
@@ -174,6 +179,18 @@ mod tests {
         assert!([400, 403, 422].map(error).iter().all(RequestError::is_refused));
         assert!(![404, 409, 429, 500, 504].map(error).iter().any(RequestError::is_refused));
         assert_eq!(error(422).to_string(), "cannot label the Secret a: denied the request: no (422)");
+    }
+
+    #[test]
+    fn a_page_of_a_proxy_is_named_and_not_quoted() {
+        let page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>nginx</body>\r\n</html>";
+        let error =
+            |code| kube::Error::Api(Status::failure(page, "Failed to parse error data").with_code(code).boxed());
+        let proxy = "a proxy in front of the API server answers with a page of HTML";
+        assert_eq!(describe(&error(502)), format!("{proxy}: 502 Bad Gateway"));
+        assert_eq!(describe(&error(0)), format!("{proxy} (0)"));
+        let plain = kube::Error::Api(Status::failure("404 page not found", "NotFound").with_code(404).boxed());
+        assert_eq!(describe(&plain), "404 page not found (404)");
     }
 
     #[tokio::test]

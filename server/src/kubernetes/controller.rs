@@ -175,19 +175,25 @@ async fn until(stopping: CancellationToken, task: impl Future<Output = ()>) {
 async fn requeue_on_change<K: Kind>(queue: WorkQueue<K>) {
     let context = &queue.context;
     let (mut leads, mut images) = (context.leads.clone(), context.images.changed());
+    // A replica that can make no images takes the Lease for some seconds, again and again, to write the reason into the objects. An
+    // alert about a missing leader would end with each of these turns.
+    let show = |leads: bool| context.metrics.leader(leads && context.images.can_make_images());
     let leads_now = *leads.borrow_and_update();
-    context.metrics.leader(leads_now);
+    show(leads_now);
     context.failing.lead(leads_now);
     loop {
         let due = tokio::select! {
             () = changed(&mut leads) => {
                 let leads = *leads.borrow_and_update();
-                context.metrics.leader(leads);
+                show(leads);
                 context.failing.lead(leads);
                 context.contention.clear();
                 leads
             }
-            () = changed(&mut images) => true,
+            () = changed(&mut images) => {
+                show(context.leads());
+                true
+            }
         };
         if due {
             queue.send_all();

@@ -57,6 +57,7 @@ impl KubernetesMetrics {
         let failing = "PreprovisioningImages and DataImages whose image cannot be built at the moment, by the reason in the \
                        condition or the Event; 0 on replicas that do not write";
         let refused = "Whether the API server refuses to set owners of Secrets (1)";
+        let leader = "Whether this replica is the leader and can make images (1) or not (0)";
         let contested = "PreprovisioningImages, DataImages and Secrets whose content another controller replaces";
         let dropped = "Events that dayone did not publish, because too many others waited for the API server";
         Self {
@@ -66,7 +67,7 @@ impl KubernetesMetrics {
             failing: registered(registry, "failing_objects", failing),
             objects: registered(registry, "objects", "Known PreprovisioningImages"),
             data_images: registered(registry, "data_images", "Known DataImages"),
-            leader: registered(registry, "leader", "Whether this replica is the leader (1) or not (0)"),
+            leader: registered(registry, "leader", leader),
             owners_refused: registered(registry, "owner_references_refused", refused),
             contested: registered(registry, "contested_objects", contested),
             requests: registered(registry, "api_requests", "Requests to the API server"),

@@ -133,3 +133,30 @@ fn every_operation_says_which_role_it_needs() {
         }
     }
 }
+
+/// The pages say of every parameter of a query what it is for.
+#[test]
+fn every_parameter_of_a_query_is_on_a_page() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    let mut pages = String::new();
+    for directory in [docs.clone(), docs.join("how-to")] {
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "md") {
+                pages += &std::fs::read_to_string(path).unwrap();
+            }
+        }
+    }
+    let document: serde_json::Value = serde_json::from_str(&dayone::api::document()).unwrap();
+    let mut known = std::collections::BTreeSet::new();
+    for operation in document["paths"].as_object().unwrap().values().flat_map(|path| path.as_object().unwrap().values())
+    {
+        let parameters = operation["parameters"].as_array().map(Vec::as_slice).unwrap_or_default();
+        known.extend(parameters.iter().filter(|one| one["in"] == "query").map(|one| one["name"].as_str().unwrap()));
+    }
+    assert!(known.len() > 30, "{known:?}");
+    for name in known {
+        let is_named = [format!("`{name}"), format!("{name}=")].iter().any(|text| pages.contains(text));
+        assert!(is_named, "no page says what {name} is for");
+    }
+}

@@ -255,6 +255,9 @@ fn the_runbook_has_every_step_at_which_a_boot_fails() {
         let mut rows = section.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
         assert!(rows.any(|steps| steps.contains(&format!("`{step}`"))), "{step}");
     }
+    // In that step, the server reaches the BMC for the first time, and logs in.
+    let insert = section.lines().find(|line| line.starts_with("| `insert` |")).expect("a row");
+    assert!(insert.contains("user name or the password"), "{insert}");
 }
 
 #[test]
@@ -276,7 +279,7 @@ fn the_runbooks_have_what_a_server_and_a_sidecar_need() {
     let page = read("docs/runbooks.md");
     let of_images = page.matches("--images-connections-per-address").count();
     assert_eq!(of_images, page.matches("--media-connections-per-address").count());
-    for part in ["Authorization: Bearer", "baremetal-operator-controller-manager"] {
+    for part in ["Authorization: Bearer", "--token-file TOKENFILE", "baremetal-operator-controller-manager"] {
         assert!(page.contains(part), "{part}");
     }
 }

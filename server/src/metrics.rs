@@ -129,7 +129,7 @@ impl Metrics {
         let gauge = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
         let _alone = self.answering.lock();
         self.images.set(gauge(images));
-        // A base that is no longer configured has no metrics.
+        // A base that is no longer configured, and that no image needs, has no metrics.
         self.bases.clear();
         self.base_changes.clear();
         self.orphaned_images.clear();

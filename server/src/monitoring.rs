@@ -53,12 +53,19 @@ pub(crate) fn answer(metrics: &Metrics, store: &Store) -> Response {
     for ReplacedBase { name, images, .. } in store.replaced_bases() {
         *orphaned.entry(name).or_default() += images;
     }
-    let bases = store.bases();
-    let values = bases.iter().map(|base| BaseValues {
+    let (bases, missing) = (store.bases(), store.missing_bases());
+    let registered = bases.iter().map(|base| BaseValues {
         name: base.name().as_str(),
         is_available: base.available().is_some(),
         changes: base.changes(),
         orphaned_images: orphaned.get(base.name()).copied().unwrap_or_default(),
     });
-    metrics.answer(store.images().len(), values)
+    // The controller has only the bases whose files it finds. An alert must see that one of them is away.
+    let missing = missing.iter().map(|name| BaseValues {
+        name: name.as_str(),
+        is_available: false,
+        changes: 0,
+        orphaned_images: 0,
+    });
+    metrics.answer(store.images().len(), registered.chain(missing))
 }

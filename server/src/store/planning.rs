@@ -1,6 +1,6 @@
 //! Which images can be served over the present bases.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hosts::parallel;
@@ -79,15 +79,26 @@ impl Store {
 
     /// The replaced bases, ordered by name and by former identity.
     pub fn replaced_bases(&self) -> Vec<ReplacedBase> {
+        let replaced = self.images_without_base().into_iter().filter_map(|((name, was), images)| {
+            let now = self.base(name.as_str())?.available()?.identity;
+            (now != was).then_some(ReplacedBase { name, was, now, images })
+        });
+        replaced.collect()
+    }
+
+    /// The names of the bases that are gone, although published images were made from them, in order.
+    pub fn missing_bases(&self) -> BTreeSet<BaseName> {
+        let names = self.images_without_base().into_keys().map(|(name, _)| name);
+        names.filter(|name| self.base(name.as_str()).is_none()).collect()
+    }
+
+    /// How many published images have no base, by the name and the identity of the base that they were made from.
+    fn images_without_base(&self) -> BTreeMap<(BaseName, BaseIdentity), usize> {
         let mut images: BTreeMap<(BaseName, BaseIdentity), usize> = BTreeMap::new();
         for image in self.images() {
             let Some(name) = image.base_name().filter(|_| image.lacks_base()) else { continue };
             *images.entry((name.clone(), image.base())).or_default() += 1;
         }
-        let replaced = images.into_iter().filter_map(|((name, was), images)| {
-            let now = self.base(name.as_str())?.available()?.identity;
-            (now != was).then_some(ReplacedBase { name, was, now, images })
-        });
-        replaced.collect()
+        images
     }
 }

@@ -128,3 +128,17 @@ async fn a_base_that_was_replaced_under_its_name_is_named_wherever_its_images_ar
     assert!(metrics().await.contains("dayone_base_orphaned_images{base=\"coreos\"} 0"));
     assert_eq!(Answer::of(dayone.get("/readyz")).await.ok()["problems"], json!([]));
 }
+
+/// For `dayone controller`, a base is gone when its file is away. Its metric must not go with it, because an alert looks at that.
+#[tokio::test]
+async fn a_base_that_is_gone_counts_as_not_available_until_no_image_needs_it() {
+    let dayone = Dayone::start().await;
+    let image = Answer::of(dayone.post("/v1/images?base=coreos", NMSTATE)).await.ok();
+    let dayone = dayone.restart_with(|config| config.bases.retain(|base| base.name.as_str() != "coreos")).await;
+    let metrics = async || String::from_utf8(Answer::of(dayone.get("/metrics")).await.body).unwrap();
+    let text = metrics().await;
+    assert!(text.lines().any(|line| line == "dayone_base_available{base=\"coreos\"} 0"), "{text}");
+    let path = format!("/v1/images/{}", image["id"].as_str().unwrap());
+    assert_eq!(dayone.client.delete(dayone.url(&path)).send().await.unwrap().status(), 204);
+    assert!(!metrics().await.contains("base=\"coreos\""));
+}

@@ -214,6 +214,10 @@ fn a_folder_of_bases_that_is_away_for_a_moment_takes_no_image_away() {
     move_all(&folder, &away);
     wait_until_not_ready(&replica, "there are no base images");
     sleep(SCAN);
+    // An alert looks at the bases that are not available.
+    let metrics = replica.probe("metrics").expect("an answer").1;
+    let is_away = |line: &str| line.starts_with("dayone_base_available{") && line.ends_with(" 0");
+    assert!(metrics.lines().any(is_away), "{metrics}");
     move_all(&away, &folder);
     replica.wait_until_ready();
     replica.wait("it leads again", Duration::from_secs(10), || replica.leads());

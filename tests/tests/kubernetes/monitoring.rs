@@ -270,6 +270,8 @@ fn the_commands_of_the_runbooks_show_what_the_text_says() {
         assert!(line.contains("& sleep") && line.contains("kill $!"), "{line}");
     }
     assert!(!page.contains("-A -o name"), "names without their namespaces");
+    // The API server refuses the others: what `kubectl get -o yaml` has written has the uid of the Secret that is gone.
+    assert!(page.contains("`k replace --force -f BACKUP.yaml`"));
     // As `--log-format` says, a line of the log has `status=404` or `"status":404`.
     assert!(page.contains(r#"grep -E 'status"?[=:]404'"#) && !page.contains("grep status="));
 }

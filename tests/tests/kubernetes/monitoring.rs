@@ -281,7 +281,14 @@ fn the_runbooks_have_what_a_server_and_a_sidecar_need() {
     let page = read("docs/runbooks.md");
     let of_images = page.matches("--images-connections-per-address").count();
     assert_eq!(of_images, page.matches("--media-connections-per-address").count());
-    for part in ["Authorization: Bearer", "--token-file TOKENFILE", "baremetal-operator-controller-manager"] {
+    for part in [
+        "Authorization: Bearer",
+        "--token-file TOKENFILE",
+        "baremetal-operator-controller-manager",
+        // It goes on without the file, and does not start without it.
+        "Do not restart `dayone serve` before the file is back",
+        "`base '…' cannot be used`",
+    ] {
         assert!(page.contains(part), "{part}");
     }
 }

@@ -24,6 +24,7 @@ use super::readiness::Readiness;
 use super::reconcile::{self, Reconcile, ReconcileError};
 use super::resources::PreprovisioningImage;
 use super::retries::Retries;
+use super::turns::Turns;
 use super::unready::Unready;
 use super::watching::{self, SecretListener, WorkQueue};
 use crate::audit::Audit;
@@ -203,17 +204,23 @@ async fn requeue_on_change<K: Kind>(queue: WorkQueue<K>) {
 
 async fn work<K: Reconcile>(
     context: Arc<Context<K>>,
-    mut queued: mpsc::UnboundedReceiver<ObjectRef<K>>,
+    queued: mpsc::UnboundedReceiver<ObjectRef<K>>,
     concurrency: u16,
     stopping: CancellationToken,
 ) {
-    let queue = futures_util::stream::poll_fn(move |task| queued.poll_recv(task))
+    let turns = Turns::new(concurrency);
+    let queue = turns
+        .objects(queued)
         .map(|object| Ok::<_, ReconcileError>(ReconcileRequest::from(object)))
         .take_until(stopping.cancelled_owned());
     let objects = context.objects.clone();
     let config = controller::Config::default().concurrency(concurrency);
+    let begun = turns.clone();
     controller::applier(
-        |object, context| Box::pin(reconcile::run(object, context)),
+        move |object: Arc<K>, context| {
+            begun.begun(&ObjectRef::from_obj(&*object));
+            Box::pin(reconcile::run(object, context))
+        },
         reconcile::after_error,
         context,
         objects,
@@ -221,6 +228,14 @@ async fn work<K: Reconcile>(
         config,
     )
     // `after_error` has logged all errors, except that an object was deleted while it was queued, which is none.
-    .for_each(|_| std::future::ready(()))
+    .for_each(|result| {
+        if let Err(controller::Error::ObjectNotFound(gone)) = result {
+            turns.begun(&ObjectRef::new(&gone.name).within(gone.namespace.as_deref().unwrap_or_default()));
+        }
+        std::future::ready(())
+    })
     .await;
 }
+
+#[cfg(test)]
+mod tests;

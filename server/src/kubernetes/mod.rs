@@ -1,8 +1,8 @@
 //! dayone in Kubernetes: makes images for Metal3, in place of the image-customization-controller.
 //!
 //! Every replica watches the same objects and computes the same images from them. The replica that holds the Lease writes
-//! the results. `watching` queues the objects that an event is about, `reconcile` handles one object of any kind, and
-//! `controller` runs both. `decide` decides what a PreprovisioningImage needs, and `preprovisioning_image` does it.
+//! the results. `watching` queues the objects that an event is about, `turns` keeps them in line, `reconcile` handles one object
+//! of any kind, and `controller` runs them. `decide` decides what a PreprovisioningImage needs, and `preprovisioning_image` does it.
 //! `data_image` does both for DataImages.
 
 mod claim;
@@ -31,6 +31,7 @@ mod reconcile;
 mod reloading;
 pub mod resources;
 mod retries;
+mod turns;
 mod unready;
 mod watching;
 

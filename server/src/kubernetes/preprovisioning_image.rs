@@ -63,12 +63,14 @@ impl Reconcile for PreprovisioningImage {
         }
         context.failing.note(owner, outcome.failure().map(|failure| failure.reason));
         let conclusion = decide::conclude(object, &outcome, Timestamp::now());
+        // The lease holder reads a Secret again that is missing or has no label. It labels the Secret, or writes the status if the Secret has
+        // changed. Either is an event for the other replicas.
         let again = match outcome {
-            // The lease holder reads a missing Secret again, and labels it. The other replicas then get an event.
             Outcome::Failed(..) if !context.leads() => RESYNC,
             _ => conclusion.again.unwrap_or(RESYNC),
         };
-        let again = again.min(context.memory.read_again(owner, Instant::now()).unwrap_or(RESYNC));
+        let read_again = context.memory.read_again(owner, Instant::now()).filter(|_| context.leads());
+        let again = again.min(read_again.unwrap_or(RESYNC));
         match conclusion.status {
             // A replica that began to lead in the meantime adds its finalizer first, and is called again for that.
             Some(status) if finalizers == Finalizers::Present && context.may_write(object, owner) => {

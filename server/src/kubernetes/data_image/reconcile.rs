@@ -63,7 +63,10 @@ impl Reconcile for DataImage {
         let is_missed = !frozen || (!object.spec.url.is_empty() && !context.memory.is_published(owner));
         let failure = url.as_ref().err().map(|failure| failure.reason);
         context.failing.note(owner, failure.filter(|_| is_missed));
-        let again = if watched { RESYNC } else { context.memory.wait(owner, Instant::now()) };
+        // The lease holder reads a Secret again that is missing or has no label. It labels the Secret, or writes the URL of another drive.
+        // Either is an event for the other replicas that have a drive.
+        let waits_for_event = watched || (url.is_ok() && !context.leads());
+        let again = if waits_for_event { RESYNC } else { context.memory.wait(owner, Instant::now()) };
         let settled = Reconciled { again, ..Reconciled::settled() };
         match outcome {
             Err(failure) if is_missed => {

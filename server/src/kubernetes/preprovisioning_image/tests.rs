@@ -23,8 +23,11 @@ use super::*;
 use crate::audit::Audit;
 use crate::host_images::{DriveRequest, ImageProvider, PublishedImage, Support};
 
-/// Images whose replica begins to lead while it makes one.
-struct Images(watch::Sender<bool>);
+/// Images whose replica may begin to lead while it makes one.
+struct Images {
+    leads: watch::Sender<bool>,
+    begins_to_lead: bool,
+}
 
 impl ImageProvider for Images {
     fn supports(&self, _: &str) -> Support {
@@ -32,7 +35,7 @@ impl ImageProvider for Images {
     }
 
     fn publish(&self, _: &ImageRequest<'_>) -> Result<PublishedImage, BuildError> {
-        self.0.send_replace(true);
+        self.leads.send_replace(self.begins_to_lead);
         Ok(PublishedImage { url: "http://192.0.2.1/i/a/boot.iso".to_owned(), ..PublishedImage::default() })
     }
 
@@ -69,15 +72,22 @@ fn object(version: u32, finalizers: &[&str]) -> PreprovisioningImage {
     serde_json::from_value(json_of_object(version, finalizers)).unwrap()
 }
 
-/// The context of a replica that does not lead yet, and what it has asked the API server for.
-fn context() -> (Context, Arc<Mutex<Vec<String>>>) {
+/// The context of a replica that does not lead yet, and what it has asked the API server for. Secrets have no label.
+fn context(begins_to_lead: bool) -> (Context, Arc<Mutex<Vec<String>>>) {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&asked);
     let client = Client::new(
         tower::service_fn(move |request: Request<Body>| {
-            assert_eq!(request.method(), Method::PATCH);
             log.lock().unwrap().push(request.uri().path().rsplit('/').next().unwrap_or_default().to_owned());
-            let answer = json_of_object(2, &[FINALIZER]).to_string();
+            let answer = match *request.method() {
+                Method::GET => json!({
+                    "apiVersion": "v1", "kind": "Secret", "data": {"nmstate": "YQ=="},
+                    "metadata": {"namespace": "n", "name": "net", "uid": "s", "resourceVersion": "7"},
+                }),
+                Method::PATCH => json_of_object(2, &[FINALIZER]),
+                _ => panic!("{}", request.method()),
+            };
+            let answer = answer.to_string();
             async move { Ok::<_, Infallible>(Response::new(Body::from(answer.into_bytes()))) }
         }),
         "n",
@@ -95,7 +105,7 @@ fn context() -> (Context, Arc<Mutex<Vec<String>>>) {
     let (events, _) = EventRecorder::new(client.clone(), "dayone-0", metrics.clone());
     let context = Context {
         leads: leads.subscribe(),
-        images: Arc::new(Images(leads)),
+        images: Arc::new(Images { leads, begins_to_lead }),
         client,
         objects,
         secrets,
@@ -115,7 +125,7 @@ fn context() -> (Context, Arc<Mutex<Vec<String>>>) {
 
 #[tokio::test]
 async fn a_replica_that_begins_to_lead_adds_its_finalizer_before_it_says_that_the_image_is_ready() {
-    let (context, asked) = context();
+    let (context, asked) = context(true);
     let owner = object(1, &[]).owner();
     let reconciled = |object: PreprovisioningImage| {
         let (object, context, owner) = (Arc::new(object), &context, &owner);
@@ -128,4 +138,17 @@ async fn a_replica_that_begins_to_lead_adds_its_finalizer_before_it_says_that_th
     assert_eq!(*asked.lock().unwrap(), ["worker-0"]);
     assert_eq!(reconciled(object(2, &[FINALIZER])).await, "written");
     assert_eq!(*asked.lock().unwrap(), ["worker-0", "status"]);
+}
+
+/// Each of thousands of Secrets would be read by each replica every few seconds, until the lease holder has labelled all of them.
+#[tokio::test]
+async fn a_replica_that_does_not_lead_waits_for_an_event_about_a_secret_without_the_label() {
+    let (context, asked) = context(false);
+    let mut object = object(1, &[FINALIZER]);
+    object.spec.network_data_name = "net".to_owned();
+    let owner = object.owner();
+    let reconciled = PreprovisioningImage::reconcile(&Arc::new(object), &owner, &context).await.unwrap();
+    assert_eq!((reconciled.result, reconciled.again), ("followed", RESYNC));
+    assert_eq!(*asked.lock().unwrap(), ["net"]);
+    assert!(context.memory.read_again(&owner, Instant::now()).is_some(), "the lease holder reads it again");
 }

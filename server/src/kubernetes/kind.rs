@@ -9,6 +9,9 @@ use serde::de::DeserializeOwned;
 
 use super::metrics::KubernetesMetrics;
 
+/// The beginnings of the names of all annotations that dayone reads.
+const ANNOTATIONS: [&str; 2] = ["dayone.metal3.io/", "baremetalhost.metal3.io/paused"];
+
 /// A kind of objects that dayone makes images for.
 pub(super) trait Kind:
     Resource<DynamicType = (), Scope = NamespaceResourceScope>
@@ -76,7 +79,7 @@ pub(super) trait Kind:
     fn reduce(&mut self) {
         self.meta_mut().managed_fields = None;
         if let Some(annotations) = &mut self.meta_mut().annotations {
-            annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
+            annotations.retain(|name, _| ANNOTATIONS.iter().any(|prefix| name.starts_with(prefix)));
         }
     }
 }

@@ -179,6 +179,19 @@ mod tests {
     }
 
     #[test]
+    fn objects_in_memory_have_only_the_annotations_that_dayone_reads() {
+        let mut object = parse(
+            r#"{"metadata": {"name": "a", "managedFields": [{"manager": "m"}], "annotations": {
+                "kubectl.kubernetes.io/last-applied-configuration": "{}", "example.com/large": "x",
+                "dayone.metal3.io/kernel-arguments": "a=b", "baremetalhost.metal3.io/paused": ""}}}"#,
+        );
+        object.reduce();
+        let kept: Vec<&str> = object.metadata.annotations.iter().flatten().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(kept, ["baremetalhost.metal3.io/paused", "dayone.metal3.io/kernel-arguments"]);
+        assert!(object.metadata.managed_fields.is_none());
+    }
+
+    #[test]
     fn fields_have_the_names_of_the_custom_resource_definition() {
         let object = parse(
             r#"{"metadata": {"namespace": "n", "name": "a", "uid": "u"},

@@ -34,6 +34,10 @@ const MAX_ABSENT: Duration = Duration::from_mins(5);
 /// host waits for its image.
 const MAX_BACKOFF: Duration = Duration::from_secs(8);
 
+/// How many objects a page of a list has. A Secret may have a MiB, and an object somewhat more. While dayone reads a page, the page takes
+/// two to three times its size: the library's 500 objects would take more memory than the Pod has.
+const PAGE: u32 = 50;
+
 /// The queue of the objects of one kind. The scheduler behind it keeps each object at most once.
 pub(super) struct WorkQueue<K: Kind> {
     pub(super) context: Arc<Context<K>>,
@@ -60,10 +64,9 @@ impl<K: Kind> WorkQueue<K> {
 
 /// Keeps the objects of a kind up to date, discards the images of deleted ones, and queues changed ones.
 pub(super) async fn objects<K: Kind>(api: Api<DeserializeGuard<K>>, mut writer: Writer<K>, queue: WorkQueue<K>) {
-    let config = watcher::Config::default().timeout(WATCH_SECONDS);
     let config = match K::FOREIGN_LABEL {
-        Some(label) => config.labels(&format!("!{label}")),
-        None => config,
+        Some(label) => config().labels(&format!("!{label}")),
+        None => config(),
     };
     let context = &queue.context;
     let events = tolerate_absence(watched(api, config), Arc::clone(context));
@@ -101,6 +104,11 @@ pub(super) async fn objects<K: Kind>(api: Api<DeserializeGuard<K>>, mut writer: 
 /// The known objects that are not in a new list: they were deleted while dayone did not watch.
 fn missing<K: Kind>(context: &Context<K>, listed: &HashSet<String>) -> Vec<Arc<K>> {
     context.objects.state().into_iter().filter(|object| !listed.contains(&object.owner())).collect()
+}
+
+/// What all watches have in common.
+fn config() -> watcher::Config {
+    watcher::Config::default().timeout(WATCH_SECONDS).page_size(PAGE)
 }
 
 /// Kube's watcher, with a wait after each failure. If the API server refuses to begin a watch with 410, because it no longer knows the
@@ -196,7 +204,7 @@ impl<K: Kind> SecretListener for WorkQueue<K> {
 /// Keeps the labelled Secrets up to date, and notifies the listeners.
 pub(super) async fn secrets(api: Api<Secret>, mut writer: Writer<Secret>, listeners: Vec<Box<dyn SecretListener>>) {
     let (label, value) = SECRET_LABEL;
-    let config = watcher::Config::default().timeout(WATCH_SECONDS).labels(&format!("{label}={value}"));
+    let config = config().labels(&format!("{label}={value}"));
     let mut events = pin!(logged(watched(api, config), "secrets".to_owned()));
     while let Some(event) = events.next().await {
         let event = event.modify(decide::reduce);
@@ -313,5 +321,20 @@ mod tests {
             .count();
         let lists = tokio::time::timeout(Duration::from_secs(20), lists).await;
         assert_eq!(lists.expect("a second list"), 2);
+    }
+
+    #[tokio::test]
+    async fn a_page_of_a_list_fits_into_the_memory_even_if_every_secret_has_a_mib() {
+        let (asked, mut lists) = tokio::sync::mpsc::unbounded_channel();
+        let service = tower::service_fn(move |request: http::Request<Body>| {
+            asked.send(request.uri().query().unwrap_or_default().to_owned()).unwrap();
+            std::future::pending::<Result<http::Response<Body>, std::convert::Infallible>>()
+        });
+        let (_, writer) = kube::runtime::reflector::store();
+        let api = Api::namespaced(Client::new(service, "hosts"), "hosts");
+        let watching = tokio::spawn(secrets(api, writer, Vec::new()));
+        let query = tokio::time::timeout(Duration::from_secs(10), lists.recv()).await.expect("a list").unwrap();
+        watching.abort();
+        assert!(query.split('&').any(|pair| pair == "limit=50"), "{query}");
     }
 }

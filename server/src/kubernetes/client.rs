@@ -16,6 +16,13 @@ use super::{kubeconfig, reloading};
 /// How long to wait for the head of a response. A watch's head comes at once.
 const HEAD: Duration = Duration::from_secs(30);
 
+/// How often dayone requests a later page of a list before it begins the list anew.
+const PAGE_ATTEMPTS: u32 = 6;
+
+/// The first wait before it requests the page again, which doubles, and the longest that the API server can ask for.
+const PAGE_WAIT: Duration = Duration::from_millis(500);
+const MAX_PAGE_WAIT: Duration = Duration::from_secs(10);
+
 /// How often dayone looks for changes of the kubeconfig at most.
 const LOOK: Duration = Duration::from_secs(10);
 
@@ -64,12 +71,48 @@ pub fn counted(client: Client, metrics: KubernetesMetrics) -> Client {
     Client::new(service, namespace)
 }
 
+/// Wraps a client for lists: the new one requests a page after the first one again if the API server is busy or fails. The library would
+/// begin the list anew, and a list of hundreds of pages would not end while the API server refuses one request in ten.
+pub(super) fn patient(client: Client) -> Client {
+    let namespace = client.default_namespace().to_owned();
+    let service = tower::service_fn(move |request: http::Request<Body>| {
+        let client = client.clone();
+        async move {
+            let is_later_page = request.uri().query().is_some_and(|query| query.contains("&continue="));
+            if request.method() != Method::GET || !is_later_page {
+                return client.send(request).await;
+            }
+            let (parts, _) = request.into_parts();
+            let mut wait = PAGE_WAIT;
+            for _ in 1..PAGE_ATTEMPTS {
+                let answer = client.send(http::Request::from_parts(parts.clone(), Body::empty())).await;
+                let status = answer.as_ref().ok().map(http::Response::status);
+                if status.is_some_and(|status| status != StatusCode::TOO_MANY_REQUESTS && !status.is_server_error()) {
+                    return answer;
+                }
+                let requested = answer.as_ref().ok().and_then(retry_after_seconds);
+                let requested = requested.map(|seconds| Duration::from_secs(seconds.into()));
+                drop(answer);
+                tokio::time::sleep(requested.unwrap_or(wait).min(MAX_PAGE_WAIT)).await;
+                wait = wait.saturating_mul(2);
+            }
+            client.send(http::Request::from_parts(parts, Body::empty())).await
+        }
+    });
+    Client::new(service, namespace)
+}
+
+/// The seconds in the header by which the API server asks to wait.
+fn retry_after_seconds(answer: &http::Response<Body>) -> Option<u32> {
+    answer.headers().get(RETRY_AFTER)?.to_str().ok()?.parse().ok()
+}
+
 /// If there are too many requests, the API server answers with a text, and with the time to wait in a header. The library does not read
 /// the header. In a `Status`, text and time reach the code that sent the request.
 fn with_retry_after(answer: http::Response<Body>) -> http::Response<Body> {
     let headers = answer.headers();
     let is_status = headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
-    let seconds = headers.get(RETRY_AFTER).and_then(|after| after.to_str().ok()?.parse::<u32>().ok());
+    let seconds = retry_after_seconds(&answer);
     let (StatusCode::TOO_MANY_REQUESTS, false, Some(seconds)) = (answer.status(), is_status, seconds) else {
         return answer;
     };
@@ -85,8 +128,12 @@ fn with_retry_after(answer: http::Response<Body>) -> http::Response<Body> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use k8s_openapi::api::core::v1::Secret;
     use kube::Api;
+    use kube::api::ListParams;
     use prometheus_client::encoding::text;
     use prometheus_client::registry::Registry;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -146,5 +193,29 @@ mod tests {
         text::encode(&mut metrics, &registry).unwrap();
         let counted = "kubernetes_api_requests_total{method=\"GET\",status=\"none\"} 1";
         assert!(metrics.lines().any(|line| line == counted), "{metrics}");
+    }
+
+    #[tokio::test]
+    async fn a_later_page_of_a_list_is_requested_again_while_the_api_server_is_busy() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&asked);
+        let service = tower::service_fn(move |_: http::Request<Body>| {
+            let busy =
+                json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "busy", "code": 429});
+            let metadata = json!({"resourceVersion": "1"});
+            let page = json!({"kind": "SecretList", "apiVersion": "v1", "metadata": metadata, "items": []});
+            let is_busy = count.fetch_add(1, Ordering::Relaxed) < 2;
+            let (status, body) = if is_busy { (429, busy) } else { (200, page) };
+            let body = Body::from(body.to_string().into_bytes());
+            std::future::ready(http::Response::builder().status(status).header(RETRY_AFTER, "0").body(body))
+        });
+        let secrets: Api<Secret> = Api::namespaced(patient(Client::new(service, "hosts")), "hosts");
+        let first = ListParams { limit: Some(50), ..ListParams::default() };
+        let error = secrets.list(&first).await.unwrap_err();
+        assert_eq!((describe(&error).as_str(), asked.load(Ordering::Relaxed)), ("busy (429)", 1));
+        let later = ListParams { continue_token: Some("a".to_owned()), ..first };
+        asked.store(0, Ordering::Relaxed);
+        assert!(secrets.list(&later).await.unwrap().items.is_empty());
+        assert_eq!(asked.load(Ordering::Relaxed), 3);
     }
 }

@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::client::patient;
 use super::context::{Context, StaleVersions};
 use super::data_image::DataImage;
 use super::events::EventRecorder;
@@ -158,13 +159,15 @@ impl Runtime<'_> {
     }
 }
 
+/// The objects to watch.
 fn api<K: Resource<DynamicType = (), Scope = NamespaceResourceScope>>(
     client: &Client,
     namespace: Option<&str>,
 ) -> Api<K> {
+    let client = patient(client.clone());
     match namespace {
-        Some(namespace) => Api::namespaced(client.clone(), namespace),
-        None => Api::all(client.clone()),
+        Some(namespace) => Api::namespaced(client, namespace),
+        None => Api::all(client),
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! When the file is opened, its **fingerprint** is recorded: device, inode, size, mtime and ctime. An `fstat(2)`
 //! follows every read, and the bytes count only if the fingerprint is still the same. A write updates the ctime before
-//! it changes a byte, and nobody can set a ctime. Three changes remain invisible, so importing a private copy of a base
-//! is safer:
+//! it changes a byte, and nobody can set a ctime. On a network file system, the kernel answers `fstat(2)` from what it heard up to a
+//! minute ago, so `statx(2)` with `AT_STATX_FORCE_SYNC` takes its place. Three changes remain invisible, so importing a private copy of
+//! a base is safer:
 //!
 //! * Two writes within one tick of the file system's clock leave the same ctime. See [`BaseFile::settling`].
 //! * Stores through a writable memory map that was dirty before the file was opened do not change the ctime until
@@ -199,8 +200,15 @@ impl BaseFile {
 
     /// Reads bytes from `offset` on, as far as they are in the page cache. Never waits for a disk.
     pub fn read_cached(&self, offset: u64, buffer: &mut [u8]) -> io::Result<CachedRead> {
-        if self.storage == Storage::Memory {
-            return self.read_at(offset, buffer).map(CachedRead::Read);
+        match self.storage {
+            Storage::Memory => return self.read_at(offset, buffer).map(CachedRead::Read),
+            // Only the other machine knows whether cached bytes are still those of the file, and it may never answer.
+            Storage::Remote => {
+                self.verify_now()?;
+                let is_behind_the_end = self.within(offset, buffer).is_empty();
+                return Ok(if is_behind_the_end { CachedRead::Read(0) } else { CachedRead::WouldBlock });
+            }
+            Storage::Local => {}
         }
         match self.peek(offset, buffer)? {
             CachedRead::Read(count) if count > 0 => self.verify().map(|()| CachedRead::Read(count)).map_err(Into::into),
@@ -263,16 +271,35 @@ impl BaseFile {
         buffer.split_at_mut(count).0
     }
 
-    /// Checks that the open file is unchanged.
-    pub(crate) fn verify(&self) -> Result<(), BaseError> {
-        if let Some(change) = self.change.get() {
-            return Err(BaseError::Changed { path: self.path.clone(), change: *change });
+    /// Checks that the open file is unchanged, as far as that needs no answer from another machine or process. Every read finds out
+    /// the rest.
+    pub(crate) fn verify_now(&self) -> Result<(), BaseError> {
+        if self.storage == Storage::Remote { self.known() } else { self.verify() }
+    }
+
+    /// Checks that nobody has noticed a change before.
+    fn known(&self) -> Result<(), BaseError> {
+        self.change.get().map_or(Ok(()), |change| Err(self.changed(*change)))
+    }
+
+    /// The present fingerprint of the open file, and whether the file no longer has a name.
+    fn attributes(&self) -> io::Result<(Fingerprint, bool)> {
+        if self.storage == Storage::Remote
+            && let Some(stat) = stat::asked(&self.file)?
+        {
+            return Ok((Fingerprint::of_statx(&stat), stat.stx_nlink == 0));
         }
-        let stat = rustix::fs::fstat(&self.file).map_err(|errno| self.inaccessible(errno.into()))?;
+        let stat = rustix::fs::fstat(&self.file)?;
         // No file has a negative size.
         let size = if self.block_device { self.fingerprint.size } else { u64::try_from(stat.st_size).unwrap_or(0) };
-        let now = Fingerprint::of_stat(&stat, size);
-        let is_gone = stat.st_nlink == 0;
+        Ok((Fingerprint::of_stat(&stat, size), stat.st_nlink == 0))
+    }
+
+    /// Checks that the open file is unchanged. On a network file system, this waits for the other machine.
+    pub(crate) fn verify(&self) -> Result<(), BaseError> {
+        self.known()?;
+        let (now, is_gone) = self.attributes().map_err(|source| self.inaccessible(source))?;
+        let size = now.size;
         // The ctime shows writes that keep the mtime, and these do not reach a copy. The operator still replaces a base by writing to its
         // file, or by another file.
         let is_same = match self.shared_copy {

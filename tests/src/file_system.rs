@@ -1,10 +1,12 @@
-//! File systems of Linux, made in a file and mounted from there.
+//! File systems of Linux: made in a file and mounted from there, or of a process (FUSE).
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use rustix::process::getuid;
+use rustix::process::{Pid, Signal, getuid, kill_process};
 use tempfile::TempDir;
 
 /// A mounted file system, unmounted when dropped.
@@ -58,6 +60,54 @@ impl Drop for FileSystem {
             // Nothing else could be done about it here.
             let _ = Command::new("umount").arg("-l").arg(place).status();
         }
+    }
+}
+
+/// A directory that shows the files of another one, by way of a process that can be stopped.
+pub struct Fuse {
+    daemon: Child,
+    path: PathBuf,
+}
+
+impl Fuse {
+    /// Shows the files of `directory` at `path`, with these options of bindfs and FUSE.
+    pub fn mount(directory: &Path, path: PathBuf, options: &str) -> Self {
+        std::fs::create_dir(&path).expect("a directory");
+        let mut daemon = Command::new("bindfs");
+        // One thread.
+        daemon.args(["-f", "-s", "-o", options]).arg(directory).arg(&path).stdin(Stdio::null());
+        let fuse = Self { daemon: daemon.spawn().expect("bindfs; see scripts/setup-peers.sh"), path };
+        let begun = Instant::now();
+        while std::fs::read_dir(&fuse.path).expect("the directory").next().is_none() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "the directory is not mounted: is /dev/fuse there?");
+            thread::sleep(Duration::from_millis(50));
+        }
+        fuse
+    }
+
+    /// Where it is mounted.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The process.
+    pub fn daemon(&self) -> Pid {
+        Pid::from_child(&self.daemon)
+    }
+
+    /// Sends a signal to the process.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(self.daemon(), signal).expect("the process of the file system");
+    }
+}
+
+impl Drop for Fuse {
+    fn drop(&mut self) {
+        self.signal(Signal::CONT);
+        // Without this, a mount would stay behind a killed daemon.
+        let _ = Command::new("umount").arg("-l").arg(&self.path).status();
+        let _ = self.daemon.kill();
+        let _ = self.daemon.wait();
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs::Metadata;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 
-use rustix::fs::{FileType, Stat};
+use rustix::fs::{FileType, Stat, Statx, makedev};
 use serde::{Deserialize, Serialize};
 
 /// The attributes that show whether a file is still the same, and unchanged.
@@ -40,6 +40,17 @@ impl Fingerprint {
         let changed = if is_block_device { (0, 0) } else { changed };
         Self { device: stat.st_dev, inode: stat.st_ino, size, modified, changed }
     }
+
+    /// Returns the same as [`of`](Self::of) for the result of `statx(2)` for a file.
+    pub(super) fn of_statx(stat: &Statx) -> Self {
+        Self {
+            device: makedev(stat.stx_dev_major, stat.stx_dev_minor),
+            inode: stat.stx_ino,
+            size: stat.stx_size,
+            modified: (stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec.into()),
+            changed: (stat.stx_ctime.tv_sec, stat.stx_ctime.tv_nsec.into()),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -50,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_system_calls_give_the_same() {
+    fn all_system_calls_give_the_same() {
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().set_len(5).unwrap();
         // Three file systems, whose devices have numbers of different kinds.
@@ -60,6 +71,8 @@ mod tests {
             assert_eq!(u64::try_from(stat.st_size).unwrap(), metadata.size(), "{}", path.display());
             let expected = Fingerprint::of(&metadata, metadata.size());
             assert_eq!(Fingerprint::of_stat(&stat, metadata.size()), expected, "{}", path.display());
+            let asked = super::super::stat::asked(&opened).unwrap().unwrap();
+            assert_eq!(Fingerprint::of_statx(&asked), expected, "{}", path.display());
             assert_ne!((expected.inode, expected.changed.0), (0, 0), "{}", path.display());
         }
         // Only root can open a block device, so this is a file with the mode of one.

@@ -1,8 +1,11 @@
-//! Reads the attributes of a base's file without waiting for its file system, if that is possible.
+//! Reads the attributes of a base's file: without waiting for its file system if that is possible, or by asking it.
 
+use std::fs::File;
+use std::io;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, makedev, openat2, statx};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, Statx, StatxFlags, makedev, openat2, statx};
+use rustix::io::Errno;
 
 /// `f_type` of file systems that keep the inodes of open files in this machine's memory, so that `fstat(2)` never waits
 /// (`linux/magic.h`, and the headers of ZFS and bcachefs).
@@ -37,6 +40,16 @@ pub(super) fn cached_inode(path: &Path) -> Option<(u64, u64)> {
     let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
     let known = statx(&file, c"", flags, StatxFlags::INO).ok()?;
     Some((makedev(known.stx_dev_major, known.stx_dev_minor), known.stx_ino))
+}
+
+/// The attributes of an open file, for which the kernel asks the machine or the process that has the file. `None` if this kernel
+/// cannot do that.
+pub(super) fn asked(file: &File) -> io::Result<Option<Statx>> {
+    match statx(file, c"", AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC, StatxFlags::BASIC_STATS) {
+        Ok(stat) => Ok(Some(stat)),
+        Err(Errno::NOSYS) => Ok(None),
+        Err(errno) => Err(errno.into()),
+    }
 }
 
 #[cfg(test)]

@@ -162,7 +162,7 @@ impl ImageBody {
     }
 
     fn verify(&self) -> io::Result<()> {
-        self.base.values().try_for_each(|base| base.verify().map_err(Into::into))
+        self.base.values().try_for_each(|base| base.verify_now().map_err(Into::into))
     }
 
     /// How many bytes are still to come.

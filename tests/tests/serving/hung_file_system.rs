@@ -3,12 +3,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use acceptance::bases::{coreos_iso, fixtures};
+use acceptance::file_system::Fuse;
 use acceptance::server::{Server, free_address};
 use reqwest::blocking::{Client, Response};
 use rustix::process::{Pid, Signal, kill_process};
@@ -20,45 +20,8 @@ const BOUND: Duration = Duration::from_secs(9);
 /// What everything else may take.
 const PROMPT: Duration = Duration::from_secs(2);
 
-/// A directory that shows the files of another one, by way of a process that can be stopped.
-struct Fuse {
-    daemon: Child,
-    path: PathBuf,
-}
-
-impl Fuse {
-    fn mount(directory: &Path, path: PathBuf, options: &str) -> Self {
-        fs::create_dir(&path).unwrap();
-        let mut daemon = Command::new("bindfs");
-        // One thread, and nothing is remembered for longer than a moment: each look asks the daemon.
-        daemon
-            .args(["-f", "-s", "-o", &format!("attr_timeout=0,entry_timeout=0{options}")])
-            .arg(directory)
-            .arg(&path)
-            .stdin(Stdio::null());
-        let fuse = Self { daemon: daemon.spawn().expect("bindfs; see scripts/setup-peers.sh"), path };
-        let begun = Instant::now();
-        while fs::read_dir(&fuse.path).unwrap().next().is_none() {
-            assert!(begun.elapsed() < Duration::from_secs(20), "the directory is not mounted: is /dev/fuse there?");
-            thread::sleep(Duration::from_millis(50));
-        }
-        fuse
-    }
-
-    fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.daemon), signal).unwrap();
-    }
-}
-
-impl Drop for Fuse {
-    fn drop(&mut self) {
-        self.signal(Signal::CONT);
-        // Without this, a mount would stay behind a killed daemon.
-        let _ = Command::new("umount").arg("-l").arg(&self.path).status();
-        let _ = self.daemon.kill();
-        let _ = self.daemon.wait();
-    }
-}
+/// Nothing is remembered for longer than a moment: each look asks the daemon.
+const FORGETFUL: &str = "attr_timeout=0,entry_timeout=0";
 
 /// Lets the daemon go on, whatever becomes of the test: a process that waits for it cannot even be killed.
 struct Resume(Pid);
@@ -119,10 +82,10 @@ fn a_base_whose_file_system_hangs_stops_nothing_else_and_comes_back() {
     fs::copy(coreos_iso(&["--size-mib", "9"]), shown.join("base.iso")).unwrap();
     // So old that it is not taken for one that is being written.
     thread::sleep(Duration::from_millis(2500));
-    let fuse = Fuse::mount(&shown, directory.path().join("mounted"), "");
-    let hung = format!("hung={}", fuse.path.join("base.iso").display());
+    let fuse = Fuse::mount(&shown, directory.path().join("mounted"), FORGETFUL);
+    let hung = format!("hung={}", fuse.path().join("base.iso").display());
     let mut server = Server::start_at(&free_address(), &free_address(), "other", &base, &["--base", &hung]);
-    let _resume = Resume(Pid::from_child(&fuse.daemon));
+    let _resume = Resume(fuse.daemon());
     let url = |image: &Value| image["url"].as_str().unwrap().to_owned();
     let (hung, other) = (url(&server.image("hung", &document())), url(&server.image("other", &document())));
     assert_ne!(hung, other);
@@ -180,10 +143,10 @@ fn reading_that_hangs_in_the_middle_stops_no_other_digest_and_no_other_new_base(
     let base = directory.path().join("other.iso");
     fs::copy(coreos_iso(&["--size-mib", "8"]), &base).unwrap();
     thread::sleep(Duration::from_millis(2500));
-    let fuse = Fuse::mount(&shown, directory.path().join("mounted"), ",direct_io");
-    let hung = format!("hung={}", fuse.path.join("base.iso").display());
+    let fuse = Fuse::mount(&shown, directory.path().join("mounted"), &format!("{FORGETFUL},direct_io"));
+    let hung = format!("hung={}", fuse.path().join("base.iso").display());
     let server = Server::start_at(&free_address(), &free_address(), "other", &base, &["--base", &hung]);
-    let _resume = Resume(Pid::from_child(&fuse.daemon));
+    let _resume = Resume(fuse.daemon());
     let id = |image: &Value| image["id"].as_str().unwrap().to_owned();
     let (hung, other) = (id(&server.image("hung", &document())), id(&server.image("other", &document())));
     let request = |id: &str| CLIENT.get(format!("{}/v1/images/{id}/sha256", server.api));

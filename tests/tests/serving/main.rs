@@ -18,6 +18,7 @@ mod proxies;
 mod range_clients;
 mod ranges;
 mod reading;
+mod remembered_attributes;
 mod served_formats;
 mod shared_blocks;
 mod soak;

@@ -356,7 +356,6 @@ impl Downloader {
         if part.end.is_some_and(|end| progress.done() < end) {
             return Err(Failed::Again("the server has closed the connection before the end".to_owned()));
         }
-        file.get_ref().sync_all().await.map_err(storage)?;
         if part.is_last() {
             progress.set_total(Some(progress.done()));
         }

@@ -97,7 +97,9 @@ impl Fetcher {
                 }
             }
         }
-        partial_file::complete(order.target).map_err(FetchError::storage)
+        let target = order.target.to_owned();
+        let completed = tokio::task::spawn_blocking(move || partial_file::complete(&target)).await;
+        completed.map_err(io::Error::other).flatten().map_err(FetchError::storage)
     }
 
     /// Fetches the bytes to the partial file.

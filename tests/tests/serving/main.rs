@@ -10,6 +10,7 @@ mod documented_proxies;
 mod fair_turns;
 mod fetch_shown;
 mod fetched_bases;
+mod fetched_durably;
 mod hung_file_system;
 mod media_log;
 mod page_load;

@@ -27,7 +27,9 @@ pub enum KeyError {
     Length(usize),
     /// Other users may read or change the key.
     #[error(
-        "other users may use it (mode {0:04o}), and anyone who reads it can compute every image's URL; run chmod 600 on it"
+        "other users may use it (mode {0:04o}), and anyone who reads it can compute every image's URL; run chmod 600 on it. If that \
+         changes nothing, its file system has no modes: mount it so that its files belong to dayone's user alone (FAT: umask=0077, SMB: \
+         file_mode=0600,dir_mode=0700)"
     )]
     Mode(u32),
     /// The file is not as dayone writes it after a rotation. The text gives the position and never the content.

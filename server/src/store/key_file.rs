@@ -134,12 +134,17 @@ impl KeyFile {
     }
 
     /// Creates the file with a new key. The key is on disk before dayone uses it, so a crash cannot invalidate a URL. The
-    /// complete file is renamed into place, so a crash leaves no partial key.
+    /// complete file is renamed into place, so a crash leaves no partial key. Nothing stays of a key that [`read`](Self::read) would refuse.
     pub(super) fn create(path: &Path, keys: &DataKeys) -> Result<Self, KeyError> {
         let current = InstallationKey::generate()?;
         let RecordFile { kind, name } = RecordFile::installation_key();
         let bytes = keys.encrypt(kind, &name, current.as_bytes()).map_err(io::Error::from)?;
         durable::write_new(path, &bytes)?;
+        // A file system without modes shows the key to others. The next start would refuse it, when images have been published with it.
+        if let Err(error) = Self::read(path, keys) {
+            durable::remove(path)?;
+            return Err(error);
+        }
         Ok(Self { current, previous: None })
     }
 

@@ -13,6 +13,7 @@ mod fetched_bases;
 mod fetched_durably;
 mod hung_file_system;
 mod media_log;
+mod modes;
 mod page_load;
 mod power_loss;
 mod proxies;

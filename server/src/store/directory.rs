@@ -4,10 +4,12 @@ use std::fs::{self, DirBuilder, DirEntry, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use rustix::fs::{FlockOperation, StatVfsMountFlags};
+use rustix::fs::{FlockOperation, StatVfsMountFlags, flock};
+use rustix::io::Errno;
 use tracing::{error, info, warn};
 
 use super::data_keys::DataKeys;
@@ -47,6 +49,8 @@ pub(super) struct DataDirectory {
     root: PathBuf,
     /// The kernel releases the lock when the file is closed, however the process ends.
     lock: Opened,
+    /// Whether another process had the lock since. It may have changed records of which this process knows other contents.
+    taken_over: AtomicBool,
     /// The directories that dayone writes to.
     directories: Vec<Opened>,
     /// The keys that encrypt records.
@@ -62,13 +66,13 @@ struct Opened {
     path: PathBuf,
     device: u64,
     inode: u64,
-    _file: File,
+    file: File,
 }
 
 impl Opened {
     fn new(path: PathBuf, file: File) -> io::Result<Self> {
         let metadata = file.metadata()?;
-        Ok(Self { path, device: metadata.dev(), inode: metadata.ino(), _file: file })
+        Ok(Self { path, device: metadata.dev(), inode: metadata.ino(), file })
     }
 
     /// Checks that the path still leads to it. `otherwise` is what another file at the path means.
@@ -90,14 +94,15 @@ impl DataDirectory {
         make_directory(root).map_err(failed)?;
         let path = root.join("lock");
         let lock = File::options().create(true).append(true).open(&path).map_err(failed)?;
-        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+        match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => return Err(DirectoryError::InUse(root.to_owned())),
+            Err(Errno::WOULDBLOCK) => return Err(DirectoryError::InUse(root.to_owned())),
             Err(errno) => return Err(failed(errno.into())),
         }
         let mut directory = Self {
             root: root.to_owned(),
             lock: Opened::new(path, lock).map_err(failed)?,
+            taken_over: AtomicBool::new(false),
             directories: Vec::new(),
             keys,
             trouble: Mutex::default(),
@@ -220,10 +225,24 @@ impl DataDirectory {
         done
     }
 
-    /// Checks that the paths still lead to the directories that were opened.
+    /// Checks that the paths still lead to the directories that were opened, and that this process holds their lock.
     pub(super) fn check(&self) -> io::Result<()> {
         self.directories.iter().try_for_each(|directory| directory.check(Lost::Replaced))?;
-        self.lock.check(Lost::Lock)
+        self.lock.check(Lost::Lock)?;
+        self.check_lock()
+    }
+
+    /// Asks for the lock again. Who holds it gets it, which costs nothing on a local disk. A file server gives it to another client when
+    /// it has not heard of the first one for its lease time, and nothing else tells that one.
+    fn check_lock(&self) -> io::Result<()> {
+        if !self.taken_over.load(Ordering::Relaxed) {
+            match flock(&self.lock.file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(()),
+                Err(Errno::WOULDBLOCK) => self.taken_over.store(true, Ordering::Relaxed),
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Err(Lost::TakenOver.into())
     }
 
     /// The keys that encrypt records.
@@ -316,84 +335,4 @@ fn remove_unfinished_if(directory: &Path, condition: impl Fn(&DirEntry) -> bool)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn open(root: &Path) -> Result<DataDirectory, DirectoryError> {
-        DataDirectory::open(root, DataKeys::default())
-    }
-
-    #[test]
-    fn a_directory_in_place_of_the_opened_one_is_not_used() {
-        let parent = tempfile::tempdir().unwrap();
-        let (root, away) = (parent.path().join("data"), parent.path().join("away"));
-        let directory = open(&root).unwrap();
-        let path = directory.images().join("a.json");
-        directory.write(&path, b"1").unwrap();
-        assert_eq!(directory.trouble(), None);
-
-        fs::rename(&root, &away).unwrap();
-        let removed = Some(StorageTrouble::Lost(Lost::Removed));
-        assert!(directory.write(&path, b"2").is_err());
-        assert_eq!(directory.trouble(), removed);
-        for missing in ["", "images", "boots", "bases"] {
-            fs::create_dir(root.join(missing)).unwrap();
-        }
-        let replaced = Some(StorageTrouble::Lost(Lost::Replaced));
-        assert!(directory.write(&path, b"2").is_err() && directory.remove(&path).is_err());
-        assert!(directory.read(&path).is_err());
-        directory.try_out();
-        assert_eq!(directory.trouble(), replaced);
-        assert_eq!(fs::read_dir(root.join("images")).unwrap().count(), 0);
-
-        fs::remove_dir_all(&root).unwrap();
-        fs::rename(&away, &root).unwrap();
-        // A successful read does not show that records can be written.
-        assert_eq!(directory.read(&path).unwrap().unwrap(), b"1");
-        assert_eq!(directory.trouble(), replaced);
-        directory.try_out();
-        assert_eq!(directory.trouble(), None);
-        assert_eq!(fs::read_dir(directory.images()).unwrap().count(), 1, "the trial leaves nothing");
-
-        fs::remove_file(root.join("lock")).unwrap();
-        assert!(directory.remove(&path).is_err());
-        assert_eq!(directory.trouble(), Some(StorageTrouble::Lost(Lost::Lock)));
-    }
-
-    #[test]
-    fn a_directory_belongs_to_one_server_at_a_time() {
-        let parent = tempfile::tempdir().unwrap();
-        let root = parent.path().join("data");
-        let first = open(&root).unwrap();
-        let error = open(&root).unwrap_err();
-        assert!(matches!(error, DirectoryError::InUse(_)));
-        assert!(error.to_string().contains("another dayone uses"), "{error}");
-        drop(first);
-        open(&root).unwrap();
-    }
-
-    #[test]
-    fn a_missing_parent_is_an_error_that_names_the_directory() {
-        let parent = tempfile::tempdir().unwrap();
-        let error = open(&parent.path().join("not/mounted")).unwrap_err();
-        assert!(error.to_string().contains("not/mounted"), "{error}");
-        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
-
-        let file = parent.path().join("file");
-        fs::write(&file, "").unwrap();
-        assert!(open(&file).is_err());
-    }
-
-    #[test]
-    fn only_unfinished_files_of_a_crash_are_removed() {
-        let root = tempfile::tempdir().unwrap();
-        drop(open(root.path()).unwrap());
-        for name in ["images/.unfinished-a1", ".unfinished-b2", "images/other", "key"] {
-            fs::write(root.path().join(name), "x").unwrap();
-        }
-        drop(open(root.path()).unwrap());
-        let exists = |name| root.path().join(name).exists();
-        assert!(!exists("images/.unfinished-a1") && !exists(".unfinished-b2"));
-        assert!(exists("images/other") && exists("key"));
-    }
-}
+mod tests;

@@ -15,6 +15,9 @@ pub enum Lost {
     /// The lock file is not the one that this process holds.
     #[error("its lock file was removed or replaced, so another dayone may be using it")]
     Lock,
+    /// Another process holds the lock: a file server takes it from a client that it has not heard of for a while.
+    #[error("another dayone has taken it over while this one could not reach the file server")]
+    TakenOver,
 }
 
 impl From<Lost> for io::Error {
@@ -67,6 +70,7 @@ impl StorageTrouble {
             Self::Quota => "raise the quota, or delete files",
             Self::ReadOnly => "mount it read-write",
             Self::Denied => "give it to the user that runs dayone, with mode 0700",
+            Self::Lost(Lost::TakenOver) => "stop this dayone, or stop the other one and restart this one",
             Self::Lost(_) => "put the directory back, or restart dayone",
             Self::Failed => "the server's log says what the system answered",
         }

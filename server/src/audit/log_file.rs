@@ -8,6 +8,8 @@ use std::time::SystemTime;
 
 use imagelib::digest::Digest;
 use media::reading::Time;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::Serialize;
 
 use super::chain::{Link, seal};
@@ -226,8 +228,16 @@ impl LogFile {
         self.file.sync_data()
     }
 
-    /// Checks where the file is. Fails if somebody has deleted it: its entries are gone, and others would go the same way.
+    /// Checks where the file is. Fails if somebody has deleted it: its entries are gone, and others would go the same way. Also fails if
+    /// another process has the lock: a file server gives it away when it has not heard of this machine for a while.
     pub(super) fn file_state(&self) -> io::Result<FileState> {
+        match flock(&self.file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => {
+                return Err(io::Error::new(io::ErrorKind::ResourceBusy, "another process has taken over its lock"));
+            }
+            Err(errno) => return Err(errno.into()),
+        }
         let file = self.file.metadata()?;
         match fs::metadata(&self.path) {
             Ok(found) if (found.dev(), found.ino()) == (file.dev(), file.ino()) => {

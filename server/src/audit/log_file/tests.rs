@@ -54,6 +54,28 @@ fn a_file_that_somebody_cuts_stays_as_short_and_the_chain_tells_what_it_lacks() 
 }
 
 #[test]
+fn a_lock_that_the_file_server_gave_to_another_is_missed_and_the_chain_goes_on_after_the_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.jsonl");
+    let mut log = LogFile::open(&path, Link::START).unwrap();
+    append(&mut log, 2);
+    assert_eq!(log.file_state().unwrap(), FileState::InPlace);
+    // As NFS does after the lease time.
+    flock(&log.file, FlockOperation::Unlock).unwrap();
+    let mut other = LogFile::open(&path, Link::START).unwrap();
+    append(&mut other, 2);
+    let error = log.file_state().unwrap_err();
+    assert!(error.to_string().contains("taken over its lock"), "{error}");
+    let known = log.link();
+    drop(log);
+    assert!(matches!(LogFile::open(&path, known), Err(AuditError::InUse(_))));
+    drop(other);
+    append(&mut LogFile::open(&path, known).unwrap(), 1);
+    let verified = check(directory.path(), &["audit.jsonl"]);
+    assert_eq!((faults(&verified), verified.entries), (vec![], 6));
+}
+
+#[test]
 fn a_part_of_an_entry_in_a_file_that_was_renamed_is_recorded_in_the_next_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("audit.jsonl");

@@ -30,6 +30,8 @@ pub(super) enum SignalRequest {
 impl Signals {
     /// The signals of a server, for which SIGHUP is a request to reload, also if the program that has started it ignores SIGHUP.
     pub(super) fn of_server() -> std::io::Result<Self> {
+        // A file that reaches the limit of the process (`RLIMIT_FSIZE`) is then an error of the write, and not the end of the server.
+        drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?);
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,

@@ -11,6 +11,7 @@ mod fair_turns;
 mod fetch_shown;
 mod fetched_bases;
 mod fetched_durably;
+mod file_size_limit;
 mod hung_file_system;
 mod media_log;
 mod modes;

@@ -192,6 +192,21 @@ impl BaseFile {
         }
     }
 
+    /// Waits until the disk has the bytes that other programs wrote to the file. Until then, a power failure can leave older bytes with
+    /// the present fingerprint. Returns false if the file system does not tell.
+    pub fn sync(&self) -> io::Result<bool> {
+        match rustix::fs::fsync(&self.file) {
+            // File systems that are never written do not know the call.
+            Ok(()) | Err(Errno::INVAL | Errno::ROFS) => Ok(true),
+            Err(errno @ (Errno::IO | Errno::NOSPC | Errno::DQUOT)) => {
+                // The kernel reports this once. The next reader shall get what is on the disk, and not what should be there.
+                let _ = rustix::fs::fadvise(&self.file, 0, None, Advice::DontNeed);
+                Err(errno.into())
+            }
+            Err(_) => Ok(false),
+        }
+    }
+
     /// The permits for threads that read for transfers. There are few, so that a file system that hangs does not block
     /// all threads.
     pub(crate) fn read_permits(&self) -> Arc<Semaphore> {

@@ -284,7 +284,10 @@ fn digest(name: &BaseName, file: &BaseFile, digests: &DigestCache) -> Result<(Di
     let seconds = start.elapsed().as_secs_f64();
     info!(base = %name, path = %file.path().display(), bytes = file.size(), seconds, "read and digested a base's file");
     if let Some(fingerprint) = fingerprint {
-        digests.keep(fingerprint, digest, &states);
+        // A digest that is kept is that of what the disk has, also after a power failure.
+        if file.sync().map_err(|source| OpenBaseError::Read { path: file.path().to_owned(), source })? {
+            digests.keep(fingerprint, digest, &states);
+        }
     }
     Ok((digest, states))
 }

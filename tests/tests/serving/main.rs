@@ -13,6 +13,7 @@ mod fetched_bases;
 mod fetched_durably;
 mod file_size_limit;
 mod hung_file_system;
+mod kept_digests;
 mod media_log;
 mod modes;
 mod page_load;

@@ -16,6 +16,7 @@ use super::data_keys::DataKeys;
 use super::durable::{UNFINISHED, remove, replace_all, sync_parent, write, write_all};
 use super::group_commit::{GroupCommit, NewFile};
 use super::reserve::Reserve;
+use super::running::Running;
 use super::storage::{Lost, StorageTrouble};
 
 /// After this time, nobody can be writing an unfinished file any more: that takes milliseconds.
@@ -56,6 +57,7 @@ pub(super) struct DataDirectory {
     /// The keys that encrypt records.
     keys: DataKeys,
     trouble: Mutex<Option<StorageTrouble>>,
+    running: Running,
     new_files: GroupCommit,
     reserve: Reserve,
 }
@@ -106,6 +108,7 @@ impl DataDirectory {
             directories: Vec::new(),
             keys,
             trouble: Mutex::default(),
+            running: Running::default(),
             new_files: GroupCommit::default(),
             reserve: Reserve::default(),
         };
@@ -138,6 +141,8 @@ impl DataDirectory {
 
     /// Writes a new file as [`write_all`](Self::write_all) does, together with those of other threads.
     pub(super) fn write_together(&self, file: NewFile) -> io::Result<()> {
+        // Also while another thread writes.
+        let _operation = self.running.begin().ok_or(io::ErrorKind::TimedOut)?;
         self.new_files.write(file, |files| self.write_all(files))
     }
 
@@ -181,7 +186,8 @@ impl DataDirectory {
 
     /// Why the last use of the directory failed; `None` if it succeeded.
     pub(super) fn trouble(&self) -> Option<StorageTrouble> {
-        *self.trouble.lock()
+        let trouble = *self.trouble.lock();
+        trouble.or_else(|| self.running.is_hung().then_some(StorageTrouble::Hung))
     }
 
     /// Finds out whether records can be written. Writes only if there is doubt, so that it does not wake a sleeping disk.
@@ -209,11 +215,16 @@ impl DataDirectory {
 
     /// Uses the directory, and checks before and after that it is still the one that was opened.
     fn guarded<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        let done = self.check().and_then(|()| {
-            let done = work();
-            // Work in another directory does not count, and its errors do not matter.
-            self.check().and(done)
-        });
+        let operation = self.running.begin();
+        let done = match &operation {
+            Some(_) => self.check().and_then(|()| {
+                let done = work();
+                // Work in another directory does not count, and its errors do not matter.
+                self.check().and(done)
+            }),
+            None => Err(io::ErrorKind::TimedOut.into()),
+        };
+        drop(operation);
         if let Err(failure) = &done {
             let trouble = StorageTrouble::of(failure);
             let before = self.trouble.lock().replace(trouble);

@@ -73,6 +73,7 @@ mod registered_base;
 mod released;
 mod reserve;
 mod rotation;
+mod running;
 mod storage;
 mod stored_image;
 mod watch;

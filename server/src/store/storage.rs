@@ -39,6 +39,8 @@ pub enum StorageTrouble {
     Denied,
     /// It is not the directory that the server opened at its start.
     Lost(Lost),
+    /// Its file system does not answer.
+    Hung,
     /// Anything else; the log has what the system says.
     Failed,
 }
@@ -54,6 +56,7 @@ impl StorageTrouble {
             ErrorKind::QuotaExceeded => Self::Quota,
             ErrorKind::ReadOnlyFilesystem => Self::ReadOnly,
             ErrorKind::PermissionDenied => Self::Denied,
+            ErrorKind::TimedOut => Self::Hung,
             _ => Self::Failed,
         }
     }
@@ -72,6 +75,7 @@ impl StorageTrouble {
             Self::Denied => "give it to the user that runs dayone, with mode 0700",
             Self::Lost(Lost::TakenOver) => "stop this dayone, or stop the other one and restart this one",
             Self::Lost(_) => "put the directory back, or restart dayone",
+            Self::Hung => "check its disk or its file server",
             Self::Failed => "the server's log says what the system answered",
         }
     }
@@ -85,6 +89,7 @@ impl fmt::Display for StorageTrouble {
             Self::ReadOnly => f.write_str("its file system is read-only"),
             Self::Denied => f.write_str("permission is denied"),
             Self::Lost(lost) => lost.fmt(f),
+            Self::Hung => f.write_str("its file system does not answer"),
             Self::Failed => f.write_str("reading or writing failed"),
         }?;
         write!(f, "; {}", self.fix())

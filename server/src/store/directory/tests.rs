@@ -1,3 +1,7 @@
+use std::sync::atomic::AtomicUsize;
+use std::thread;
+
+use super::super::running::WAITING;
 use super::*;
 
 fn open(root: &Path) -> Result<DataDirectory, DirectoryError> {
@@ -77,6 +81,44 @@ fn a_lock_that_the_file_server_gave_to_another_is_lost_for_good() {
     assert_eq!(fs::read(&path).unwrap(), b"4");
     drop(directory);
     open(&root).unwrap();
+}
+
+#[test]
+fn a_file_system_that_does_not_answer_is_trouble_and_holds_few_threads() {
+    let root = tempfile::tempdir().unwrap();
+    let mut directory = open(root.path()).unwrap();
+    directory.running = Running::with_patience(Duration::from_millis(50));
+    let path = directory.images().join("a.json");
+    let (directory, hangs, begun) = (&directory, Mutex::new(()), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        let hanging = hangs.lock();
+        let waiting: Vec<_> = (0..WAITING)
+            .map(|_| {
+                scope.spawn(|| {
+                    directory.guarded(|| {
+                        begun.fetch_add(1, Ordering::Relaxed);
+                        drop(hangs.lock());
+                        Ok(())
+                    })
+                })
+            })
+            .collect();
+        while begun.load(Ordering::Relaxed) < WAITING {
+            thread::sleep(Duration::from_millis(1));
+        }
+        thread::sleep(Duration::from_millis(60));
+        assert_eq!(directory.trouble(), Some(StorageTrouble::Hung));
+        for refused in [directory.write(&path, b"1"), directory.write_together((path.clone(), b"1".to_vec()))] {
+            assert_eq!(StorageTrouble::of(&refused.unwrap_err()), StorageTrouble::Hung);
+        }
+        drop(hanging);
+        for waiting in waiting {
+            waiting.join().unwrap().unwrap();
+        }
+    });
+    directory.try_out();
+    assert_eq!(directory.trouble(), None);
+    directory.write_together((path, b"1".to_vec())).unwrap();
 }
 
 #[test]

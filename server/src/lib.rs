@@ -14,6 +14,7 @@ mod findings;
 mod forward_proxy;
 #[doc(hidden)]
 pub mod fuzzing;
+mod held_lock;
 pub mod host_images;
 pub mod ironic_agent;
 pub mod kubernetes;

@@ -8,13 +8,12 @@ use std::time::SystemTime;
 
 use imagelib::digest::Digest;
 use media::reading::Time;
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 use serde::Serialize;
 
 use super::chain::{Link, seal};
 use super::event::{Event, Who};
 use super::tail::{Earlier, Tail, of_earlier};
+use crate::held_lock::HeldLock;
 
 /// Why the audit log cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -87,6 +86,7 @@ pub(super) enum FileState {
 pub(crate) struct LogFile {
     path: PathBuf,
     file: File,
+    held: HeldLock,
     link: Link,
     /// The size after the last entry, in bytes.
     size: u64,
@@ -128,7 +128,8 @@ impl LogFile {
         }
         let tail = Tail::read(&mut file).map_err(failed)?;
         let size = file.metadata().map_err(failed)?.len();
-        let mut log = Self { path: path.to_owned(), file, link: known, size };
+        let held = HeldLock::of(&file);
+        let mut log = Self { path: path.to_owned(), file, held, link: known, size };
         match tail {
             Tail::Foreign => return Err(AuditError::Foreign(path.to_owned())),
             Tail::Empty => {
@@ -231,12 +232,8 @@ impl LogFile {
     /// Checks where the file is. Fails if somebody has deleted it: its entries are gone, and others would go the same way. Also fails if
     /// another process has the lock: a file server gives it away when it has not heard of this machine for a while.
     pub(super) fn file_state(&self) -> io::Result<FileState> {
-        match flock(&self.file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(Errno::WOULDBLOCK) => {
-                return Err(io::Error::new(io::ErrorKind::ResourceBusy, "another process has taken over its lock"));
-            }
-            Err(errno) => return Err(errno.into()),
+        if self.held.is_taken_over(&self.file) {
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, "another process has taken over its lock"));
         }
         let file = self.file.metadata()?;
         match fs::metadata(&self.path) {

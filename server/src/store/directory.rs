@@ -18,6 +18,7 @@ use super::group_commit::{GroupCommit, NewFile};
 use super::reserve::Reserve;
 use super::running::Running;
 use super::storage::{Lost, StorageTrouble};
+use crate::held_lock::HeldLock;
 
 /// After this time, nobody can be writing an unfinished file any more: that takes milliseconds.
 const STALE: Duration = Duration::from_hours(1);
@@ -50,6 +51,7 @@ pub(super) struct DataDirectory {
     root: PathBuf,
     /// The kernel releases the lock when the file is closed, however the process ends.
     lock: Opened,
+    held: HeldLock,
     /// Whether another process had the lock since. It may have changed records of which this process knows other contents.
     taken_over: AtomicBool,
     /// The directories that dayone writes to.
@@ -103,6 +105,7 @@ impl DataDirectory {
         }
         let mut directory = Self {
             root: root.to_owned(),
+            held: HeldLock::of(&lock),
             lock: Opened::new(path, lock).map_err(failed)?,
             taken_over: AtomicBool::new(false),
             directories: Vec::new(),
@@ -243,15 +246,13 @@ impl DataDirectory {
         self.check_lock()
     }
 
-    /// Asks for the lock again. Who holds it gets it, which costs nothing on a local disk. A file server gives it to another client when
-    /// it has not heard of the first one for its lease time, and nothing else tells that one.
+    /// Checks that no other process has had the lock since.
     fn check_lock(&self) -> io::Result<()> {
         if !self.taken_over.load(Ordering::Relaxed) {
-            match flock(&self.lock.file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(()),
-                Err(Errno::WOULDBLOCK) => self.taken_over.store(true, Ordering::Relaxed),
-                Err(errno) => return Err(errno.into()),
+            if !self.held.is_taken_over(&self.lock.file) {
+                return Ok(());
             }
+            self.taken_over.store(true, Ordering::Relaxed);
         }
         Err(Lost::TakenOver.into())
     }

@@ -57,11 +57,11 @@ fn a_file_that_somebody_cuts_stays_as_short_and_the_chain_tells_what_it_lacks() 
 fn a_lock_that_the_file_server_gave_to_another_is_missed_and_the_chain_goes_on_after_the_other() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("audit.jsonl");
-    let mut log = LogFile::open(&path, Link::START).unwrap();
+    let mut log = LogFile { held: HeldLock::on_nfs(), ..LogFile::open(&path, Link::START).unwrap() };
     append(&mut log, 2);
     assert_eq!(log.file_state().unwrap(), FileState::InPlace);
     // As NFS does after the lease time.
-    flock(&log.file, FlockOperation::Unlock).unwrap();
+    rustix::fs::flock(&log.file, rustix::fs::FlockOperation::Unlock).unwrap();
     let mut other = LogFile::open(&path, Link::START).unwrap();
     append(&mut other, 2);
     let error = log.file_state().unwrap_err();

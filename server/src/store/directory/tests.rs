@@ -61,7 +61,8 @@ fn a_directory_belongs_to_one_server_at_a_time() {
 fn a_lock_that_the_file_server_gave_to_another_is_lost_for_good() {
     let parent = tempfile::tempdir().unwrap();
     let root = parent.path().join("data");
-    let directory = open(&root).unwrap();
+    let mut directory = open(&root).unwrap();
+    directory.held = HeldLock::on_nfs();
     let path = directory.images().join("a.json");
     directory.write(&path, b"1").unwrap();
     // As NFS does after the lease time.

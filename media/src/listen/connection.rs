@@ -35,6 +35,7 @@ use super::options::Options;
 use super::peer::{NeedsNoSecret, Peer};
 use super::phase::Phase;
 use super::queue::Socket;
+use super::stranger::Stranger;
 use super::table::{Admission, Standing};
 use super::yielding::YieldingStream;
 use crate::LogLimit;
@@ -231,6 +232,7 @@ where
     service_fn(move |mut request: Request<Incoming>| {
         let in_progress = standing.begin_request();
         request.extensions_mut().insert(peer);
+        request.extensions_mut().insert(Stranger::new(standing));
         if let Some(certificate) = &certificate {
             request.extensions_mut().insert(certificate.clone());
         }

@@ -260,6 +260,11 @@ impl Standing {
         self.is_answering.load(Ordering::Relaxed)
     }
 
+    /// Sets whether the connection stays because the service makes an answer.
+    pub(super) fn set_answering(&self, is_answering: bool) {
+        self.is_answering.store(is_answering, Ordering::Relaxed);
+    }
+
     fn is_trusted(&self) -> bool {
         self.trusted.load(Ordering::Relaxed)
     }

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use http::header::SET_COOKIE;
 use http::{HeaderMap, Uri};
 use media::LogLimit;
-use media::listen::Peer;
+use media::listen::{Peer, Stranger};
 use url::form_urlencoded;
 
 use super::credential_form::CredentialForm;
@@ -32,11 +32,17 @@ pub(super) async fn log_in(
     uri: Uri,
     headers: HeaderMap,
     peer: Option<Extension<Peer>>,
+    stranger: Option<Extension<Stranger>>,
     logins: Option<Extension<Logins>>,
     body: Body,
 ) -> Result<Response, Problem> {
     refuse_foreign(&uri, &headers)?;
-    let form = tokio::time::timeout(MAX_FORM_TIME, to_bytes(body, MAX_FORM_BYTES)).await;
+    let form = tokio::time::timeout(MAX_FORM_TIME, to_bytes(body, MAX_FORM_BYTES));
+    // Anybody can send a form slowly, over as many connections as the API has.
+    let form = match &stranger {
+        Some(Extension(stranger)) => stranger.awaited(form).await,
+        None => form.await,
+    };
     let Ok(Ok(form)) = form else {
         return Err(Problem::new(ProblemKind::IncompleteRequest, "the form did not arrive, or it is too large"));
     };

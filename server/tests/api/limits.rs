@@ -1,11 +1,12 @@
 //! Sizes, types and methods that are refused, always as problems.
 
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use imagelib::compression::Compression;
 use reqwest::Method;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
 use super::support::{Answer, Dayone, NMSTATE, Place, TOKEN};
@@ -165,6 +166,34 @@ async fn one_address_does_not_get_all_connections_and_answers_without_a_token_ke
     let answered = open.iter().filter(|(_, is_answered)| *is_answered).count();
     // Connections of the first loop may still be closing, and an address may be a sixteenth above its limit.
     assert!((180..=238).contains(&answered), "{answered}");
+}
+
+/// Two addresses together may have all connections.
+#[tokio::test]
+async fn logins_whose_forms_do_not_arrive_keep_no_connection() {
+    let place = Place::new();
+    let mut config = place.config();
+    config.api_clients.add(TOKEN, "the test").unwrap();
+    let dayone = Dayone::start_with(place, config).await;
+    let mut open = Vec::new();
+    for number in 0..300 {
+        let socket = TcpSocket::new_v4().unwrap();
+        let from = Ipv4Addr::new(127, 0, 0, if number % 2 == 0 { 2 } else { 3 });
+        socket.bind((from, 0).into()).unwrap();
+        let mut stream = socket.connect(dayone.server.api_address()).await.unwrap();
+        let login = b"POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\ntoken=";
+        let _ = stream.write_all(login).await;
+        open.push(stream);
+    }
+    let answer = timeout(Duration::from_secs(5), Answer::of(dayone.get("/v1/bases").bearer_auth(TOKEN))).await;
+    assert_eq!(answer.unwrap().status, 200);
+    // Whoever sends the form gets the answer.
+    let form = format!("token={TOKEN}");
+    let head = "POST /login HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: ";
+    let login = format!("{head}{}\r\n\r\n{form}", form.len());
+    let answer = timeout(Duration::from_secs(5), raw(&dayone, &login)).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 303 "), "{answer}");
+    drop(open);
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use super::clients::{ApiClients, Caller, TokenDigest};
 /// How long a session lasts.
 const LIFETIME: Duration = Duration::from_hours(12);
 
-/// The maximum number of sessions. A further login ends the session that would end first.
+/// The maximum number of sessions. For a further one, one of the token with the most sessions ends.
 const MAX_SESSIONS: usize = 1000;
 
 /// The sessions of a server, in memory: they end when the server stops. Clones share them.
@@ -39,9 +39,9 @@ impl Sessions {
         let mut sessions = self.0.lock();
         sessions.retain(|_, session| session.until > now);
         if sessions.len() >= MAX_SESSIONS
-            && let Some(oldest) = sessions.iter().min_by_key(|(_, session)| session.until).map(|(key, _)| *key)
+            && let Some(dispensable) = dispensable(&sessions)
         {
-            sessions.remove(&oldest);
+            sessions.remove(&dispensable);
         }
         sessions.insert(key(&id), Session { token, until: now + LIFETIME });
         Ok(id)
@@ -62,6 +62,17 @@ impl Sessions {
     pub(crate) fn end(&self, id: &str) {
         self.0.lock().remove(&key(id));
     }
+}
+
+/// The oldest session of the token with the most: a client with a small role must not end the sessions of others by its logins.
+fn dispensable(sessions: &BTreeMap<[u8; 32], Session>) -> Option<[u8; 32]> {
+    let mut counts = BTreeMap::<TokenDigest, usize>::new();
+    for session in sessions.values() {
+        *counts.entry(session.token).or_default() += 1;
+    }
+    let (token, _) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+    let of_token = sessions.iter().filter(|(_, session)| session.token == token);
+    of_token.min_by_key(|(_, session)| session.until).map(|(key, _)| *key)
 }
 
 fn key(id: &str) -> [u8; 32] {
@@ -104,5 +115,22 @@ mod tests {
         let ids: Vec<String> = (0..=MAX_SESSIONS).map(|_| sessions.begin(TokenDigest::of(TOKEN)).unwrap()).collect();
         assert!(sessions.client(&ids[0], &tokens).is_none());
         assert!(ids[1..].iter().all(|id| sessions.client(id, &tokens).is_some()));
+    }
+
+    #[test]
+    fn one_client_does_not_end_the_sessions_of_others() {
+        const OTHER: &str = "fedcba9876543210";
+        let mut tokens = ApiClients::default();
+        tokens.add(TOKEN, "the test").unwrap();
+        tokens.add(OTHER, "the test").unwrap();
+        let sessions = Sessions::default();
+        let before = sessions.begin(TokenDigest::of(TOKEN)).unwrap();
+        let others: Vec<String> =
+            (0..2 * MAX_SESSIONS).map(|_| sessions.begin(TokenDigest::of(OTHER)).unwrap()).collect();
+        let after = sessions.begin(TokenDigest::of(TOKEN)).unwrap();
+        assert!(
+            [&before, &after, &others[others.len() - 1]].into_iter().all(|id| sessions.client(id, &tokens).is_some())
+        );
+        assert_eq!(sessions.0.lock().len(), MAX_SESSIONS);
     }
 }

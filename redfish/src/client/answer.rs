@@ -6,12 +6,17 @@ use std::time::{Duration, SystemTime};
 
 use http::header::{DATE, ETAG, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use serde::de::Error as _;
 use serde_json::Value;
 
 use crate::error::{self, RedfishError, RequestLine};
 
 /// Maximum time to wait for a `Retry-After`.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
+
+/// Maximum number of values in an answer. The largest registries of firmware settings have some ten thousand. In memory, a value takes up
+/// to a hundred times its length, and two MiB have room for half a million.
+const MAX_VALUES: usize = 100_000;
 
 /// A resource as it was read. `Debug` leaves out the body, because BMCs repeat what was sent to them.
 #[derive(Clone, PartialEq)]
@@ -134,6 +139,10 @@ impl Reply {
 /// Reads JSON as BMCs write it: after a byte order mark (RFC 8259 §8.1), and with bytes that are not UTF-8, such as FF for each
 /// character of an asset tag that was never set. One such property must not hide all others.
 fn parse(body: &[u8]) -> serde_json::Result<Value> {
+    // Each value stands behind one of these. Texts have few of them.
+    if body.iter().filter(|byte| matches!(byte, b'[' | b'{' | b',')).count() > MAX_VALUES {
+        return Err(serde_json::Error::custom(format_args!("it has more than {MAX_VALUES} values")));
+    }
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     match String::from_utf8_lossy(body) {
         Cow::Borrowed(text) => serde_json::from_str(text),
@@ -176,6 +185,14 @@ mod tests {
         let system = b"\xef\xbb\xbf{\"AssetTag\": \"a\xff\", \"PowerState\": \"On\"}";
         assert_eq!(parse(system).unwrap(), json!({"AssetTag": "a\u{fffd}", "PowerState": "On"}));
         assert!(parse(b"<html>\xff").is_err() && parse(b"").is_err());
+    }
+
+    #[test]
+    fn the_number_of_values_is_bounded() {
+        let members = |count: usize| format!("{{\"Members\": [{}[0]]}}", "[0],".repeat(count));
+        assert!(parse(members(MAX_VALUES / 2 - 2).as_bytes()).is_ok());
+        let error = parse(members(MAX_VALUES / 2).as_bytes()).unwrap_err();
+        assert_eq!(error.to_string(), "it has more than 100000 values");
     }
 
     #[test]

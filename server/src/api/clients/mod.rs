@@ -46,9 +46,14 @@ struct Known {
 }
 
 impl Known {
+    /// Adds a token. If it is known from elsewhere, such as a file of tokens beside a file of clients, the smaller role counts.
     fn add_token(&mut self, digest: TokenDigest, name: ClientName, role: Role) {
-        let caller = Caller { identity: Identity::Token(name), role };
-        self.tokens.push((digest, Arc::new(caller)));
+        let caller = Arc::new(Caller { identity: Identity::Token(name), role });
+        match self.tokens.iter_mut().find(|(known, _)| *known == digest) {
+            Some((_, known)) if known.role > role => *known = caller,
+            Some(_) => {}
+            None => self.tokens.push((digest, caller)),
+        }
     }
 }
 
@@ -252,6 +257,13 @@ mod tests {
         assert_eq!(caller("ci-ci-ci-ci-ci-ci-ci"), Some(("the token 'ci'".to_owned(), Role::Build)));
         assert_eq!(caller("0123456789abcdef"), Some(("the token 'DAYONE_API_TOKEN'".to_owned(), Role::Boot)));
         assert_eq!(caller("ops.example"), None);
+        // A file of tokens and the environment may have the token of a client, too.
+        clients.add("dashboard-dashboard", "the variable DAYONE_API_TOKEN").unwrap();
+        assert_eq!(caller("dashboard-dashboard"), Some(("the token 'dashboard'".to_owned(), Role::Read)));
+        let mut again = ApiClients::default();
+        again.add("dashboard-dashboard", "the variable DAYONE_API_TOKEN").unwrap();
+        again.add_client_file(&path).unwrap();
+        assert_eq!(again.with_token("dashboard-dashboard").map(|caller| caller.role), Some(Role::Read));
         assert!(clients.has_certificates());
         let certificate = |name: &str| clients.with_certificate(&[name.to_owned()]).map(|caller| caller.role);
         assert_eq!((certificate("ops.example"), certificate("ops")), (Some(Role::Boot), None));

@@ -1,7 +1,7 @@
 //! The added files, and checks for conflicts between them and with the user's files.
 
 use bytes::Bytes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::user::NodeKind;
 use super::{AbsolutePath, Additions, IgnitionError, UNITS, UserConfig, unit_text};
@@ -69,7 +69,7 @@ pub(super) fn check(
     const BY_REQUEST: &str = "the request";
     let merged = user.map(UserConfig::merged).unwrap_or_default();
     let mut taken: BTreeMap<String, (NodeKind, &'static str)> = BTreeMap::new();
-    let mut units: Vec<&str> = Vec::new();
+    let mut units: BTreeSet<&str> = BTreeSet::new();
     if let Some(user) = user {
         user.check_entries()?;
         taken.extend(user.paths()?.into_iter().map(|(kind, path)| (path.to_owned(), (kind, BY_USER))));
@@ -90,10 +90,9 @@ pub(super) fn check(
     }
     let mut ours: Vec<String> = files.iter().map(|file| file.path.to_string()).collect();
     for unit in &additions.units {
-        if units.contains(&unit.name.as_str()) {
+        if !units.insert(unit.name.as_str()) {
             return Err(IgnitionError::UnitConflict(unit.name.to_string()));
         }
-        units.push(unit.name.as_str());
         if let Some(contents) = &unit.contents {
             let path = format!("{UNITS}/{}", unit.name);
             check_unit(&path, contents)?;
@@ -104,8 +103,9 @@ pub(super) fn check(
         let blocks = |node: &(NodeKind, &'static str)| node.0 != NodeKind::Directory;
         let above = path.match_indices('/').filter_map(|(end, _)| path.get(..end));
         let above = above.filter_map(|parent| taken.get_key_value(parent)).find(|(_, node)| blocks(node));
-        let beneath =
-            taken.iter().find(|(other, _)| other.strip_prefix(&path).is_some_and(|rest| rest.starts_with('/')));
+        // There may be tens of thousands of files, so nothing here looks at all of them.
+        let directory = format!("{path}/");
+        let beneath = taken.range::<String, _>(&directory..).next().filter(|(other, _)| other.starts_with(&directory));
         if let Some((other, (_, by))) = taken.get_key_value(&path).or(above).or(beneath) {
             return Err(IgnitionError::Conflict { by, other: other.clone(), path });
         }

@@ -1,5 +1,7 @@
 //! Merges dayone's additions and the user's config.
 
+use std::collections::BTreeSet;
+
 use base64::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -82,9 +84,10 @@ fn add_keys(root: &mut Map<String, Value>, additions: &Additions) -> Result<(), 
         *keys = json!([]);
     }
     let keys = keys.as_array_mut().ok_or_else(shape)?;
+    let mut present: BTreeSet<String> = keys.iter().filter_map(Value::as_str).map(str::to_owned).collect();
     for key in &additions.ssh_authorized_keys {
         // Ignition refuses a key that is there twice.
-        if !keys.iter().any(|present| present.as_str() == Some(key.as_str())) {
+        if present.insert(key.as_str().to_owned()) {
             keys.push(key.as_str().into());
         }
     }

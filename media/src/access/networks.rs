@@ -1,5 +1,6 @@
 //! The clients that may read an image.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -17,7 +18,7 @@ pub struct NotANetwork(String);
 
 /// A network of clients, or one address. Clients with IPv4 are in networks of IPv4 only, even if the server's socket shows
 /// their addresses as IPv4-mapped (`::ffff:192.0.2.1`); an IPv4-mapped network is the network of IPv4.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Network(IpNet);
 
@@ -102,16 +103,12 @@ impl OnlyFrom {
 impl TryFrom<Vec<Network>> for OnlyFrom {
     type Error = NotNetworks;
 
-    fn try_from(networks: Vec<Network>) -> Result<Self, NotNetworks> {
-        let mut distinct = Vec::with_capacity(networks.len());
-        for network in networks {
-            if !distinct.contains(&network) {
-                distinct.push(network);
-            }
-        }
-        match distinct.len() {
+    fn try_from(mut networks: Vec<Network>) -> Result<Self, NotNetworks> {
+        let mut seen = HashSet::new();
+        networks.retain(|network| seen.insert(*network));
+        match networks.len() {
             0 => Err(NotNetworks::Empty),
-            1..=MAX_NETWORKS => Ok(Self(distinct)),
+            1..=MAX_NETWORKS => Ok(Self(networks)),
             many => Err(NotNetworks::TooMany(many)),
         }
     }
@@ -125,6 +122,9 @@ impl From<OnlyFrom> for Vec<Network> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     fn contains(network: &str, address: &str) -> bool {
@@ -170,5 +170,10 @@ mod tests {
             |count: u8| serde_json::to_string(&(0..count).map(|last| format!("192.0.2.{last}")).collect::<Vec<_>>());
         assert_eq!(list(&many(64).unwrap()).unwrap().networks().len(), 64);
         assert!(list(&many(65).unwrap()).is_err());
+        let (begun, count) = (Instant::now(), 100_000);
+        let most: Vec<Network> =
+            (0..count).map(|bits| Network::from(IpAddr::from(Ipv4Addr::from_bits(bits)))).collect();
+        assert_eq!(OnlyFrom::try_from(most).unwrap_err(), NotNetworks::TooMany(100_000));
+        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     }
 }

@@ -1,8 +1,29 @@
 //! Configs that Ignition would refuse on the host, or in which something else would win.
 
+use std::time::{Duration, Instant};
+
 use base64::prelude::*;
 
 use super::*;
+
+/// A request has room for tens of thousands. To compare each with all others would take minutes.
+#[test]
+fn thousands_of_files_units_and_keys_are_merged_in_seconds() {
+    let begun = Instant::now();
+    let each = |make: &dyn Fn(u32) -> Value| (0..20_000).map(make).collect::<Vec<_>>();
+    let additions: Additions = serde_json::from_value(json!({
+        "ssh_authorized_keys": each(&|n| json!(format!("{ED25519}{n}"))),
+        "files": each(&|n| json!({"path": format!("/srv/{n}"), "contents": ""})),
+        "units": each(&|n| json!({"name": format!("u{n}.service"), "enabled": false, "contents": "[Service]\n"})),
+    }))
+    .unwrap();
+    super::config(&additions, None).unwrap();
+    assert_eq!(files(&additions).unwrap().len(), 20_000);
+    let mut above = additions;
+    above.files[0].path = "/srv/7/beneath/it".parse().unwrap();
+    assert!(super::config(&above, None).unwrap_err().to_string().contains("/srv/7"));
+    assert!(begun.elapsed() < Duration::from_mins(1), "{:?}", begun.elapsed());
+}
 
 /// What a merged config writes wins.
 #[test]

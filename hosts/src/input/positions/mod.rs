@@ -105,9 +105,12 @@ fn places(limits: Limits, text: &Text<'_>, wanted: &WantedOfText) -> Vec<(usize,
         places.extend(in_text.map(|at| (*finding, Place::plain(at))));
     }
     let Ok(content) = text.content(&mut Budget::within(limits)) else { return places };
+    let lines = if text.kind() == TextKind::Keyfile { keyfile::Lines::of(&content) } else { None };
     for Wanted { finding, steps, in_text } in &wanted.text {
-        if in_text.is_none() && text.kind() == TextKind::Keyfile {
-            places.extend(keyfile::find(&content, steps).map(|at| (*finding, Place::plain(at))));
+        if in_text.is_none()
+            && let Some(lines) = &lines
+        {
+            places.push((*finding, Place::plain(lines.find(steps))));
         }
     }
     let (Some(last), Ok(content)) = (wanted.documents.keys().last(), yaml::readable(&content)) else { return places };

@@ -6,12 +6,15 @@ use base64::prelude::*;
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
+use super::values::values;
 use crate::compression::Compression;
 
 /// How many configs within each other dayone looks into.
 const MAX_LEVELS: usize = 8;
 /// How much dayone unpacks of all of them together, in bytes.
 const MAX_BYTES: u64 = 8 << 20;
+/// As how many more bytes a value counts, because it takes much more memory than its text.
+const VALUE_BYTES: u64 = 64;
 
 /// The resource that Ignition takes in the place of this config.
 pub(super) fn replacement(root: &Map<String, Value>) -> Option<&Value> {
@@ -61,7 +64,9 @@ fn content(resource: &Value, budget: &mut u64) -> Option<Vec<u8>> {
         Some("gzip") => Compression::Gzip.decompress(&content, *budget).ok(),
         _ => Some(content),
     };
-    *budget = unpacked.as_ref().map_or(0, |content| budget.saturating_sub(content.len() as u64));
+    let cost = |content: &Vec<u8>| VALUE_BYTES * values(content) as u64 + content.len() as u64;
+    let unpacked = unpacked.filter(|content| cost(content) <= *budget);
+    *budget = unpacked.as_ref().map_or(0, |content| *budget - cost(content));
     unpacked
 }
 
@@ -115,5 +120,9 @@ mod tests {
         let packed = BASE64_STANDARD.encode(Compression::Gzip.compress(large.as_bytes()).unwrap());
         let packed = json!({"source": format!("data:;base64,{packed}"), "compression": "gzip"});
         assert_eq!(within(&object(merging(&vec![packed; 100]))).len(), 2);
+        let many = format!("{{\"x\": [{}0]}}", "[0],".repeat(100_000));
+        let packed = BASE64_STANDARD.encode(Compression::Gzip.compress(many.as_bytes()).unwrap());
+        let packed = json!({"source": format!("data:;base64,{packed}"), "compression": "gzip"});
+        assert!(within(&object(merging(&[packed]))).is_empty());
     }
 }

@@ -14,6 +14,7 @@ mod places;
 mod ssh;
 mod unit_text;
 mod user;
+mod values;
 
 pub use additions::{AbsolutePath, Additions, AdditionsError, ExtraFile, FileMode, Unit, UnitName};
 pub use files::{AddedFile, files};
@@ -41,6 +42,9 @@ pub enum IgnitionError {
     /// The config is nested too deeply.
     #[error("the Ignition config is nested more than {0} levels deep")]
     TooDeep(usize),
+    /// The config has too many values.
+    #[error("the Ignition config has more than {0} values; put what is long into the contents of files")]
+    TooManyValues(usize),
     /// The config has no version.
     #[error("the Ignition config has no ignition.version; write \"ignition\": {{\"version\": \"3.2.0\"}} or later")]
     VersionMissing,

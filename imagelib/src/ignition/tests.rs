@@ -250,6 +250,16 @@ fn a_config_that_is_nested_too_deeply_is_refused() {
 }
 
 #[test]
+fn a_config_with_too_many_values_is_refused() {
+    let with = |count: usize| {
+        let lists = "[0],".repeat(count);
+        UserConfig::parse(format!(r#"{{"ignition": {{"version": "3.2.0"}}, "x": [{lists}0]}}"#).as_bytes())
+    };
+    assert!(with(40_000).is_ok());
+    assert_eq!(with(50_000).unwrap_err(), IgnitionError::TooManyValues(100_000));
+}
+
+#[test]
 fn misspelt_keys_are_told() {
     let user = user_with(&json!({"storage": {"files": [{"path": "/a", "contnets": {}}]}}));
     assert_eq!(user.unused_keys(), ["$.storage.files.0.contnets"]);

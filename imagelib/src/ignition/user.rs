@@ -9,6 +9,7 @@ use std::fmt;
 
 use super::merged::{replacement, within};
 use super::order::{ordered, text};
+use super::values::{MAX_VALUES, values};
 use super::{AbsolutePath, IgnitionError, UNITS, UnitName};
 
 /// How many levels a config may have. `serde_json` reads 127, and recipes and records contain the config in a deeper place.
@@ -33,6 +34,9 @@ impl fmt::Debug for UserConfig {
 impl UserConfig {
     /// Reads and checks a config.
     pub fn parse(json: &[u8]) -> Result<Self, IgnitionError> {
+        if values(json) > MAX_VALUES {
+            return Err(IgnitionError::TooManyValues(MAX_VALUES));
+        }
         let value: Value = serde_json::from_slice(json).map_err(|error| not_json(&error))?;
         if depth(&value) > MAX_DEPTH {
             return Err(IgnitionError::TooDeep(MAX_DEPTH));

@@ -8,6 +8,7 @@ use super::*;
 
 /// A request has room for tens of thousands. To compare each with all others would take minutes.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the library has no clock; this test has one")]
 fn thousands_of_files_units_and_keys_are_merged_in_seconds() {
     let begun = Instant::now();
     let each = |make: &dyn Fn(u32) -> Value| (0..20_000).map(make).collect::<Vec<_>>();

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::live::{self, LiveIso, NotCustomisable};
 use super::{BaseError, Format, Role};
 use crate::delivery::{self, Drivers};
+use crate::disk::mbr::{EFI_SYSTEM, Mbr, PROTECTIVE};
 use crate::initramfs;
 use crate::iso::coreos::{CoreosIso, Growth, MinimalIso};
 use crate::iso::el_torito::{self, Platform};
@@ -23,6 +24,10 @@ pub(crate) const NOT_HYBRID: &str = "not-hybrid";
 
 /// The code of the finding about a disk that a BIOS does not start, from a base that it starts as a CD.
 pub(crate) const BIOS_ONLY_FROM_CD: &str = "bios-only-from-cd";
+
+/// Why an ISO with a partition table is not a disk, and what a finding says of it.
+const NOTHING_STARTS: &str = "its partition table names no EFI system partition, and it has no boot code for a BIOS";
+const NOTHING_STARTS_FROM: &str = "has a partition table from which nothing starts";
 
 /// The size in bytes of the boot code in the first sector of a disk.
 const BOOT_CODE: u64 = 440;
@@ -48,7 +53,7 @@ pub struct IsoBase {
 /// Whether an ISO boots as a disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DiskTable {
-    /// The ISO has a partition table.
+    /// The ISO has a partition table from which firmware starts, or may start.
     Present,
     /// The ISO has no partition table, but dayone can add one that names its EFI system partition.
     Possible {
@@ -148,7 +153,10 @@ impl IsoBase {
                 let message = format!("has no partition table: {as_disk}; use the format 'usb', which adds one");
                 report.warning(NOT_HYBRID, &path, message);
             }
-            DiskTable::Impossible(_) => report.warning(NOT_HYBRID, &path, format!("has no partition table: {as_disk}")),
+            DiskTable::Impossible(reason) => {
+                let what = if *reason == NOTHING_STARTS { NOTHING_STARTS_FROM } else { "has no partition table" };
+                report.warning(NOT_HYBRID, &path, format!("{what}: {as_disk}"));
+            }
         }
         report
     }
@@ -169,10 +177,15 @@ impl IsoBase {
     }
 }
 
+/// Whether the first sector has code that a BIOS starts.
+fn has_boot_code(source: &dyn Source) -> Result<bool, BaseError> {
+    let code = source.read_vec(0, BOOT_CODE).map_err(|error| BaseError::Read(Role::Iso, error))?;
+    Ok(code.iter().any(|byte| *byte != 0))
+}
+
 /// Whether a BIOS finds what to start in the boot catalog alone.
 fn bios_only_from_cd(source: &dyn Source, volume: &Volume) -> Result<bool, BaseError> {
-    let code = source.read_vec(0, BOOT_CODE).map_err(|error| BaseError::Read(Role::Iso, error))?;
-    if code.iter().any(|byte| *byte != 0) {
+    if has_boot_code(source)? {
         return Ok(false);
     }
     // What a damaged catalog has in it is unknown.
@@ -184,8 +197,20 @@ impl DiskTable {
     fn probe(source: &dyn Source, volume: &Volume) -> Result<Self, BaseError> {
         let read = |error| BaseError::Read(Role::Iso, error);
         let area = source.read_vec(0, SYSTEM_AREA).map_err(read)?;
-        if area.get(510..512) == Some(&[0x55, 0xAA]) {
-            return Ok(Self::Present);
+        if let Some(mbr) = Mbr::read(source).map_err(read)? {
+            let kinds: Vec<u8> = mbr.partitions().map(|(_, partition)| partition.kind).collect();
+            // Behind a protective entry, a GPT names what starts.
+            if has_boot_code(source)? || kinds.iter().any(|kind| matches!(*kind, EFI_SYSTEM | PROTECTIVE)) {
+                return Ok(Self::Present);
+            }
+            // genisoimage writes a signature and four unused entries before HFS. Firmware of other machines than PCs needs neither
+            // code nor an EFI system partition.
+            if !kinds.is_empty() {
+                let catalog = el_torito::read(source, volume).ok().flatten();
+                let starts = |platform| catalog.as_ref().is_some_and(|catalog| catalog.first(platform).is_some());
+                let is_for_a_bios_alone = starts(Platform::Bios) && !starts(Platform::Uefi);
+                return Ok(if is_for_a_bios_alone { Self::Impossible(NOTHING_STARTS) } else { Self::Present });
+            }
         }
         if area.iter().any(|byte| *byte != 0) {
             return Ok(Self::Impossible("its first 32 KiB, where a partition table would be, are in use"));

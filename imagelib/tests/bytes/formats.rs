@@ -11,7 +11,9 @@ use imagelib::base::{Base, BaseIdentity, Format, Role};
 use imagelib::cpio::Archive;
 use imagelib::data_image::{DataKind, FileSystem};
 use imagelib::digest::Digest;
+use imagelib::disk::mbr::{Mbr, MbrPartition};
 use imagelib::image::{FileName, Image};
+use imagelib::overlay::Content;
 use imagelib::recipe::{DataDrive, Recipe};
 use live_media::*;
 
@@ -52,6 +54,19 @@ fn esp_of(program: Vec<u8>) -> Vec<u8> {
     file_in(&image, imagelib::iso::TreeKind::Primary, "/boot/efi.img")
 }
 
+/// With a partition table that has this one entry, or none that is used, and without code for a BIOS.
+fn with_table(mut files: Files, partition: Option<MbrPartition>) -> Files {
+    let Content::Bytes(table) = Mbr::new([partition, None, None, None]).table().content else { panic!("bytes") };
+    let iso = files.get_mut(&Role::Iso).unwrap();
+    iso[512 - table.len()..512].copy_from_slice(&table);
+    files
+}
+
+/// An entry for the whole of an ISO: of isohybrid's type, which means nothing to firmware, or of another.
+fn whole(kind: u8) -> Option<MbrPartition> {
+    Some(MbrPartition { bootable: true, kind, first_sector: 0, sectors: 4000 })
+}
+
 /// Each base with the formats that it has.
 fn bases() -> Vec<(&'static str, Files, Vec<Format>)> {
     use Format::{Data, Initrd, Iso, MinimalIso, Usb};
@@ -71,6 +86,11 @@ fn bases() -> Vec<(&'static str, Files, Vec<Format>)> {
         ("CoreOS for s390x", fixture("coreos-s390x.iso.xz"), vec![Iso, Initrd]),
         ("no boot menu", fixture("tree.iso.xz"), vec![]),
         ("live, no disk", live_iso(live_boot("l"), &[]), vec![Iso]),
+        // As `genisoimage -hfs` writes one, and `xorriso -partition_offset 16`.
+        ("live, unused table", with_table(live_iso(live_boot("l"), &[]), None), vec![Iso]),
+        ("live, no boot code", with_table(live_iso(live_boot("l"), &[]), whole(0x17)), vec![Iso]),
+        ("live, unused table and UEFI", with_table(live_iso(live_boot("l"), &with_esp), None), vec![Iso]),
+        ("live, table and UEFI", with_table(live_iso(live_boot("l"), &with_esp), whole(0x17)), vec![Iso, Usb]),
         ("live", live_iso(live_boot("l"), &with_esp), vec![Iso, Usb]),
         ("ramdisk", live_iso(ramdisk(), &with_esp), vec![Iso, Initrd, Usb]),
         ("an initramfs", of_kernel(&[]), vec![Initrd]),
@@ -133,7 +153,7 @@ fn an_image_is_of_the_format_asked_for_or_there_is_none() {
             let findings = image.report.findings();
             let only_cd = findings.iter().any(|finding| finding.code == "bios-only-from-cd");
             // The others have boot code for disks, or nothing for a BIOS.
-            let has_isolinux_alone = matches!(name, "live" | "ramdisk");
+            let has_isolinux_alone = matches!(name, "live" | "live, table and UEFI" | "ramdisk");
             assert_eq!(only_cd, format == Format::Usb && has_isolinux_alone, "{name} as {format}");
             let left_out = image.changes.iter().any(|change| change.action == "left out of the ISO");
             assert_eq!(left_out, format == Format::MinimalIso, "{name} as {format}");

@@ -114,6 +114,11 @@ fn directories_of_hfs_plus_are_named_because_they_stay_as_they_are() {
         run(Command::new("genisoimage").args(["-quiet", "-r", "-hfs"]).args(more).arg("-o").args([&iso, &tree]));
         let findings = inspect(&iso)["findings"].to_string();
         assert!(findings.contains("HFS file system"), "{more:?}: {findings}");
+        // Without Apple's partition map, there is a signature, and no entry that is used.
+        let built = build(&iso, &directory.path().join("out.img"), &["--format", "usb"]);
+        let errors = String::from_utf8(built.stderr).unwrap();
+        assert_eq!(built.status.success(), !more.is_empty(), "{more:?}: {errors}");
+        assert_eq!(errors.contains("an image of format 'usb' from this base"), more.is_empty(), "{more:?}: {errors}");
     }
 }
 

@@ -69,7 +69,7 @@ impl FileEntry {
         Ok(entry)
     }
 
-    /// Adds the extent of a record. An empty file also has an extent, whose offset has no meaning.
+    /// Adds the extent of a record. An empty file also has an extent, whose offset has no meaning, but lies within the image.
     fn add(&mut self, source: &dyn Source, record: &Record<'_>, base: u64) -> Result<(), IsoError> {
         let extent = extent(source, base, record.block, record.size, record.offset)?;
         self.extents.push(extent);
@@ -107,8 +107,13 @@ impl FileEntry {
 pub(super) fn extent(source: &dyn Source, base: u64, block: u64, size: u32, record: u64) -> Result<Extent, IsoError> {
     let offset = base.saturating_add(block.saturating_mul(BLOCK));
     let length = u64::from(size);
-    if length > 0 && offset.checked_add(length).is_none_or(|end| end > source.size()) {
-        return Err(IsoError::Outside { record, start: offset, length });
+    if offset.checked_add(length).is_none_or(|end| end > source.size()) {
+        // libarchive gives empty files a place far outside. Everybody may read their range, so it must lie within the image.
+        return if length == 0 {
+            Ok(Extent { offset: 0, length })
+        } else {
+            Err(IsoError::Outside { record, start: offset, length })
+        };
     }
     Ok(Extent { offset, length })
 }

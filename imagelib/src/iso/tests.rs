@@ -5,7 +5,8 @@ use proptest::prelude::*;
 
 use super::testing::{change, image, put_both};
 use super::*;
-use crate::source::Source;
+use crate::overlay::{Overlay, Segment};
+use crate::source::{Role, Source};
 
 fn open(image: &Vec<u8>) -> Volume {
     Volume::open(image).unwrap()
@@ -89,6 +90,30 @@ fn files_are_found_by_any_of_their_names() {
     assert!(matches!(volume.find(&image, "/boot").unwrap().unwrap().read(&image, 9), Err(IsoError::Kind { .. })));
     let limit = volume.find(&image, "/names/readme").unwrap().unwrap().read(&image, 5);
     assert!(matches!(limit, Err(IsoError::FileTooLarge { size: 6, limit: 5, .. })));
+}
+
+/// libarchive (`bsdtar --format iso9660`) gives empty files the block 0xfffffff0.
+#[test]
+fn an_empty_file_whose_place_is_outside_can_be_read_and_written() {
+    let mut image = image("tree");
+    for tree in [TreeKind::Primary, TreeKind::Joliet] {
+        let entry = open(&image).find_in(&image, tree, "/names/empty").unwrap().unwrap();
+        put_both(&mut image, usize::try_from(entry.records[0]).unwrap() + 2, 0xffff_fff0);
+    }
+    assert_eq!(content(&image, "/names/empty").as_deref(), Some(""));
+
+    let editor = edit::Editor::open(&image, &open(&image)).unwrap();
+    let old = editor.file("/names/empty").unwrap().extent;
+    let content_of = vec![Segment::base(Role::Iso, old.range()), Segment::bytes("no longer empty\n")];
+    let plan = editor.plan(vec![edit::Edit::Replace { path: "/names/empty".to_owned(), content: content_of }]).unwrap();
+    let sizes = [(Role::Iso, image.len() as u64)].into();
+    let overlay = Overlay::concatenated(&sizes, plan.segments().unwrap()).unwrap();
+    let mut edited = vec![0; usize::try_from(overlay.size()).unwrap()];
+    overlay.read_at(&(Role::Iso, image.as_slice()), 0, &mut edited).unwrap();
+    for tree in [TreeKind::Primary, TreeKind::Joliet] {
+        let entry = open(&edited).find_in(&edited, tree, "/names/empty").unwrap().unwrap();
+        assert_eq!(entry.read(&edited, 1024).unwrap(), b"no longer empty\n");
+    }
 }
 
 #[test]

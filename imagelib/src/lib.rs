@@ -94,4 +94,5 @@ pub mod talos;
 pub mod uki;
 mod url_server;
 
-pub use vocabulary::{digest, source, url_host};
+// All modules with types of this crate's own signatures, so that its users need no second dependency with the same version.
+pub use vocabulary::{answers, digest, host, network_files, report, source, url_host};

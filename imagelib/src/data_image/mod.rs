@@ -9,6 +9,28 @@
 //!
 //! A drive contains only the files that its readers look for. The user's files go onto it unchanged; the module only checks
 //! that the readers accept them.
+//!
+//! A drive has no base: its bytes are all its own.
+//!
+//! ```
+//! use imagelib::data_image::{DataImage, DataSpec, NoCloud};
+//! use imagelib::host::HostName;
+//! use imagelib::iso::Volume;
+//! use imagelib::overlay::{Overlay, OverlaySource, Sizes};
+//! use imagelib::source::{Role, Source as _};
+//!
+//! let hostname: HostName = "node-1".parse()?;
+//! let network = "version: 2\nethernets: {eth0: {dhcp4: true}}\n";
+//! let seed = NoCloud { hostname: Some(hostname), network_config: Some(network.into()), ..NoCloud::default() };
+//!
+//! let segments = DataImage::build(&DataSpec::NoCloud(seed))?.iso()?;
+//! let drive = Overlay::concatenated(&Sizes::new(), segments)?;
+//! let nothing: (Role, &[u8]) = (Role::Iso, &[]);
+//! let drive = OverlaySource::new(&drive, nothing);
+//! let bytes = drive.read_vec(0, drive.size())?;
+//! assert_eq!(Volume::open(&bytes)?.id(), "cidata");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod cloud;
 mod combustion;

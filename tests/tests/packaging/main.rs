@@ -1,6 +1,7 @@
 //! What users install: `make install`, packages, the unit, the container image, and the documents of a release. All of it holds
 //! the debug build here; `make check-release` checks what `make release` has made.
 
+mod crates;
 mod documents;
 mod image;
 mod install;

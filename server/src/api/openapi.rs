@@ -4,9 +4,10 @@ use std::sync::{Arc, LazyLock};
 
 use axum::response::IntoResponse;
 use http::header::CONTENT_TYPE;
-use utoipa::OpenApi;
+use utoipa::openapi::header::HeaderBuilder;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{Content, Ref, RefOr, ResponseBuilder, Schema};
+use utoipa::{OpenApi, PartialSchema as _};
 
 use super::access::READ_ONLY_POSTS;
 use super::boots::BootChanges;
@@ -82,7 +83,10 @@ pub(super) async fn get_document() -> impl IntoResponse {
 const AUDIT_UNAVAILABLE: &str = ". Or the server cannot write its audit log (`audit-unavailable`): it has refused the \
                                  change, or has made it, and the detail says which";
 
-/// Completes the errors of every operation: adds those that many operations have, and describes their bodies.
+/// What the header `Retry-After` of a problem says.
+const RETRY_AFTER: &str = "The seconds after which to send the request again";
+
+/// Completes the errors of every operation: adds those that many operations have, and describes their bodies and headers.
 fn complete(openapi: &mut utoipa::openapi::OpenApi) {
     for (path, item) in &mut openapi.paths.paths {
         for (method, operation) in operations(item) {
@@ -128,6 +132,11 @@ fn complete(openapi: &mut utoipa::openapi::OpenApi) {
                 {
                     let problem = Content::new(Some(Ref::from_schema_name("Problem")));
                     response.content.insert("application/problem+json".to_owned(), problem.into());
+                    if matches!(status.as_str(), "429" | "503") {
+                        let after =
+                            HeaderBuilder::new().schema(Some(u32::schema())).description(Some(RETRY_AFTER)).build();
+                        response.headers.insert("Retry-After".to_owned(), after.into());
+                    }
                 }
             }
         }

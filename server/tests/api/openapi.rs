@@ -72,6 +72,34 @@ fn every_change_may_fail_with_the_audit_log() {
     assert!(changes >= 7, "{changes}");
 }
 
+/// Clients that are generated from the description know only the headers in it.
+#[test]
+fn headers_that_a_client_has_to_act_on_are_described() {
+    let document: serde_json::Value = serde_json::from_str(&dayone::api::document()).unwrap();
+    let mut problems = 0;
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for (method, operation) in operations.as_object().unwrap() {
+            for status in ["429", "503"] {
+                let answer = &operation["responses"][status];
+                if answer["content"]["application/problem+json"].is_object() {
+                    let schema = &answer["headers"]["Retry-After"]["schema"];
+                    assert_eq!(schema["type"], "integer", "{method} {path}: {status}");
+                    problems += 1;
+                }
+            }
+        }
+    }
+    assert!(problems > 30, "{problems}");
+    let later = &document["paths"]["/v1/images/{id}/sha256"]["get"]["responses"]["202"];
+    assert!(later["headers"]["Retry-After"].is_object(), "{later}");
+    let picture = &document["paths"]["/v1/images/{id}/topology.svg"]["get"];
+    let parameters = picture["parameters"].as_array().unwrap();
+    assert!(parameters.iter().any(|parameter| parameter["name"] == "If-None-Match"), "{parameters:?}");
+    for status in ["200", "304"] {
+        assert!(picture["responses"][status]["headers"]["ETag"].is_object(), "{status}");
+    }
+}
+
 /// Clients that are generated from the description take int32 for numbers up to 2147483647.
 #[test]
 fn unsigned_numbers_of_32_bits_are_described_with_their_maximum() {

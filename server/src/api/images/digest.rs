@@ -62,7 +62,8 @@ query_parameters! {
             (String = "text/plain", example = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  boot.iso\n"),
             (FileDigest = "application/json"),
         )),
-        (status = 202, description = "The server computes the digest. Repeat the request after the seconds in `Retry-After`"),
+        (status = 202, description = "The server computes the digest. Repeat the request after the seconds in `Retry-After`",
+            headers(("Retry-After" = u32, description = "The seconds after which to send the request again"))),
         (status = 404, description = "No image has this id, or the image has no such file (`not-found`)"),
         (status = 503, description = "The base is not available (`base-unavailable`)"),
     ))]

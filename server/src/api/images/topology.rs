@@ -23,10 +23,15 @@ use crate::api::{Api, blocking};
 /// host, the picture also shows the BMC. The picture contains no secrets, such as keys and passwords of profiles.
 #[utoipa::path(operation_id = "getTopology", get, path = "/v1/images/{id}/topology.svg", tag = "images",
     security(("token" = ["read"])),
-    params(("id" = String, Path, description = "The image's id")),
+    params(
+        ("id" = String, Path, description = "The image's id"),
+        ("If-None-Match" = Option<String>, Header, description = "The entity tags of pictures that the client has"),
+    ),
     responses(
-        (status = 200, description = "The picture", body = String, content_type = "image/svg+xml"),
-        (status = 304, description = "The picture has the entity tag in the request (`If-None-Match`)"),
+        (status = 200, description = "The picture", body = String, content_type = "image/svg+xml",
+            headers(("ETag" = String, description = "The entity tag. It changes if and only if the picture changes"))),
+        (status = 304, description = "The picture has the entity tag in the request (`If-None-Match`)",
+            headers(("ETag" = String, description = "The entity tag"))),
         (status = 404, description = "No image has this id, or the image has no keyfiles (`not-found`)"),
     ))]
 pub(super) async fn topology(

@@ -9,7 +9,7 @@ use super::first_boot_device::FirstBootDevice;
 use super::http_uri::HttpUri;
 use super::state::BootSource;
 
-/// A boot override that was set, with what [`Bmc::restore`] needs to undo it.
+/// A boot override that was set, with what [`Bmc::restore`](super::Bmc::restore) needs to undo it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BootOverride {
     /// The System's path.

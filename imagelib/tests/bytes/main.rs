@@ -21,6 +21,7 @@ mod initramfs_image;
 mod live;
 mod live_media;
 mod live_names;
+mod many_files;
 mod media;
 mod menu_decisions;
 mod minimal;

@@ -94,9 +94,16 @@ pub(super) struct DraftDirectory {
     pub(super) grown: bool,
     /// Where it is now, where it is not where it was.
     pub(super) moved: Option<Extent>,
+    /// Whether the records stand in the order of their names, once that is known. Removed records do not change it.
+    is_sorted: Option<bool>,
 }
 
 impl DraftDirectory {
+    /// A new directory, with the records of itself and its parent.
+    pub(super) fn new(own: DraftRecord, parent: DraftRecord) -> Self {
+        Self { records: vec![own, parent], grown: true, ..Self::default() }
+    }
+
     /// The records of a directory of the image.
     pub(super) fn of(directory: &Directory) -> Result<Self, IsoError> {
         let mut records = Vec::new();
@@ -107,7 +114,7 @@ impl DraftDirectory {
             records.push(DraftRecord { origin: Origin::Image(at), bytes });
             Ok(())
         })?;
-        Ok(Self { records, grown: false, moved: None })
+        Ok(Self { records, ..Self::default() })
     }
 
     pub(super) fn record(&mut self, origin: Origin) -> Option<&mut DraftRecord> {
@@ -124,9 +131,15 @@ impl DraftDirectory {
 
     /// Adds a record where the order of names wants it.
     pub(super) fn insert(&mut self, names: Naming, new: DraftRecord) {
-        let later = |record: &DraftRecord| compare(names, record.name(), new.name()).is_gt();
-        let at = self.records.iter().skip(2).position(later).map_or(self.records.len(), |index| index + 2);
-        self.records.insert(at, new);
+        let is_before = |one: &DraftRecord, other: &DraftRecord| compare(names, one.name(), other.name()).is_le();
+        let others = self.records.get(2..).unwrap_or_default();
+        // A comparison with each of thousands of records would cost more than all else.
+        let index = if *self.is_sorted.get_or_insert_with(|| others.is_sorted_by(is_before)) {
+            others.partition_point(|record| is_before(record, &new))
+        } else {
+            others.iter().position(|record| !is_before(record, &new)).unwrap_or(others.len())
+        };
+        self.records.insert(self.records.len().min(index + 2), new);
         self.grown = true;
     }
 

@@ -146,7 +146,9 @@ impl Draft<'_> {
             tree.form.joliet(name, is_directory).map_err(cannot)?
         } else {
             let taken = |name: &[u8]| {
-                draft.records.iter().any(|record| without_version(record.name()) == without_version(name))
+                let name = without_version(name);
+                let rest = |record: &DraftRecord| record.name().strip_prefix(name).map(|rest| rest.first().copied());
+                draft.records.iter().any(|record| matches!(rest(record), Some(None | Some(b';'))))
             };
             tree.form.iso(name, is_directory, taken).ok_or_else(|| cannot("a thousand names already begin like it"))?
         };
@@ -191,8 +193,8 @@ fn head(parent: &DraftRecord, origin: Origin, names: Naming, mode: u32, number: 
             .copied()
             .collect();
     }
-    let records = vec![DraftRecord::new(parent, origin, &[0], &own)?, DraftRecord::new(parent, origin, &[1], &above)?];
-    Some(DraftDirectory { records, grown: true, moved: None })
+    let (own, above) = (DraftRecord::new(parent, origin, &[0], &own)?, DraftRecord::new(parent, origin, &[1], &above)?);
+    Some(DraftDirectory::new(own, above))
 }
 
 /// The names of a path.

@@ -13,6 +13,11 @@
 //! replace only what boot loaders read, such as initramfs images and boot menus: GRUB searches the whole disk before the
 //! partitions. Do not replace files of the running system. [`ChangeKind::PartitionKept`] reports this case.
 //!
+//! A directory without room for a new name moves to the end of the image, too. The kernel, boot loaders, xorriso, isoinfo and
+//! 7-Zip read it there. libarchive (`bsdtar`) does not: it reads an image once from its beginning to its end, and leaves out
+//! what stands in front of its directory, such as other directories, and long Rock Ridge names. Use another program to verify
+//! such an image. [`ChangeKind::DirectoryMoved`] reports this case.
+//!
 //! [`Editor::open`] reads everything that the edits need; [`Editor::plan`] reads nothing.
 
 mod boot;

@@ -63,8 +63,8 @@ fn with_table(mut files: Files, partition: Option<MbrPartition>) -> Files {
 }
 
 /// An entry for the whole of an ISO: of isohybrid's type, which means nothing to firmware, or of another.
-fn whole(kind: u8) -> Option<MbrPartition> {
-    Some(MbrPartition { bootable: true, kind, first_sector: 0, sectors: 4000 })
+fn whole(kind: u8) -> MbrPartition {
+    MbrPartition { bootable: true, kind, first_sector: 0, sectors: 4000 }
 }
 
 /// Each base with the formats that it has.
@@ -88,9 +88,9 @@ fn bases() -> Vec<(&'static str, Files, Vec<Format>)> {
         ("live, no disk", live_iso(live_boot("l"), &[]), vec![Iso]),
         // As `genisoimage -hfs` writes one, and `xorriso -partition_offset 16`.
         ("live, unused table", with_table(live_iso(live_boot("l"), &[]), None), vec![Iso]),
-        ("live, no boot code", with_table(live_iso(live_boot("l"), &[]), whole(0x17)), vec![Iso]),
+        ("live, no boot code", with_table(live_iso(live_boot("l"), &[]), Some(whole(0x17))), vec![Iso]),
         ("live, unused table and UEFI", with_table(live_iso(live_boot("l"), &with_esp), None), vec![Iso]),
-        ("live, table and UEFI", with_table(live_iso(live_boot("l"), &with_esp), whole(0x17)), vec![Iso, Usb]),
+        ("live, table and UEFI", with_table(live_iso(live_boot("l"), &with_esp), Some(whole(0x17))), vec![Iso, Usb]),
         ("live", live_iso(live_boot("l"), &with_esp), vec![Iso, Usb]),
         ("ramdisk", live_iso(ramdisk(), &with_esp), vec![Iso, Initrd, Usb]),
         ("an initramfs", of_kernel(&[]), vec![Initrd]),

@@ -37,6 +37,11 @@ impl UserConfig {
         if values(json) > MAX_VALUES {
             return Err(IgnitionError::TooManyValues(MAX_VALUES));
         }
+        Self::of_any_length(json)
+    }
+
+    /// The same without a limit on the number of values.
+    fn of_any_length(json: &[u8]) -> Result<Self, IgnitionError> {
         let value: Value = serde_json::from_slice(json).map_err(|error| not_json(&error))?;
         if depth(&value) > MAX_DEPTH {
             return Err(IgnitionError::TooDeep(MAX_DEPTH));
@@ -272,8 +277,9 @@ fn not_json(error: &serde_json::Error) -> IgnitionError {
 impl TryFrom<Value> for UserConfig {
     type Error = IgnitionError;
 
+    /// Recipes of images are read so, and those of older images may have more values than [`parse`](Self::parse) takes.
     fn try_from(value: Value) -> Result<Self, IgnitionError> {
-        Self::parse(value.to_string().as_bytes())
+        Self::of_any_length(value.to_string().as_bytes())
     }
 }
 

@@ -1,6 +1,6 @@
 //! How many values a config has, before it is read.
 
-/// How many values a config may have. The largest have some thousand. In memory, a value takes up to a hundred times its length.
+/// How many values a config may have. A file takes about five. In memory, a value takes up to a hundred times its length.
 pub(super) const MAX_VALUES: usize = 100_000;
 
 /// The number of values in a text of JSON, about: each stands behind one of three characters.

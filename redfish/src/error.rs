@@ -201,6 +201,14 @@ pub enum RedfishError {
         /// The limit in bytes.
         limit: usize,
     },
+    /// The answer has more values than the client reads into memory.
+    #[error("{request}: the answer has more than {limit} values")]
+    TooManyValues {
+        /// The request.
+        request: RequestLine,
+        /// The limit.
+        limit: usize,
+    },
     /// A task that did not end well.
     #[error("{path}: the BMC's task ended with {state}{}", Messages(messages))]
     TaskFailed {

@@ -143,7 +143,11 @@ impl Bmc {
 
 /// Whether no other request would succeed either.
 fn is_final(error: &RedfishError) -> bool {
-    error.status().is_none() && !matches!(error, RedfishError::TooLarge { .. } | RedfishError::NotJson { .. })
+    let is_unreadable = matches!(
+        error,
+        RedfishError::TooLarge { .. } | RedfishError::TooManyValues { .. } | RedfishError::NotJson { .. }
+    );
+    error.status().is_none() && !is_unreadable
 }
 
 fn attributes(body: &Value) -> Map<String, Value> {

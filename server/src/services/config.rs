@@ -208,11 +208,12 @@ impl Config {
     /// from the variable `DAYONE_API_TOKEN`: others can read a command line.
     pub fn new(settings: Settings, token: Option<&str>) -> Result<Self, ConfigError> {
         let mut api_clients = ApiClients::default();
-        for path in &settings.api_token_file {
-            api_clients.add_token_file(path)?;
-        }
+        // First, so that a client whose token is also elsewhere keeps its name.
         if let Some(path) = &settings.api_clients {
             api_clients.add_client_file(path)?;
+        }
+        for path in &settings.api_token_file {
+            api_clients.add_token_file(path)?;
         }
         if let Some(token) = token {
             api_clients.add(token, "the variable DAYONE_API_TOKEN")?;

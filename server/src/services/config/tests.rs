@@ -39,6 +39,25 @@ fn a_certificate_needs_its_key() {
     assert!(config(settings).unwrap_err().contains("--api-tls-cert and --api-tls-key"));
 }
 
+#[test]
+fn a_client_whose_token_is_also_elsewhere_keeps_its_name() {
+    const OPS: &str = "ops-ops-ops-ops-ops";
+    let texts = [format!("{OPS}\n"), format!("clients:\n- {{name: ops, role: boot, token: {OPS}}}\n")];
+    let [tokens, clients] = texts.map(|text| {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        file
+    });
+    let settings = Settings {
+        api_clients: Some(clients.path().to_owned()),
+        api_token_file: vec![tokens.path().to_owned()],
+        media_url: Some("http://192.0.2.1:8081".parse().unwrap()),
+        ..Settings::default()
+    };
+    let config = Config::new(settings, Some(OPS)).unwrap();
+    assert_eq!(config.api_clients.with_token(OPS).unwrap().identity.to_string(), "the token 'ops'");
+}
+
 /// The help text and the reference of settings have these defaults as text.
 #[test]
 fn the_defaults_are_those_that_the_reference_has() {

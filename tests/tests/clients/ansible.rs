@@ -280,6 +280,8 @@ fn secrets_in_wrong_options_are_not_printed() {
         (image(json!({"answers": secret_text})), "dictionary"),
         (image(json!({"answers": {"kind": "preseed", "txt": secret_text}})), "text found in answers"),
         (image(json!({"answers": {"kind": secret_text, "text": "x"}})), "got: ********"),
+        // The module makes JSON of a structure, with an escape in it.
+        (image(json!({"answers": {"kind": {"password": format!("{secret}é")}, "text": "x"}})), "got: ********"),
         (image(json!({"data": {"kind": "cidata", "userdata": secret_text}})), "data.userdata"),
         (image(json!({"files": [{"path": "/a", "contents": "", "user": secret_text}]})), "********"),
         (image(json!({"document": secret_text})), "document"),

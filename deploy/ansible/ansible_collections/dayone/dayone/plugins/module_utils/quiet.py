@@ -35,11 +35,12 @@ class Module(AnsibleModule):
 
     def _load_params(self) -> None:
         super()._load_params()
-        self._given = dict(self.params)
         # Before ansible-core 2.19, a template that results in JSON, such as the content of a file, is a dictionary or a list. Where an option
         # is a text, Ansible would then make a text of it in Python's notation.
         given = [name for name in HIDDEN if name in self.params and name in self.argument_spec]
         self.params.update({name: _with_json(self.params[name], self.argument_spec[name]) for name in given})
+        # Messages quote the JSON, in which a value may have escapes.
+        self._given = dict(self.params)
 
     def log(self, msg: str, log_args: dict[str, t.Any] | None = None) -> None:
         """Logs nothing. Ansible overrides the argument C(no_log) of a module with the task's."""

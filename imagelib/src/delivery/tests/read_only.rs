@@ -58,8 +58,10 @@ fn a_file_at_a_place_that_is_read_only_is_refused() {
 fn flatcar_has_its_programs_on_a_file_system_that_is_read_only() {
     let flatcar = tree(&["usr.squashfs"]);
     let taken = |path: &str| members(DeliveryProfile::Flatcar, &with_file(path), None, &flatcar);
-    assert!(matches!(taken("/usr/server.key"), Err(DeliveryError::ReadOnly { .. })));
-    for path in ["/opt/x", "/usr/share/oem/grub.cfg", "/x"] {
+    for path in ["/usr/server.key", "/bin/x", "/lib/modules/x", "/lib64/x", "/sbin/x"] {
+        assert!(matches!(taken(path), Err(DeliveryError::ReadOnly { .. })), "{path}");
+    }
+    for path in ["/opt/x", "/usr/share/oem/grub.cfg", "/oem/grub.cfg", "/x"] {
         taken(path).unwrap();
     }
 }

@@ -84,11 +84,15 @@ pub(crate) fn warn_of_installation<'a>(
     mut arguments: impl Iterator<Item = &'a str>,
 ) {
     let options = || additions.files.iter().filter(|file| is_installer_option(file.path.as_str()));
-    let copies = options().any(|file| file.contents.windows(COPY_NETWORK.len()).any(|part| part == COPY_NETWORK))
-        || written_at(&Additions::default(), ignition, is_installer_option).is_ok_and(|path| path.is_some());
     let by_argument = arguments.any(|argument| argument.strip_prefix(INSTALL_DEVICE).is_some_and(|it| !it.is_empty()));
     let starts = by_argument || options().next().is_some();
-    if additions.keyfiles.is_empty() || copies || !starts {
+    if additions.keyfiles.is_empty() || !starts {
+        return;
+    }
+    // Only then, because that unpacks the configs that the user's config merges.
+    let copies = options().any(|file| file.contents.windows(COPY_NETWORK.len()).any(|part| part == COPY_NETWORK))
+        || written_at(&Additions::default(), ignition, is_installer_option).is_ok_and(|path| path.is_some());
+    if copies {
         return;
     }
     let path = DocumentPath::document(if by_argument { "kernel arguments" } else { "files" });

@@ -218,11 +218,14 @@ async fn work<K: Reconcile>(
         .take_until(stopping.cancelled_owned());
     let objects = context.objects.clone();
     let config = controller::Config::default().concurrency(concurrency);
-    let begun = turns.clone();
+    let workers = turns.clone();
     controller::applier(
         move |object: Arc<K>, context| {
-            begun.begun(&ObjectRef::from_obj(&*object));
-            Box::pin(reconcile::run(object, context))
+            let turn = workers.begin(ObjectRef::from_obj(&*object));
+            Box::pin(async move {
+                let _turn = turn;
+                reconcile::run(object, context).await
+            })
         },
         reconcile::after_error,
         context,
@@ -233,7 +236,7 @@ async fn work<K: Reconcile>(
     // `after_error` has logged all errors, except that an object was deleted while it was queued, which is none.
     .for_each(|result| {
         if let Err(controller::Error::ObjectNotFound(gone)) = result {
-            turns.begun(&ObjectRef::new(&gone.name).within(gone.namespace.as_deref().unwrap_or_default()));
+            turns.gone(&ObjectRef::new(&gone.name).within(gone.namespace.as_deref().unwrap_or_default()));
         }
         std::future::ready(())
     })

@@ -2,7 +2,8 @@
 //!
 //! The library's scheduler takes any object that is due. If objects are queued again faster than workers reconcile them, for example because
 //! somebody keeps changing a Secret that thousands of objects name, it takes the same objects again and again, and never takes others.
-//! So the scheduler gets no more objects at a time than there are workers, and the others wait in line.
+//! So the scheduler gets a batch of objects at a time, and the next one once workers have begun with all of the batch. The others wait in
+//! line. An object that a worker has waits until the worker is done: in a batch, it would hold up the next one.
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::Hash;
@@ -13,18 +14,42 @@ use futures_util::stream::{self, Stream};
 use parking_lot::Mutex;
 use tokio::sync::mpsc::UnboundedReceiver;
 
+/// How many objects the scheduler gets at a time, if there are fewer workers. It takes up to 2 ms before it passes a batch on.
+const BATCH: usize = 32;
+
 /// Objects that wait for a worker. Clones share them.
 pub(super) struct Turns<T>(Arc<Mutex<State<T>>>);
 
 struct State<T> {
-    workers: usize,
+    batch: usize,
     waiting: VecDeque<T>,
-    /// The same objects as `waiting`: each of them waits once.
+    /// Objects that wait until the worker that has them is done.
+    held: HashSet<T>,
+    /// The objects in `waiting` and in `held`: each of them waits once.
     in_line: HashSet<T>,
-    /// The objects that the scheduler has, and that no worker has begun with.
+    /// The objects of the batch that the scheduler has, and that no worker has begun with.
     given: HashSet<T>,
+    /// How many objects the batch may still get.
+    left: usize,
+    /// The objects that workers have.
+    running: HashSet<T>,
     /// Wakes the scheduler when it may have another object.
     waker: Option<Waker>,
+}
+
+/// A worker's turn with an object. It ends when this is dropped.
+pub(super) struct Turn<T: Eq + Hash> {
+    turns: Turns<T>,
+    object: T,
+}
+
+impl<T: Eq + Hash> Drop for Turn<T> {
+    fn drop(&mut self) {
+        self.turns.change(|state| {
+            state.running.remove(&self.object);
+            state.waiting.extend(state.held.take(&self.object));
+        });
+    }
 }
 
 impl<T> Clone for Turns<T> {
@@ -33,12 +58,37 @@ impl<T> Clone for Turns<T> {
     }
 }
 
+impl<T> Turns<T> {
+    /// Changes the state, and lets the scheduler look at it.
+    fn change(&self, change: impl FnOnce(&mut State<T>)) {
+        let waker = {
+            let mut state = self.0.lock();
+            change(&mut state);
+            state.waker.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
 impl<T: Clone + Eq + Hash> Turns<T> {
     /// The turns of objects that this number of workers reconciles.
     pub(super) fn new(workers: u16) -> Self {
-        let workers = usize::from(workers).max(1);
-        let (in_line, given) = (HashSet::new(), HashSet::new());
-        Self(Arc::new(Mutex::new(State { workers, waiting: VecDeque::new(), in_line, given, waker: None })))
+        Self::in_batches(BATCH.max(workers.into()))
+    }
+
+    fn in_batches(batch: usize) -> Self {
+        Self(Arc::new(Mutex::new(State {
+            batch,
+            waiting: VecDeque::new(),
+            held: HashSet::new(),
+            in_line: HashSet::new(),
+            given: HashSet::new(),
+            left: batch,
+            running: HashSet::new(),
+            waker: None,
+        })))
     }
 
     /// The queued objects, for the scheduler.
@@ -47,16 +97,18 @@ impl<T: Clone + Eq + Hash> Turns<T> {
         stream::poll_fn(move |task| turns.poll(&mut queued, task))
     }
 
-    /// Notes that a worker begins with an object, or that the object is gone.
-    pub(super) fn begun(&self, object: &T) {
-        let waker = {
-            let mut state = self.0.lock();
-            state.given.remove(object);
-            state.waker.take()
-        };
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+    /// Notes that a worker begins with an object.
+    pub(super) fn begin(&self, object: T) -> Turn<T> {
+        self.change(|state| {
+            state.given.remove(&object);
+            state.running.insert(object.clone());
+        });
+        Turn { turns: self.clone(), object }
+    }
+
+    /// Notes that an object is gone, so that no worker begins with it.
+    pub(super) fn gone(&self, object: &T) {
+        self.change(|state| drop(state.given.take(object)));
     }
 
     fn poll(&self, queued: &mut UnboundedReceiver<T>, task: &mut task::Context<'_>) -> Poll<Option<T>> {
@@ -70,7 +122,7 @@ impl<T: Clone + Eq + Hash> Turns<T> {
         };
         match state.give() {
             Some(object) => Poll::Ready(Some(object)),
-            None if has_ended && state.waiting.is_empty() => Poll::Ready(None),
+            None if has_ended && state.in_line.is_empty() => Poll::Ready(None),
             None => {
                 state.waker = Some(task.waker().clone());
                 Poll::Pending
@@ -87,11 +139,19 @@ impl<T: Clone + Eq + Hash> State<T> {
     }
 
     fn give(&mut self) -> Option<T> {
-        while self.given.len() < self.workers {
+        if self.given.is_empty() {
+            self.left = self.batch;
+        }
+        while self.left > 0 {
             let object = self.waiting.pop_front()?;
+            if self.running.contains(&object) {
+                self.held.insert(object);
+                continue;
+            }
             self.in_line.remove(&object);
             // A worker reads the object when it begins. So an object that the scheduler still has need not be given again.
             if self.given.insert(object.clone()) {
+                self.left -= 1;
                 return Some(object);
             }
         }
@@ -111,40 +171,48 @@ mod tests {
 
     #[tokio::test]
     async fn objects_get_their_turn_in_the_order_in_which_they_came_and_wait_for_a_worker() {
-        let turns = Turns::new(2);
+        let turns = Turns::in_batches(2);
         let (sender, queued) = mpsc::unbounded_channel();
         let mut objects = pin!(turns.objects(queued));
         for object in ["a", "b", "c", "d", "c", "a"] {
             sender.send(object).unwrap();
         }
         assert_eq!([objects.next().await, objects.next().await], [Some("a"), Some("b")]);
-        assert_eq!(objects.next().now_or_never(), None, "two workers have not begun");
-        // The worker that begins now sees this change.
+        assert_eq!(objects.next().now_or_never(), None, "no worker has begun");
         sender.send("b").unwrap();
         sender.send("d").unwrap();
-        turns.begun(&"b");
-        assert_eq!(objects.next().await, Some("c"));
-        turns.begun(&"a");
-        assert_eq!(objects.next().await, Some("d"));
-        turns.begun(&"c");
-        turns.begun(&"d");
-        assert_eq!(objects.next().now_or_never(), Some(Some("b")), "queued again after it was given");
-        turns.begun(&"b");
-        drop(sender);
+        let second = turns.begin("b");
+        assert_eq!(objects.next().now_or_never(), None, "the scheduler could pass over a for ever");
+        drop(turns.begin("a"));
+        assert_eq!([objects.next().await, objects.next().await], [Some("c"), Some("d")]);
+        drop(turns.begin("c"));
+        turns.gone(&"d");
+        assert_eq!(objects.next().now_or_never(), None, "a worker has b");
+        sender.send("e").unwrap();
+        assert_eq!(objects.next().await, Some("e"));
+        drop(second);
+        assert_eq!(objects.next().await, Some("b"), "queued again after it was given");
+        drop((turns.begin("e"), turns.begin("b"), sender));
         assert_eq!(objects.next().await, None);
     }
 
     #[tokio::test]
-    async fn a_scheduler_that_waits_wakes_up_when_a_worker_begins() {
-        let turns = Turns::new(1);
+    async fn a_scheduler_that_waits_wakes_up_when_a_worker_begins_and_when_it_is_done() {
+        let turns = Turns::in_batches(1);
         let (sender, queued) = mpsc::unbounded_channel();
-        sender.send(1).unwrap();
-        sender.send(2).unwrap();
+        for object in [1, 2, 1] {
+            sender.send(object).unwrap();
+        }
         let objects = turns.objects(queued);
-        let all = tokio::spawn(objects.take(2).collect::<Vec<_>>());
+        let all = tokio::spawn(objects.take(3).collect::<Vec<_>>());
         tokio::time::sleep(Duration::from_millis(50)).await;
-        turns.begun(&1);
+        let turn = turns.begin(1);
+        sender.send(1).unwrap();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        drop(turns.begin(2));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        drop(turn);
         let all = tokio::time::timeout(Duration::from_secs(10), all).await;
-        assert_eq!(all.expect("it wakes up").unwrap(), [1, 2]);
+        assert_eq!(all.expect("it wakes up").unwrap(), [1, 2, 1]);
     }
 }

@@ -17,7 +17,7 @@ const OBJECTS: usize = 100;
 /// How often an object gets its turn on average.
 const ROUNDS: usize = 10;
 
-/// Counts the images that it makes, by owner. Whenever it makes one, all objects are queued again.
+/// Counts the images that it makes, by owner, and takes some time for each. Whenever it makes one, all objects are queued again.
 struct Images {
     queue: mpsc::UnboundedSender<ObjectRef<PreprovisioningImage>>,
     made: Mutex<BTreeMap<String, usize>>,
@@ -30,13 +30,18 @@ impl ImageProvider for Images {
     }
 
     fn publish(&self, request: &ImageRequest<'_>) -> Result<PublishedImage, BuildError> {
-        let mut made = self.made.lock();
-        *made.entry(request.owner.to_owned()).or_default() += 1;
-        if made.values().sum::<usize>() >= OBJECTS * ROUNDS {
+        let number = {
+            let mut made = self.made.lock();
+            *made.entry(request.owner.to_owned()).or_default() += 1;
+            made.values().sum::<usize>()
+        };
+        if number >= OBJECTS * ROUNDS {
             self.enough.cancel();
         } else {
             (0..OBJECTS).for_each(|number| drop(self.queue.send(reference(&name(number)))));
         }
+        // Workers that are done at different times take one object after another. The scheduler then passes over the same objects each time.
+        std::thread::sleep(Duration::from_millis(3 + number as u64 % 16));
         Ok(PublishedImage { url: "http://192.0.2.1/i/a/boot.iso".to_owned(), ..PublishedImage::default() })
     }
 
@@ -119,7 +124,7 @@ async fn every_object_gets_its_turn_even_if_all_are_queued_again_faster_than_the
         images.queue.send(reference(queued)).unwrap();
     }
     let context = Arc::new(context(Arc::clone(&images)));
-    let working = tokio::spawn(work(context, queued, 2, stopping.clone()));
+    let working = tokio::spawn(work(context, queued, 8, stopping.clone()));
     let limit = Duration::from_mins(1);
     tokio::time::timeout(limit, enough.cancelled()).await.expect("objects that are gone hold up nobody");
     stopping.cancel();

@@ -128,7 +128,7 @@ impl Versions {
             }
         } else if verb == Verb::List {
             if listed.unwrap_or(EARLIER) != version {
-                tracing::info!("dayone reads and writes {resource} as {version}");
+                tracing::info!("dayone reads {resource} as {version}");
             }
             state.listed.insert(resource, version);
         }

@@ -59,7 +59,10 @@ pub(super) struct DataDirectory {
     /// The keys that encrypt records.
     keys: DataKeys,
     trouble: Mutex<Option<StorageTrouble>>,
-    running: Running,
+    /// What waits until the disk has a change.
+    changes: Running,
+    /// What does not wait for that. The kernel may answer it from its memory, although the disk takes no change.
+    looks: Running,
     new_files: GroupCommit,
     reserve: Reserve,
 }
@@ -111,7 +114,8 @@ impl DataDirectory {
             directories: Vec::new(),
             keys,
             trouble: Mutex::default(),
-            running: Running::default(),
+            changes: Running::default(),
+            looks: Running::default(),
             new_files: GroupCommit::default(),
             reserve: Reserve::default(),
         };
@@ -134,34 +138,33 @@ impl DataDirectory {
 
     /// Writes a file as [`write()`] does, and makes sure that the file is in this directory.
     pub(super) fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.guarded(|| write(path, bytes))
+        self.change(|| write(path, bytes))
     }
 
     /// Writes new files as [`write_all()`] does, and makes sure that they are in this directory.
     pub(super) fn write_all(&self, files: &[NewFile]) -> io::Result<()> {
-        self.guarded(|| write_all(files))
+        self.change(|| write_all(files))
     }
 
     /// Writes a new file as [`write_all`](Self::write_all) does, together with those of other threads.
     pub(super) fn write_together(&self, file: NewFile) -> io::Result<()> {
-        // Also while another thread writes.
-        let _operation = self.running.begin().ok_or(io::ErrorKind::TimedOut)?;
-        self.new_files.write(file, |files| self.write_all(files))
+        // Each caller counts, also while another one writes.
+        self.counted(&self.changes, || self.new_files.write(file, |files| self.guarded(|| write_all(files))))
     }
 
     /// Replaces files as [`replace_all()`] does, and makes sure that they are in this directory.
     pub(super) fn replace_all(&self, files: &[NewFile]) -> io::Result<()> {
-        self.guarded(|| replace_all(files))
+        self.change(|| replace_all(files))
     }
 
     /// Removes a file as [`remove()`] does, and makes sure that this directory no longer has it.
     pub(super) fn remove(&self, path: &Path) -> io::Result<bool> {
-        self.guarded(|| remove(path))
+        self.change(|| remove(path))
     }
 
     /// Reads a file; `None` if it does not exist.
     pub(super) fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
-        self.guarded(|| match fs::read(path) {
+        self.look(|| match fs::read(path) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -190,12 +193,17 @@ impl DataDirectory {
     /// Why the last use of the directory failed; `None` if it succeeded.
     pub(super) fn trouble(&self) -> Option<StorageTrouble> {
         let trouble = *self.trouble.lock();
-        trouble.or_else(|| self.running.is_hung().then_some(StorageTrouble::Hung))
+        trouble.or_else(|| self.is_hung().then_some(StorageTrouble::Hung))
+    }
+
+    /// Whether the file system does not answer.
+    fn is_hung(&self) -> bool {
+        self.changes.is_hung() || self.looks.is_hung()
     }
 
     /// Finds out whether records can be written. Writes only if there is doubt, so that it does not wake a sleeping disk.
     pub(super) fn try_out(&self) {
-        let doubtful = self.guarded(|| {
+        let doubtful = self.look(|| {
             let system = rustix::fs::statvfs(self.images().as_path())?;
             let read_only = system.f_flag.contains(StatVfsMountFlags::RDONLY);
             // Some file systems count no blocks, or no inodes.
@@ -207,8 +215,12 @@ impl DataDirectory {
         if matches!(doubtful, Ok(false)) && self.trouble().is_none() {
             return;
         }
+        // What waits already shows when it answers again, and whoever tries does not wait, too.
+        if self.is_hung() {
+            return;
+        }
         // The file has no name, so nobody sees it, and nothing of it remains.
-        let tried = self.guarded(|| tempfile::tempfile_in(self.images())?.write_all(&vec![0; TRIED]));
+        let tried = self.look(|| tempfile::tempfile_in(self.images())?.write_all(&vec![0; TRIED]));
         if tried.is_ok()
             && let Some(trouble) = self.trouble.lock().take()
         {
@@ -216,18 +228,35 @@ impl DataDirectory {
         }
     }
 
+    /// Changes the directory, and returns when the disk has the change.
+    fn change<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        self.counted(&self.changes, || self.guarded(work))
+    }
+
+    /// Uses the directory, and does not wait for the disk to have a change.
+    fn look<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        self.counted(&self.looks, || self.guarded(work))
+    }
+
+    /// Fails at once if the file system hangs, and enough operations wait for it.
+    fn counted<T>(&self, running: &Running, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        match running.begin() {
+            Some(_operation) => work(),
+            None => self.noted(Err(io::ErrorKind::TimedOut.into())),
+        }
+    }
+
     /// Uses the directory, and checks before and after that it is still the one that was opened.
     fn guarded<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        let operation = self.running.begin();
-        let done = match &operation {
-            Some(_) => self.check().and_then(|()| {
-                let done = work();
-                // Work in another directory does not count, and its errors do not matter.
-                self.check().and(done)
-            }),
-            None => Err(io::ErrorKind::TimedOut.into()),
-        };
-        drop(operation);
+        self.noted(self.check().and_then(|()| {
+            let done = work();
+            // Work in another directory does not count, and its errors do not matter.
+            self.check().and(done)
+        }))
+    }
+
+    /// Notes why a use of the directory failed.
+    fn noted<T>(&self, done: io::Result<T>) -> io::Result<T> {
         if let Err(failure) = &done {
             let trouble = StorageTrouble::of(failure);
             let before = self.trouble.lock().replace(trouble);

@@ -88,7 +88,7 @@ fn a_lock_that_the_file_server_gave_to_another_is_lost_for_good() {
 fn a_file_system_that_does_not_answer_is_trouble_and_holds_few_threads() {
     let root = tempfile::tempdir().unwrap();
     let mut directory = open(root.path()).unwrap();
-    directory.running = Running::with_patience(Duration::from_millis(50));
+    directory.changes = Running::with_patience(Duration::from_millis(50));
     let path = directory.images().join("a.json");
     let (directory, hangs, begun) = (&directory, Mutex::new(()), AtomicUsize::new(0));
     thread::scope(|scope| {
@@ -96,7 +96,7 @@ fn a_file_system_that_does_not_answer_is_trouble_and_holds_few_threads() {
         let waiting: Vec<_> = (0..WAITING)
             .map(|_| {
                 scope.spawn(|| {
-                    directory.guarded(|| {
+                    directory.change(|| {
                         begun.fetch_add(1, Ordering::Relaxed);
                         drop(hangs.lock());
                         Ok(())
@@ -108,6 +108,9 @@ fn a_file_system_that_does_not_answer_is_trouble_and_holds_few_threads() {
             thread::sleep(Duration::from_millis(1));
         }
         thread::sleep(Duration::from_millis(60));
+        // A frozen file system still answers what the kernel remembers.
+        assert_eq!(directory.read(&path).unwrap(), None);
+        directory.try_out();
         assert_eq!(directory.trouble(), Some(StorageTrouble::Hung));
         for refused in [directory.write(&path, b"1"), directory.write_together((path.clone(), b"1".to_vec()))] {
             assert_eq!(StorageTrouble::of(&refused.unwrap_err()), StorageTrouble::Hung);

@@ -49,7 +49,6 @@ pub(super) fn copy(
         Copied::Bytes
     };
     progress.set_done(size);
-    target.sync_all().map_err(FetchError::storage)?;
     source.check().map_err(|error| FetchError::Source(error.to_string()))?;
     Ok(how)
 }

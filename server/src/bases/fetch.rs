@@ -98,8 +98,10 @@ impl Fetcher {
             }
         }
         let target = order.target.to_owned();
-        let completed = tokio::task::spawn_blocking(move || partial_file::complete(&target)).await;
-        completed.map_err(io::Error::other).flatten().map_err(FetchError::storage)
+        let synced = tokio::task::spawn_blocking(move || partial_file::sync(&target)).await;
+        synced.map_err(io::Error::other).flatten().map_err(FetchError::storage)?;
+        // Not on that thread, which goes on when somebody stops fetching: no file may appear after that.
+        partial_file::complete(order.target).map_err(FetchError::storage)
     }
 
     /// Fetches the bytes to the partial file.

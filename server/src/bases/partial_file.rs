@@ -118,15 +118,19 @@ pub(super) fn discard(target: &Path) -> io::Result<()> {
     remove(&origin)
 }
 
-/// Makes the complete file `target` of its partial file, and waits until its bytes are on the disk: also those of an earlier process, which
-/// may have ended before it has waited.
-pub(super) fn complete(target: &Path) -> io::Result<()> {
-    let (path, origin) = paths(target);
-    if let Err(error) = File::open(&path)?.sync_all() {
+/// Waits until the bytes of the partial file are on the disk: also those of an earlier process, which may have ended before it has waited.
+pub(super) fn sync(target: &Path) -> io::Result<()> {
+    if let Err(error) = File::open(path(target))?.sync_all() {
         // The kernel reports an error once, and goes on to show bytes that the disk does not have. So nobody may continue this file.
         discard(target)?;
         return Err(error);
     }
+    Ok(())
+}
+
+/// Makes the complete file `target` of its partial file.
+pub(super) fn complete(target: &Path) -> io::Result<()> {
+    let (path, origin) = paths(target);
     fs::rename(path, target)?;
     remove(&origin)
 }

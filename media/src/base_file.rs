@@ -3,7 +3,7 @@
 //! When the file is opened, its **fingerprint** is recorded: device, inode, size, mtime and ctime. An `fstat(2)`
 //! follows every read, and the bytes count only if the fingerprint is still the same. A write updates the ctime before
 //! it changes a byte, and nobody can set a ctime. On a network file system, the kernel answers `fstat(2)` from what it heard up to a
-//! minute ago, so `statx(2)` with `AT_STATX_FORCE_SYNC` takes its place. Three changes remain invisible, so importing a private copy of
+//! minute ago, so dayone uses `statx(2)` with `AT_STATX_FORCE_SYNC` there. Three changes remain invisible, so importing a private copy of
 //! a base is safer:
 //!
 //! * Two writes within one tick of the file system's clock leave the same ctime. See [`BaseFile::settling`].
@@ -121,7 +121,9 @@ impl BaseFile {
             _ if block_device || stat::is_local(kind) => Storage::Local,
             _ => Storage::Remote,
         };
-        let fingerprint = Fingerprint::of(&metadata, size);
+        // As after every read, which would find a change if the kernel remembered other attributes.
+        let asked = if storage == Storage::Remote { stat::asked(&file).map_err(inaccessible)? } else { None };
+        let fingerprint = asked.map_or_else(|| Fingerprint::of(&metadata, size), |stat| Fingerprint::of_statx(&stat));
         Ok(Self {
             fingerprint,
             file,

@@ -85,7 +85,11 @@ impl MediaMetrics {
             counters.refused.clone(),
         );
         registry.register_with_unit("sent", "Image bytes given to connections", Unit::Bytes, counters.bytes.clone());
-        registry.register("cold_reads", "Reads that had to wait for a disk", counters.cold_reads.clone());
+        registry.register(
+            "cold_reads",
+            "Reads that had to wait for a disk, and all reads of a base on a network file system",
+            counters.cold_reads.clone(),
+        );
         registry.register("active_transfers", "Downloads and ranges being sent", counters.active.clone());
         registry.register("aborted_transfers", "Transfers that ended early, on either side", counters.aborted.clone());
     }

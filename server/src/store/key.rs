@@ -14,6 +14,10 @@ use super::data_keys::DecryptError;
 /// The length of a key in bytes.
 pub(super) const LENGTH: usize = 32;
 
+/// What helps on a file system without modes.
+const MOUNT: &str =
+    "mount it so that its files belong to dayone's user alone (FAT: umask=0077, SMB: file_mode=0600,dir_mode=0700)";
+
 /// Why the key cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
@@ -28,10 +32,15 @@ pub enum KeyError {
     /// Other users may read or change the key.
     #[error(
         "other users may use it (mode {0:04o}), and anyone who reads it can compute every image's URL; run chmod 600 on it. If that \
-         changes nothing, its file system has no modes: mount it so that its files belong to dayone's user alone (FAT: umask=0077, SMB: \
-         file_mode=0600,dir_mode=0700)"
+         changes nothing, its file system has no modes: {MOUNT}"
     )]
     Mode(u32),
+    /// Other users could read a key that dayone creates.
+    #[error(
+        "it was not created: its file system gives files the mode {0:04o}, and anyone who reads the key can compute every image's URL; \
+         {MOUNT}"
+    )]
+    NoModes(u32),
     /// The file is not as dayone writes it after a rotation. The text gives the position and never the content.
     #[error(
         "it is damaged (line {line}, column {column}); restore it from a backup (with another key, all images' URLs change)"

@@ -143,7 +143,7 @@ impl KeyFile {
         // A file system without modes shows the key to others. The next start would refuse it, when images have been published with it.
         if let Err(error) = Self::read(path, keys) {
             durable::remove(path)?;
-            return Err(error);
+            return Err(if let KeyError::Mode(mode) = error { KeyError::NoModes(mode) } else { error });
         }
         Ok(Self { current, previous: None })
     }

@@ -23,6 +23,6 @@ fn a_file_system_without_modes_is_refused_before_anything_is_published() {
     let output = command.args(["--media-url", &format!("http://{media}")]).env("NO_COLOR", "1").output().unwrap();
     let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("mode 0755") && said.contains("umask=0077"), "{said}");
+    assert!(said.contains("the mode 0755") && said.contains("umask=0077"), "{said}");
     assert!(!shown.join("data/key").exists(), "a key that others can read");
 }

@@ -47,6 +47,8 @@ pub struct Boot {
     view: watch::Sender<View>,
     /// When this process told the BMC to start the host.
     started: parking_lot::Mutex<Option<Instant>>,
+    /// When the host was on, if this process saw it.
+    powered: parking_lot::Mutex<Option<Instant>>,
     /// How many bytes of the image this process sent between the insert and the start of the host. `None` if this process does not know.
     sent_before: parking_lot::Mutex<Option<u64>>,
     /// Cancelled when the boot is forgotten.
@@ -66,6 +68,7 @@ impl Boot {
             writer: Arc::default(),
             view: watch::Sender::new(view),
             started: parking_lot::Mutex::default(),
+            powered: parking_lot::Mutex::default(),
             sent_before: parking_lot::Mutex::default(),
             forgotten: CancellationToken::new(),
         }
@@ -105,6 +108,16 @@ impl Boot {
     /// process has seen came later.
     pub(super) fn started(&self) -> Option<Instant> {
         *self.started.lock()
+    }
+
+    /// Notes that the host is on.
+    pub(super) fn mark_powered(&self) {
+        *self.powered.lock() = Some(Instant::now());
+    }
+
+    /// When the host was on. `None` if that was before this process began.
+    pub(super) fn powered(&self) -> Option<Instant> {
+        *self.powered.lock()
     }
 
     /// Sets how many bytes of the image were sent since its insert. `None` if this process does not know.

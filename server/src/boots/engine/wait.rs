@@ -73,9 +73,10 @@ impl<'a> Waiting<'a> {
     fn new(shared: &'a Arc<Shared>, boot: &'a Arc<Boot>, call: Option<ExpectedCall>) -> Result<Self, Stop> {
         let (image, _) = stored_image(shared, boot)?;
         let powered = boot.record().step(Step::Power).and_then(|step| step.ended).unwrap_or_else(Timestamp::now);
-        // The host was switched on a moment ago, unless dayone was restarted since: then only the time of day tells how long ago.
+        // If dayone was restarted since, only the time of day tells how long ago that was.
         let now = Instant::now();
-        let powered_at = now.checked_sub(powered.until(Timestamp::now())).unwrap_or(now);
+        let by_time_of_day = || now.checked_sub(powered.until(Timestamp::now())).unwrap_or(now);
+        let powered_at = boot.powered().unwrap_or_else(by_time_of_day);
         Ok(Self {
             shared,
             boot,

@@ -27,7 +27,7 @@ impl Steps<'_> {
                 }
                 self.call = None;
                 self.may_be_off = false;
-                return self.change(|record| record.done(Step::Power, detail)).await;
+                return self.powered(detail).await;
             }
             // The BMC may still follow an earlier request. A host that starts late uses the override up, so dayone sets it
             // again while the host is off. If the host is on by then, it has started with the override.
@@ -61,6 +61,12 @@ impl Steps<'_> {
             ),
             None => detail,
         };
+        self.powered(detail).await
+    }
+
+    /// Ends the step. From now on, the time counts that the host has for its boot.
+    async fn powered(&mut self, detail: String) -> Result<(), Stop> {
+        self.boot.mark_powered();
         self.change(|record| record.done(Step::Power, detail)).await
     }
 

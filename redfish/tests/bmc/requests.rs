@@ -241,7 +241,8 @@ async fn answers_that_are_not_redfish_are_reported() {
     bmc.on("GET", "/html", Canned::raw(200, b"<html>"));
     bmc.on("GET", "/list", Canned::raw(200, b"[]"));
     bmc.on("GET", "/empty", Canned::raw(200, b""));
-    bmc.on("GET", "/deep", Canned::raw(200, &b"[".repeat(200_000)));
+    bmc.on("GET", "/deep", Canned::raw(200, &b"[".repeat(90_000)));
+    bmc.on("GET", "/many", Canned::raw(200, &b"[".repeat(200_000)));
     bmc.on("GET", "/large", Canned::raw(200, &b" ".repeat(3 << 20)));
     let options = ClientOptions { retries: 0, ..ClientOptions::default() };
     let client = Client::connect(&bmc.target(true), &options).await.unwrap();
@@ -251,6 +252,8 @@ async fn answers_that_are_not_redfish_are_reported() {
     }
     let error = client.get("/large").await.unwrap_err();
     assert!(matches!(error, RedfishError::TooLarge { .. }), "{error}");
+    let error = client.get("/many").await.unwrap_err();
+    assert!(matches!(error, RedfishError::TooManyValues { .. }), "{error}");
 }
 
 #[tokio::test]

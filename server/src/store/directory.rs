@@ -108,7 +108,7 @@ impl DataDirectory {
         }
         let mut directory = Self {
             root: root.to_owned(),
-            held: HeldLock::of(&lock),
+            held: HeldLock::counted(&lock),
             lock: Opened::new(path, lock).map_err(failed)?,
             taken_over: AtomicBool::new(false),
             directories: Vec::new(),

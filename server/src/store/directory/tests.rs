@@ -85,6 +85,24 @@ fn a_lock_that_the_file_server_gave_to_another_is_lost_for_good() {
 }
 
 #[test]
+fn a_lock_that_another_has_had_and_given_back_is_lost_for_good() {
+    let parent = tempfile::tempdir().unwrap();
+    let root = parent.path().join("data");
+    let mut directory = open(&root).unwrap();
+    directory.held = HeldLock::counted_on_nfs(&directory.lock.file);
+    let path = directory.images().join("a.json");
+    directory.write(&path, b"1").unwrap();
+    flock(&directory.lock.file, FlockOperation::Unlock).unwrap();
+    let other = open(&root).unwrap();
+    HeldLock::counted_on_nfs(&other.lock.file);
+    drop(other);
+    assert!(directory.write(&path, b"2").is_err());
+    assert_eq!(directory.trouble(), Some(StorageTrouble::Lost(Lost::TakenOver)));
+    drop(directory);
+    open(&root).unwrap();
+}
+
+#[test]
 fn a_file_system_that_does_not_answer_is_trouble_and_holds_few_threads() {
     let root = tempfile::tempdir().unwrap();
     let mut directory = open(root.path()).unwrap();

@@ -11,55 +11,42 @@ const NFS_SUPER_MAGIC: u64 = 0x6969;
 
 /// The exclusive lock of a file, which this process has taken.
 ///
-/// An NFS server gives it to the next client when it has not heard of this one for its lease time, and nothing but another request for the
-/// lock tells. Elsewhere, nobody takes a lock away, and the same request can mean something else: on SMB it is refused.
+/// An NFS server gives the lock to the next client when it has not heard from this one for its lease time. This process finds that out only
+/// if it requests the lock again. On other file systems, a lock is not lost, and another request may fail: SMB refuses it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HeldLock {
     is_on_nfs: bool,
-    /// How many owners the lock has had, if they are counted.
-    owners: Option<u64>,
 }
 
 impl HeldLock {
     /// The lock of this file.
     pub(crate) fn of(file: &File) -> Self {
         let is_on_nfs = fstatfs(file).is_ok_and(|system| u64::try_from(system.f_type) == Ok(NFS_SUPER_MAGIC));
-        Self { is_on_nfs, owners: None }
+        Self { is_on_nfs }
     }
 
-    /// The lock of this file, which has no other content: on NFS, each owner adds a byte. So an owner also notices one that had the lock
-    /// meanwhile and has given it back. The file must be open for appending.
-    pub(crate) fn counted(file: &File) -> Self {
-        let held = Self::of(file);
-        if held.is_on_nfs { held.count(file) } else { held }
-    }
-
-    fn count(self, mut file: &File) -> Self {
-        // On a full disk, the owners are not counted.
-        let counted = file.write_all(b".").and_then(|()| length(file));
-        Self { owners: counted.ok(), ..self }
-    }
-
-    /// A lock that is asked for again as on NFS.
+    /// A lock on NFS.
     #[cfg(test)]
     pub(crate) fn on_nfs() -> Self {
-        Self { is_on_nfs: true, owners: None }
+        Self { is_on_nfs: true }
     }
 
-    /// The same, with counted owners.
-    #[cfg(test)]
-    pub(crate) fn counted_on_nfs(file: &File) -> Self {
-        Self::on_nfs().count(file)
+    /// Makes the file of a lock longer on NFS, so that an earlier owner sees that there was another one. Returns the length of the file. It
+    /// must be open for appending.
+    pub(crate) fn sign(self, mut file: &File) -> io::Result<u64> {
+        // A server also starts if the disk is full. Earlier owners may then not see that it has ended.
+        if self.is_on_nfs
+            && let Err(error) = file.write_all(b".").and_then(|()| file.sync_data())
+        {
+            tracing::debug!(%error, "the lock file on NFS is not longer");
+        }
+        Ok(file.metadata()?.len())
     }
 
-    /// Whether another process has the lock of the file now, or has had it since.
-    pub(crate) fn is_taken_over(self, file: &File) -> bool {
+    /// Whether another process has the lock of the file, or has had it since the file had this length.
+    pub(crate) fn is_taken_over(self, file: &File, length: u64) -> bool {
         self.is_on_nfs
             && (flock(file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK)
-                || self.owners.is_some_and(|owners| length(file).is_ok_and(|now| now != owners)))
+                || file.metadata().is_ok_and(|now| now.len() > length))
     }
-}
-
-fn length(file: &File) -> io::Result<u64> {
-    file.metadata().map(|metadata| metadata.len())
 }

@@ -230,9 +230,9 @@ impl LogFile {
     }
 
     /// Checks where the file is. Fails if somebody has deleted it: its entries are gone, and others would go the same way. Also fails if
-    /// another process has the lock: a file server gives it away when it has not heard of this machine for a while.
+    /// another process has the lock or has written since: an NFS server gives the lock away when it has not heard from this machine for a while.
     pub(super) fn file_state(&self) -> io::Result<FileState> {
-        if self.held.is_taken_over(&self.file) {
+        if self.held.is_taken_over(&self.file, self.size) {
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, "another process has taken over its lock"));
         }
         let file = self.file.metadata()?;

@@ -52,6 +52,8 @@ pub(super) struct DataDirectory {
     /// The kernel releases the lock when the file is closed, however the process ends.
     lock: Opened,
     held: HeldLock,
+    /// The length of the lock file since this process has the lock.
+    lock_length: u64,
     /// Whether another process had the lock since. It may have changed records of which this process knows other contents.
     taken_over: AtomicBool,
     /// The directories that dayone writes to.
@@ -106,9 +108,11 @@ impl DataDirectory {
             Err(Errno::WOULDBLOCK) => return Err(DirectoryError::InUse(root.to_owned())),
             Err(errno) => return Err(failed(errno.into())),
         }
+        let held = HeldLock::of(&lock);
         let mut directory = Self {
             root: root.to_owned(),
-            held: HeldLock::counted(&lock),
+            held,
+            lock_length: held.sign(&lock).map_err(failed)?,
             lock: Opened::new(path, lock).map_err(failed)?,
             taken_over: AtomicBool::new(false),
             directories: Vec::new(),
@@ -215,7 +219,7 @@ impl DataDirectory {
         if matches!(doubtful, Ok(false)) && self.trouble().is_none() {
             return;
         }
-        // What waits already shows when it answers again, and whoever tries does not wait, too.
+        // The operations that wait show when it answers again. A trial would wait as well.
         if self.is_hung() {
             return;
         }
@@ -278,7 +282,7 @@ impl DataDirectory {
     /// Checks that no other process has had the lock since.
     fn check_lock(&self) -> io::Result<()> {
         if !self.taken_over.load(Ordering::Relaxed) {
-            if !self.held.is_taken_over(&self.lock.file) {
+            if !self.held.is_taken_over(&self.lock.file, self.lock_length) {
                 return Ok(());
             }
             self.taken_over.store(true, Ordering::Relaxed);

@@ -67,9 +67,10 @@ fn a_lock_that_the_file_server_gave_to_another_is_missed_and_the_chain_goes_on_a
     let error = log.file_state().unwrap_err();
     assert!(error.to_string().contains("taken over its lock"), "{error}");
     let known = log.link();
-    drop(log);
     assert!(matches!(LogFile::open(&path, known), Err(AuditError::InUse(_))));
     drop(other);
+    assert!(log.file_state().is_err(), "the other one has written, and has ended");
+    drop(log);
     append(&mut LogFile::open(&path, known).unwrap(), 1);
     let verified = check(directory.path(), &["audit.jsonl"]);
     assert_eq!((faults(&verified), verified.entries), (vec![], 6));

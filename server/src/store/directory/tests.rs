@@ -57,19 +57,27 @@ fn a_directory_belongs_to_one_server_at_a_time() {
     open(&root).unwrap();
 }
 
+/// A directory on NFS, whose lock the file server gave to another process after the lease time, and that process.
+fn given_away(root: &Path) -> (DataDirectory, DataDirectory) {
+    let mut directory = open(root).unwrap();
+    directory.held = HeldLock::on_nfs();
+    let path = directory.images().join("a.json");
+    directory.write(&path, b"1").unwrap();
+    flock(&directory.lock.file, FlockOperation::Unlock).unwrap();
+    // Nobody had it meanwhile.
+    directory.write(&path, b"2").unwrap();
+    flock(&directory.lock.file, FlockOperation::Unlock).unwrap();
+    let other = open(root).unwrap();
+    HeldLock::on_nfs().sign(&other.lock.file).unwrap();
+    (directory, other)
+}
+
 #[test]
 fn a_lock_that_the_file_server_gave_to_another_is_lost_for_good() {
     let parent = tempfile::tempdir().unwrap();
     let root = parent.path().join("data");
-    let mut directory = open(&root).unwrap();
-    directory.held = HeldLock::on_nfs();
+    let (directory, other) = given_away(&root);
     let path = directory.images().join("a.json");
-    directory.write(&path, b"1").unwrap();
-    // As NFS does after the lease time.
-    flock(&directory.lock.file, FlockOperation::Unlock).unwrap();
-    directory.write(&path, b"2").unwrap();
-    flock(&directory.lock.file, FlockOperation::Unlock).unwrap();
-    let other = open(&root).unwrap();
     assert!(directory.write(&path, b"3").is_err() && directory.remove(&path).is_err());
     let taken_over = Some(StorageTrouble::Lost(Lost::TakenOver));
     assert_eq!(directory.trouble(), taken_over);
@@ -87,19 +95,10 @@ fn a_lock_that_the_file_server_gave_to_another_is_lost_for_good() {
 #[test]
 fn a_lock_that_another_has_had_and_given_back_is_lost_for_good() {
     let parent = tempfile::tempdir().unwrap();
-    let root = parent.path().join("data");
-    let mut directory = open(&root).unwrap();
-    directory.held = HeldLock::counted_on_nfs(&directory.lock.file);
-    let path = directory.images().join("a.json");
-    directory.write(&path, b"1").unwrap();
-    flock(&directory.lock.file, FlockOperation::Unlock).unwrap();
-    let other = open(&root).unwrap();
-    HeldLock::counted_on_nfs(&other.lock.file);
+    let (directory, other) = given_away(&parent.path().join("data"));
     drop(other);
-    assert!(directory.write(&path, b"2").is_err());
+    assert!(directory.write(&directory.images().join("a.json"), b"3").is_err());
     assert_eq!(directory.trouble(), Some(StorageTrouble::Lost(Lost::TakenOver)));
-    drop(directory);
-    open(&root).unwrap();
 }
 
 #[test]

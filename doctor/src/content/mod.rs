@@ -5,7 +5,7 @@ mod source;
 use std::fmt::Display;
 use std::sync::Arc;
 
-use imagelib::base::CUT_OFF_BY_CD_EMULATION;
+use imagelib::base::{CUT_OFF_BY_CD_EMULATION, DiskTable};
 use imagelib::disk::check_complete;
 use imagelib::disk::gpt::Gpt;
 use imagelib::disk::mbr::Mbr;
@@ -95,11 +95,18 @@ fn image(source: &RangeSource) -> Vec<Finding> {
             findings.push(Finding::fails("boot-catalog-damaged", &[Reader::Everyone], message).advice(advice));
         }
     }
+    let not_hybrid = |message: &str, advice: &'static str| {
+        Finding::warning("not-hybrid", &[Reader::OpenBmc], message).advice(advice)
+    };
     match Mbr::read(source) {
         Ok(None) => {
             let message = "the ISO has no partition table, but OpenBMC shows it to the host as a disk";
-            let advice = "make it a hybrid image (isohybrid), or use dayone's format usb";
-            findings.push(Finding::warning("not-hybrid", &[Reader::OpenBmc], message).advice(advice));
+            findings.push(not_hybrid(message, "make it a hybrid image (isohybrid), or use dayone's format usb"));
+        }
+        Ok(Some(_)) if matches!(DiskTable::probe(source, &volume), Ok(table) if table != DiskTable::Present) => {
+            let message =
+                "nothing starts from the ISO's partition table, but OpenBMC shows the ISO to the host as a disk";
+            findings.push(not_hybrid(message, "make it a hybrid image (isohybrid --uefi)"));
         }
         Ok(Some(_)) => findings.extend(table(source)),
         Err(error) => findings.push(unread(&error)),

@@ -25,10 +25,6 @@ pub(crate) const NOT_HYBRID: &str = "not-hybrid";
 /// The code of the finding about a disk that a BIOS does not start, from a base that it starts as a CD.
 pub(crate) const BIOS_ONLY_FROM_CD: &str = "bios-only-from-cd";
 
-/// Why an ISO with a partition table is not a disk, and what a finding says of it.
-const NOTHING_STARTS: &str = "its partition table names no EFI system partition, and it has no boot code for a BIOS";
-const NOTHING_STARTS_FROM: &str = "has a partition table from which nothing starts";
-
 /// The size in bytes of the boot code in the first sector of a disk.
 const BOOT_CODE: u64 = 440;
 
@@ -52,9 +48,12 @@ pub struct IsoBase {
 
 /// Whether an ISO boots as a disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DiskTable {
     /// The ISO has a partition table from which firmware starts, or may start.
     Present,
+    /// The ISO has a partition table from which no firmware starts.
+    StartsNothing,
     /// The ISO has no partition table, but dayone can add one that names its EFI system partition.
     Possible {
         /// The EFI system partition, as a range of bytes of the ISO.
@@ -153,10 +152,14 @@ impl IsoBase {
                 let message = format!("has no partition table: {as_disk}; use the format 'usb', which adds one");
                 report.warning(NOT_HYBRID, &path, message);
             }
-            DiskTable::Impossible(reason) => {
-                let what = if *reason == NOTHING_STARTS { NOTHING_STARTS_FROM } else { "has no partition table" };
-                report.warning(NOT_HYBRID, &path, format!("{what}: {as_disk}"));
+            DiskTable::StartsNothing => {
+                report.warning(
+                    NOT_HYBRID,
+                    &path,
+                    format!("has a partition table from which nothing starts: {as_disk}"),
+                );
             }
+            DiskTable::Impossible(_) => report.warning(NOT_HYBRID, &path, format!("has no partition table: {as_disk}")),
         }
         report
     }
@@ -170,7 +173,7 @@ impl IsoBase {
             IsoSystem::Live(_) => vec![Format::Iso],
             IsoSystem::Other(_) => vec![],
         };
-        if !formats.is_empty() && !matches!(self.disk, DiskTable::Impossible(_)) {
+        if !formats.is_empty() && self.disk.check().is_ok() {
             formats.push(Format::Usb);
         }
         formats
@@ -194,7 +197,8 @@ fn bios_only_from_cd(source: &dyn Source, volume: &Volume) -> Result<bool, BaseE
 }
 
 impl DiskTable {
-    fn probe(source: &dyn Source, volume: &Volume) -> Result<Self, BaseError> {
+    /// Looks at the partition table and the boot catalog of an ISO.
+    pub fn probe(source: &dyn Source, volume: &Volume) -> Result<Self, BaseError> {
         let read = |error| BaseError::Read(Role::Iso, error);
         let area = source.read_vec(0, SYSTEM_AREA).map_err(read)?;
         if let Some(mbr) = Mbr::read(source).map_err(read)? {
@@ -209,7 +213,7 @@ impl DiskTable {
                 let catalog = el_torito::read(source, volume).ok().flatten();
                 let starts = |platform| catalog.as_ref().is_some_and(|catalog| catalog.first(platform).is_some());
                 let is_for_a_bios_alone = starts(Platform::Bios) && !starts(Platform::Uefi);
-                return Ok(if is_for_a_bios_alone { Self::Impossible(NOTHING_STARTS) } else { Self::Present });
+                return Ok(if is_for_a_bios_alone { Self::StartsNothing } else { Self::Present });
             }
         }
         if area.iter().any(|byte| *byte != 0) {
@@ -223,6 +227,17 @@ impl DiskTable {
         // If the catalog does not give the whole length of the image, its file does.
         let none = Self::Impossible("it has neither a partition table nor an EFI system partition to name in one");
         Ok(uefi.map_or(none, |entry| Self::Possible { esp: entry.image.range() }))
+    }
+
+    /// An error with the reason if dayone makes no disk of such an ISO.
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
+        match self {
+            Self::Present | Self::Possible { .. } => Ok(()),
+            Self::StartsNothing => {
+                Err("its partition table names no EFI system partition, and it has no boot code for a BIOS")
+            }
+            Self::Impossible(reason) => Err(reason),
+        }
     }
 }
 

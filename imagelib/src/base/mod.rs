@@ -252,7 +252,7 @@ impl Base {
             (Self::Disk(_), format) => DiskBase::check_format(format),
             (Self::Iso(_), Format::Data) => Err(DATA_HAS_NO_BASE),
             (Self::Iso(IsoBase { system: IsoSystem::Other(_), .. }), _) => Ok(()),
-            (Self::Iso(IsoBase { disk: DiskTable::Impossible(reason), .. }), Format::Usb) => Err(reason),
+            (Self::Iso(base), Format::Usb) => base.disk.check(),
             (Self::Iso(_) | Self::Nothing, _) => Ok(()),
         }
     }

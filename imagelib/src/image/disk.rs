@@ -17,8 +17,8 @@ pub(super) fn plan(recipe: &Recipe, base: &IsoBase, rootfs_url: Option<&RootfsUr
     let as_iso = Recipe { format: Format::Iso, ..recipe.clone() };
     let PlannedMedium { mut image, moved } = Image::plan_iso(&as_iso, base, rootfs_url)?;
     let Some(iso) = image.files.remove(&FileName::BootIso) else { return Ok(image) };
+    base.disk.check().map_err(|reason| ImageError::Format { format: recipe.format, reason })?;
     let disk = match &base.disk {
-        DiskTable::Present => iso,
         DiskTable::Possible { esp } => {
             let identity = Digest::of(recipe.id().as_bytes());
             let grown = moved.iter().find(|(from, _)| from.offset == esp.start).map(|(_, to)| to.range());
@@ -31,7 +31,7 @@ pub(super) fn plan(recipe: &Recipe, base: &IsoBase, rootfs_url: Option<&RootfsUr
             image.changes.push(Change::new("GPT", "laid over the ISO", sizes, "to be started from a disk"));
             disk
         }
-        DiskTable::Impossible(reason) => return Err(ImageError::Format { format: recipe.format, reason }),
+        DiskTable::Present | DiskTable::StartsNothing | DiskTable::Impossible(_) => iso,
     };
     image.report.forget(NOT_HYBRID);
     if base.bios_only_from_cd {

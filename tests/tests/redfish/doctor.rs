@@ -369,6 +369,8 @@ fn the_content_is_looked_at() {
     let whole = fs::read(image()).unwrap();
     let mut plain = whole.clone();
     plain[..32 << 10].fill(0);
+    let mut unused = plain.clone();
+    unused[510..512].copy_from_slice(&[0x55, 0xaa]);
     let mut without_boot_record = whole.clone();
     without_boot_record[17 * 2048 + 7] = b'X';
     let cases = [
@@ -376,6 +378,7 @@ fn the_content_is_looked_at() {
         ([whole.as_slice(), &[0; 100]].concat(), "content: partial-last-block"),
         (vec![0; 98_304], "content: not-bootable"),
         (plain, "content: not-hybrid"),
+        (unused, "content: not-hybrid"),
         (without_boot_record, "content: not-bootable"),
     ];
     let directory = tempfile::tempdir().unwrap();

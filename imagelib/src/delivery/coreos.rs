@@ -22,7 +22,7 @@ const WRITABLE: [&str; 8] = ["/etc/", "/var/", "/home/", "/mnt/", "/opt/", "/roo
 /// (`coreos-installer-generator`), and copies the profiles of the live system only with the option.
 const INSTALLER: &str = "/etc/coreos/installer.d/";
 const INSTALL_DEVICE: &str = "coreos.inst.install_dev=";
-const COPY_NETWORK: &[u8] = b"copy-network";
+const COPY_NETWORK: &str = "copy-network";
 
 /// Where a live initramfs says what it can do (`INITRD_FEATURES_PATH` of coreos-installer), as its ISO does.
 pub(super) const FEATURES_DIRECTORY: &str = "etc/coreos";
@@ -90,7 +90,7 @@ pub(crate) fn warn_of_installation<'a>(
         return;
     }
     // Only then, because that unpacks the configs that the user's config merges.
-    let copies = options().any(|file| file.contents.windows(COPY_NETWORK.len()).any(|part| part == COPY_NETWORK))
+    let copies = options().any(|file| asks_for_the_network(&file.contents))
         || written_at(&Additions::default(), ignition, is_installer_option).is_ok_and(|path| path.is_some());
     if copies {
         return;
@@ -99,6 +99,15 @@ pub(crate) fn warn_of_installation<'a>(
     let message = "start coreos-installer, and nothing tells it to copy the network: the installed system has none of the host's \
                    keyfiles";
     report.warning("installed-without-network", &path, message);
+}
+
+/// Whether a file of options, which is YAML, has the one that copies the network.
+fn asks_for_the_network(options: &[u8]) -> bool {
+    let asks = |value: &str| !value.trim_start_matches([' ', ':', '"', '\'']).starts_with("false");
+    String::from_utf8_lossy(options)
+        .lines()
+        .filter(|line| !line.trim_start().starts_with('#'))
+        .any(|line| line.split_once(COPY_NETWORK).is_some_and(|(_, value)| asks(value)))
 }
 
 /// Whether coreos-installer takes this file for options.

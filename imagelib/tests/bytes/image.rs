@@ -125,8 +125,12 @@ fn an_installation_that_does_not_copy_the_network_is_named() {
         assert!(found(&Recipe { additions: with_network, ..installing.clone() }).is_empty());
         assert!(found(&Recipe { ignition: Some(config.clone()), ..installing.clone() }).is_empty());
         assert!(found(&Recipe { additions: Additions::default(), ..installing }).is_empty());
-        let without = Additions { files: vec![options("dest-device: /dev/sda\n")], ..additions() };
-        assert_eq!(found(&Recipe { additions: without, ..plain }), ["files"]);
+        for content in
+            ["dest-device: /dev/sda\n", "copy-network: false\n", "# copy-network: true\ndest-device: /dev/sda\n"]
+        {
+            let without = Additions { files: vec![options(content)], ..additions() };
+            assert_eq!(found(&Recipe { additions: without, ..plain.clone() }), ["files"], "{content}");
+        }
     }
 }
 

@@ -27,6 +27,7 @@ use tower::ServiceExt as _;
 
 use super::client_certificate::ClientCertificate;
 use super::direct::{Conversation, DirectAnswers, Next, Rewound, Sender};
+use super::evictable::Evictable;
 use super::file_ranges::FileRanges;
 use super::idle::Waiting;
 use super::message::Fault;
@@ -35,7 +36,6 @@ use super::options::Options;
 use super::peer::{NeedsNoSecret, Peer};
 use super::phase::Phase;
 use super::queue::Socket;
-use super::stranger::Stranger;
 use super::table::{Admission, Standing};
 use super::yielding::YieldingStream;
 use crate::LogLimit;
@@ -232,7 +232,7 @@ where
     service_fn(move |mut request: Request<Incoming>| {
         let in_progress = standing.begin_request();
         request.extensions_mut().insert(peer);
-        request.extensions_mut().insert(Stranger::new(standing));
+        request.extensions_mut().insert(Evictable::new(standing));
         if let Some(certificate) = &certificate {
             request.extensions_mut().insert(certificate.clone());
         }

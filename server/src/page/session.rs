@@ -8,7 +8,7 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use http::header::SET_COOKIE;
 use http::{HeaderMap, Uri};
 use media::LogLimit;
-use media::listen::{Peer, Stranger};
+use media::listen::{Evictable, Peer};
 use url::form_urlencoded;
 
 use super::credential_form::CredentialForm;
@@ -32,15 +32,15 @@ pub(super) async fn log_in(
     uri: Uri,
     headers: HeaderMap,
     peer: Option<Extension<Peer>>,
-    stranger: Option<Extension<Stranger>>,
+    evictable: Option<Extension<Evictable>>,
     logins: Option<Extension<Logins>>,
     body: Body,
 ) -> Result<Response, Problem> {
     refuse_foreign(&uri, &headers)?;
     let form = tokio::time::timeout(MAX_FORM_TIME, to_bytes(body, MAX_FORM_BYTES));
-    // Anybody can send a form slowly, over as many connections as the API has.
-    let form = match &stranger {
-        Some(Extension(stranger)) => stranger.awaited(form).await,
+    // Clients without a token could occupy all connections of the API with forms that arrive slowly.
+    let form = match &evictable {
+        Some(Extension(evictable)) => evictable.wait(form).await,
         None => form.await,
     };
     let Ok(Ok(form)) = form else {

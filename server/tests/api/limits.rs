@@ -187,7 +187,7 @@ async fn logins_whose_forms_do_not_arrive_keep_no_connection() {
     }
     let answer = timeout(Duration::from_secs(5), Answer::of(dayone.get("/v1/bases").bearer_auth(TOKEN))).await;
     assert_eq!(answer.unwrap().status, 200);
-    // Whoever sends the form gets the answer.
+    // A client that sends its form gets the answer.
     let form = format!("token={TOKEN}");
     let head = "POST /login HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: ";
     let login = format!("{head}{}\r\n\r\n{form}", form.len());

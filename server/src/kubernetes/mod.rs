@@ -31,6 +31,8 @@ mod reconcile;
 mod reloading;
 pub mod resources;
 mod retries;
+#[cfg(test)]
+mod test_replica;
 mod turns;
 mod unready;
 mod watching;

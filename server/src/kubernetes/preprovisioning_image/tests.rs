@@ -2,61 +2,14 @@ use std::convert::Infallible;
 use std::sync::Mutex;
 
 use http::{Method, Request, Response};
-use imagelib::recipe::RecipeId;
-use k8s_openapi::api::core::v1::Secret;
 use kube::Client;
 use kube::client::Body;
-use kube::runtime::reflector;
-use kube::runtime::watcher::Event;
-use prometheus_client::registry::Registry;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::super::context::StaleVersions;
-use super::super::events::EventRecorder;
-use super::super::failing::Failing;
-use super::super::metrics::KubernetesMetrics;
-use super::super::readiness::Readiness;
 use super::super::resources::FINALIZER;
-use super::super::retries::Retries;
+use super::super::test_replica;
 use super::*;
-use crate::audit::Audit;
-use crate::host_images::{DriveRequest, ImageProvider, PublishedImage, Support};
-
-/// Images whose replica may begin to lead while it makes one.
-struct Images {
-    leads: watch::Sender<bool>,
-    begins_to_lead: bool,
-}
-
-impl ImageProvider for Images {
-    fn supports(&self, _: &str) -> Support {
-        Support::Supported
-    }
-
-    fn publish(&self, _: &ImageRequest<'_>) -> Result<PublishedImage, BuildError> {
-        self.leads.send_replace(self.begins_to_lead);
-        Ok(PublishedImage { url: "http://192.0.2.1/i/a/boot.iso".to_owned(), ..PublishedImage::default() })
-    }
-
-    fn publish_drive(&self, _: &DriveRequest<'_>) -> Result<PublishedImage, BuildError> {
-        Err(BuildError::invalid("there are no drives here"))
-    }
-
-    fn drive(&self, _: &str) -> Option<PublishedImage> {
-        None
-    }
-
-    fn discard(&self, _: &str) -> Option<RecipeId> {
-        None
-    }
-
-    fn retain(&self, _: &dyn Fn(&str) -> bool) {}
-
-    fn changed(&self) -> watch::Receiver<u64> {
-        watch::channel(0).1
-    }
-}
 
 /// An object as the API server has it.
 fn json_of_object(version: u32, finalizers: &[&str]) -> Value {
@@ -72,7 +25,8 @@ fn object(version: u32, finalizers: &[&str]) -> PreprovisioningImage {
     serde_json::from_value(json_of_object(version, finalizers)).unwrap()
 }
 
-/// The context of a replica that does not lead yet, and what it has asked the API server for. Secrets have no label.
+/// The context of a replica that does not lead yet, or not until it makes an image, and what it has asked the API server for. Secrets have
+/// no label.
 fn context(begins_to_lead: bool) -> (Context, Arc<Mutex<Vec<String>>>) {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&asked);
@@ -92,34 +46,12 @@ fn context(begins_to_lead: bool) -> (Context, Arc<Mutex<Vec<String>>>) {
         }),
         "n",
     );
-    let (objects, mut known) = reflector::store();
-    let (secrets, mut secrets_known) = reflector::store::<Secret>();
-    for event in [Event::Init, Event::InitApply(object(1, &[])), Event::InitDone] {
-        known.apply_watcher_event(&event);
-    }
-    for event in [Event::Init, Event::InitDone] {
-        secrets_known.apply_watcher_event(&event);
-    }
     let leads = watch::Sender::new(false);
-    let metrics = KubernetesMetrics::new(&mut Registry::default());
-    let (events, _) = EventRecorder::new(client.clone(), "dayone-0", metrics.clone());
-    let context = Context {
-        leads: leads.subscribe(),
-        images: Arc::new(Images { leads, begins_to_lead }),
-        client,
-        objects,
-        secrets,
-        events,
-        failing: Arc::new(Failing::new(metrics.clone())),
-        metrics,
-        audit: Audit::default(),
-        readiness: Readiness::default(),
-        retries: Retries::new(1),
-        stale: StaleVersions::default(),
-        contention: Arc::default(),
-        owner_permission: Arc::default(),
-        memory: super::super::unready::Unready::default(),
+    let subscribed = leads.subscribe();
+    let publishing = move |_: &str| {
+        leads.send_replace(begins_to_lead);
     };
+    let context = test_replica::context(client, [object(1, &[])], subscribed, publishing);
     (context, asked)
 }
 

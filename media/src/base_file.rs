@@ -2,8 +2,8 @@
 //!
 //! When the file is opened, its **fingerprint** is recorded: device, inode, size, mtime and ctime. An `fstat(2)`
 //! follows every read, and the bytes count only if the fingerprint is still the same. A write updates the ctime before
-//! it changes a byte, and nobody can set a ctime. On a network file system, the kernel answers `fstat(2)` from what it heard up to a
-//! minute ago, so dayone uses `statx(2)` with `AT_STATX_FORCE_SYNC` there. Three changes remain invisible, so importing a private copy of
+//! it changes a byte, and nobody can set a ctime. On a network file system, `fstat(2)` may give attributes that are
+//! a minute old, so dayone uses `statx(2)` with `AT_STATX_FORCE_SYNC` there. Three changes remain invisible, so importing a private copy of
 //! a base is safer:
 //!
 //! * Two writes within one tick of the file system's clock leave the same ctime. See [`BaseFile::settling`].
@@ -201,7 +201,7 @@ impl BaseFile {
             // File systems that are never written do not know the call.
             Ok(()) | Err(Errno::INVAL | Errno::ROFS) => Ok(true),
             Err(errno @ (Errno::IO | Errno::NOSPC | Errno::DQUOT)) => {
-                // The kernel reports this once. The next reader shall get what is on the disk, and not what should be there.
+                // The kernel reports this once. Without its pages, the next reader gets what is on the disk.
                 let _ = rustix::fs::fadvise(&self.file, 0, None, Advice::DontNeed);
                 Err(errno.into())
             }
@@ -294,7 +294,7 @@ impl BaseFile {
         if self.storage == Storage::Remote { self.known() } else { self.verify() }
     }
 
-    /// Checks that nobody has noticed a change before.
+    /// Fails if an earlier check has found a change.
     fn known(&self) -> Result<(), BaseError> {
         self.change.get().map_or(Ok(()), |change| Err(self.changed(*change)))
     }

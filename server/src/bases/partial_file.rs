@@ -121,7 +121,7 @@ pub(super) fn discard(target: &Path) -> io::Result<()> {
 /// Waits until the bytes of the partial file are on the disk: also those of an earlier process, which may have ended before it has waited.
 pub(super) fn sync(target: &Path) -> io::Result<()> {
     if let Err(error) = File::open(path(target))?.sync_all() {
-        // The kernel reports an error once, and goes on to show bytes that the disk does not have. So nobody may continue this file.
+        // The kernel reports an error once, and then still shows bytes that the disk does not have. So this file must not be continued.
         discard(target)?;
         return Err(error);
     }

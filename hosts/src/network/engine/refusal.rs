@@ -60,7 +60,7 @@ pub(super) fn refused(
     report.error(code, path, format!("{subject}: {line}{hint}{character}"));
 }
 
-/// Returns what nmstate says on one line, with the escapes of characters that nobody sees: it may quote the document.
+/// Returns a message of nmstate on one line. Invisible characters are escaped, because the message may quote the document.
 fn visible(message: &str) -> String {
     let mut line = String::new();
     for letter in message.chars().take(1024) {

@@ -9,7 +9,7 @@ use imagelib::source::{Role, Source as _};
 
 use crate::live_media::iso;
 
-const FILES: usize = 4000;
+const FILES: usize = 12_000;
 
 #[test]
 fn thousands_of_files_in_one_directory_take_seconds() {

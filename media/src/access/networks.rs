@@ -170,10 +170,10 @@ mod tests {
             |count: u8| serde_json::to_string(&(0..count).map(|last| format!("192.0.2.{last}")).collect::<Vec<_>>());
         assert_eq!(list(&many(64).unwrap()).unwrap().networks().len(), 64);
         assert!(list(&many(65).unwrap()).is_err());
-        let (begun, count) = (Instant::now(), 100_000);
+        let (begun, count) = (Instant::now(), 400_000);
         let most: Vec<Network> =
             (0..count).map(|bits| Network::from(IpAddr::from(Ipv4Addr::from_bits(bits)))).collect();
-        assert_eq!(OnlyFrom::try_from(most).unwrap_err(), NotNetworks::TooMany(100_000));
+        assert_eq!(OnlyFrom::try_from(most).unwrap_err(), NotNetworks::TooMany(400_000));
         assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     }
 }

@@ -11,7 +11,7 @@ use super::*;
 #[expect(clippy::disallowed_methods, reason = "the library has no clock; this test has one")]
 fn thousands_of_files_units_and_keys_are_merged_in_seconds() {
     let begun = Instant::now();
-    let each = |make: &dyn Fn(u32) -> Value| (0..20_000).map(make).collect::<Vec<_>>();
+    let each = |make: &dyn Fn(u32) -> Value| (0..60_000).map(make).collect::<Vec<_>>();
     let additions: Additions = serde_json::from_value(json!({
         "ssh_authorized_keys": each(&|n| json!(format!("{ED25519}{n}"))),
         "files": each(&|n| json!({"path": format!("/srv/{n}"), "contents": ""})),
@@ -19,7 +19,7 @@ fn thousands_of_files_units_and_keys_are_merged_in_seconds() {
     }))
     .unwrap();
     super::config(&additions, None).unwrap();
-    assert_eq!(files(&additions).unwrap().len(), 20_000);
+    assert_eq!(files(&additions).unwrap().len(), 60_000);
     let mut above = additions;
     above.files[0].path = "/srv/7/beneath/it".parse().unwrap();
     assert!(super::config(&above, None).unwrap_err().to_string().contains("/srv/7"));
